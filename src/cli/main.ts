@@ -204,6 +204,11 @@ program
   .description('check the requirements of the server on this machine')
   .action(loaded(async () => (await import('./doctor.js')).doctor));
 
+program
+  .command('reference', { hidden: true })
+  .description('print the reference of all commands as Markdown')
+  .action(loaded(async () => (await import('./reference.js')).referencePrinter(program)));
+
 async function exportAny(
   collection: string,
   file: string | undefined,

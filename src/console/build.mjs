@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { brotliCompress } from 'node:zlib';
 import { build } from 'esbuild';
 import { writeLicences } from '../licences.mjs';
 import { BASEMAP_INPUTS, writeBasemap, writePlaces, writeWorldPicture } from './basemap.mjs';
+import { compressFiles } from './compress.mjs';
 
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
@@ -40,15 +39,7 @@ await writeLicences(
   'Packages that are part of the pages in dist/public, and their licences.',
   [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
 );
-const { compressBytes } = require('../../build/Release/graticule.node');
-/** The coding of each ending, at the level that goes furthest. */
-const CODINGS = {
-  gz: { name: 'gzip-12', compress: (bytes) => compressBytes(bytes, 'gzip', 12, 0) },
-  br: { name: `br-11-${process.versions.brotli}`, compress: promisify(brotliCompress) },
-  zst: { name: 'zstd-19', compress: (bytes) => compressBytes(bytes, 'zstd', 19, 0) },
-};
-const MONTH_MS = 30 * 86_400_000;
-await compress();
+await compressFiles(out, { keep: false });
 
 /** The base map beside `out`. Making it takes a while: a copy is kept until what it is made of changes. */
 async function buildBasemap() {
@@ -124,41 +115,4 @@ async function copy(from, name) {
 /** Source maps are not served, so no browser should look for them. */
 function withoutSourceMap(text) {
   return text.replace(/^(\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ \*\/)\s*$/gm, '');
-}
-
-/** Every file is kept compressed alone, as it is sent. That takes a while, so copies are kept, by what they are made of. */
-async function compress() {
-  const cache = join(here, '../../node_modules/.cache/assets');
-  await mkdir(cache, { recursive: true });
-  for (const name of await readdir(out)) {
-    const path = join(out, name);
-    const bytes = await readFile(path);
-    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-    for (const [ending, coding] of Object.entries(CODINGS))
-      await copyFile(await copyOf(join(cache, `${hash}-${coding.name}`), bytes, coding), `${path}.${ending}`);
-    await rm(path);
-  }
-  await removeOld(cache);
-}
-
-/** The path of the copy. Builds may run at once. */
-async function copyOf(path, bytes, coding) {
-  if (existsSync(path)) {
-    await utimes(path, new Date(), new Date());
-  } else {
-    const part = `${path}.${process.pid}.part`;
-    await writeFile(part, await coding.compress(bytes));
-    await rename(part, path);
-  }
-  return path;
-}
-
-/** Other builds use the same folder, so only what none has used for a month goes. */
-async function removeOld(folder) {
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name);
-    // Another build may have removed it.
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-    if (mtimeMs < Date.now() - MONTH_MS) await rm(path, { force: true });
-  }
 }

@@ -94,6 +94,7 @@ describe.skipIf(!TOOLS)('the image', () => {
     '/ogc/maps/collections/3/map?bbox=5,45,15,55&width=300',
     '/ogc/coverages/collections/l7_etms/coverage?f=geotiff',
     '/',
+    '/manual/',
   ])('serves %s of /data', async (path) => {
     expect(await ask(path)).toMatchObject({
       status: 200,

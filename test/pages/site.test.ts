@@ -35,6 +35,7 @@ beforeAll(() => {
     visible: () => catalog,
     surfaces: SURFACES,
     publicDir,
+    manualDir: 'dist/manual',
     version: '1.2.3',
     pools: undefined as never,
     places: RegionBoxes.read(PLACES),

@@ -27,6 +27,7 @@ const VOID = new Set([
   'circle',
   'ellipse',
   'image',
+  'wbr',
 ]);
 
 /** Every element is closed in order, which text that slipped through as markup would break. */

@@ -50,6 +50,8 @@ const PAGES = {
   // One item: axe looks at 5,000 elements of ten for 14 seconds, and they repeat each other.
   'stac-search': '/stac/search?limit=1',
   nothing: '/nothing',
+  manual: '/manual/',
+  'manual-page': '/manual/how-to/install/behind-nginx',
   refusal: '/ogc/features/collections/countries/items?limit=x',
 };
 /** Pages of errors, which the browser tells of. */
@@ -84,6 +86,7 @@ const NARROW: ReadonlySet<string> = new Set([
   'docs-features',
   'refusal',
   'stac-search',
+  'manual-page',
 ]);
 
 let folder: string;

@@ -23,6 +23,7 @@ const PAGES = [
   '/ogc/maps/viewer',
   '/ogc/coverages/collections/bcsd_obs_1999',
   '/stac/search',
+  '/manual/reference/server/settings',
 ];
 
 /** Tiles, glyphs, icons, pictures of maps and the features that a map draws. */

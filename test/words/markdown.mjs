@@ -88,8 +88,20 @@ export function readLinks(page) {
     );
 }
 
-/** Anchors of the headings of a page, as GitHub and the manual make them. */
+/** First cell of a row that the manual gives an anchor, and the second (src/console/manual/markdown.mjs). */
+const ROW_ANCHORS =
+  /^\|\s*(?:`(?<name>[^`\s]+)`(?: \([^|]*)?|(?<number>\d{3,}))\s*\|(?:\s*`(?<second>[^`\s]+)`\s*\|)?/gm;
+
+/** Anchors of a page: of its headings, as GitHub makes them, and of rows that have a name. */
 export function readAnchors(page) {
+  const rows = [...page.matchAll(ROW_ANCHORS)].flatMap(({ groups }) => [
+    groups.name ?? groups.number,
+    groups.second ?? [],
+  ]);
+  return new Set([...readHeadingAnchors(page), ...rows.flat()]);
+}
+
+function readHeadingAnchors(page) {
   const seen = new Map();
   return new Set(
     [...withoutCode(page).matchAll(/^#+\s+(.*)$/gm)].map(([, heading]) => {

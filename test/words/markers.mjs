@@ -42,7 +42,7 @@ const RULES = [
   ],
   [
     'adverb behind',
-    /\d[\d,.]* ?(?!of\b)[A-Za-z%]* at (?:most|least)\b|\bat (?:most|least)[.;,)]|, too\b|\btoo[.;]/,
+    /\d[\d.]*(?:,\d{3})* ?(?!of\b)[A-Za-z%]* at (?:most|least)\b|\bat (?:most|least)[.;,)]|, too\b(?! (?:many|few|large|long|small))|\btoo[.;]/,
     'put it in front: at most 64; also',
   ],
   ['alone', /\balone\b/, 'only'],

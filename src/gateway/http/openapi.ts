@@ -11,6 +11,7 @@ const ProblemSchema = Type.Object({
   detail: Type.String(),
   instance: Type.Optional(Type.String()),
   code: Type.Optional(Type.String()),
+  help: Type.Optional(Type.String({ format: 'uri', description: 'Page of the manual about the error.' })),
   correlationId: Type.Optional(Type.String()),
   timestamp: Type.Optional(Type.String({ format: 'date-time' })),
   errors: Type.Optional(Type.Array(Type.Object({ name: Type.String(), detail: Type.String() }))),

@@ -260,8 +260,8 @@ export class HttpServer {
       .inc();
     if (inBand) return this.#send(x, presentReply(x, inBand));
     const { vendor, pages } = this.#options;
-    const { path, correlationId } = x;
-    const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor });
+    const { path, correlationId, baseUrl } = x;
+    const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor, baseUrl });
     this.#send(x, pages ? browserProblem(x, error, reply, pages) : reply);
   }
 

@@ -17,10 +17,10 @@ export interface DocsListPage {
 }
 
 export function docsListPage({ baseUrl, documents }: DocsListPage): string {
-  const body = html`<h1>Interface documents</h1>
+  const body = html`<h1>API reference</h1>
 <p class="lead">All operations with parameters and responses. You can also try them.</p>
 <ul class="cards">${documents.map((document) => documentCard(document, baseUrl))}</ul>`;
-  return page({ baseUrl, title: 'Interface documents', crumbs: [docsCrumb(baseUrl)], body });
+  return page({ baseUrl, title: 'API reference', crumbs: [docsCrumb(baseUrl)], body });
 }
 
 function documentCard({ surface, title, description, openapi }: InterfaceDocument, baseUrl: string): Markup {
@@ -55,5 +55,5 @@ export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
 }
 
 function docsCrumb(baseUrl: string) {
-  return { title: 'Interface documents', href: `${baseUrl}/docs` };
+  return { title: 'API reference', href: `${baseUrl}/docs` };
 }

@@ -52,7 +52,7 @@ function longPage(baseUrl: string, path: string, href: string, length: number): 
   const body = html`<h1><bdi>${path}</bdi></h1>
 <p class="lead">This document is large: ${formatCount(length / 1024)} kB of JSON.</p>
 <ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
-<li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation, to read and to try out')}</li></ul>`;
+<li>${anchor(`${baseUrl}/docs`, 'API reference: every operation, to read and to try out')}</li></ul>`;
   return page({ baseUrl, title: path, crumbs: [], body });
 }
 

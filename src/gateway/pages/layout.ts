@@ -63,7 +63,7 @@ ${header(baseUrl, crumbs)}
 ${body}
 </main>
 <footer class="site-footer">
-<p>${anchor(`${baseUrl}/`, 'Graticule')} serves these data by open OGC standards. ${anchor(`${baseUrl}/docs`, 'Interface documents')}</p>
+<p>${anchor(`${baseUrl}/`, 'Graticule')} serves these data by open OGC standards. ${anchor(`${baseUrl}/docs`, 'API reference')}</p>
 </footer>
 </body>
 </html>
@@ -82,6 +82,7 @@ function header(baseUrl: string, crumbs: readonly Crumb[]): Markup {
     crumbs.length > 0 ? html`<nav aria-label="Path"><ol class="crumbs">${steps}</ol></nav>` : undefined;
   return html`<a class="brand" href="${`${baseUrl}/`}">${GRATICULE_MARK}<span>Graticule</span></a>
 ${path}
+<a class="manual-link" href="${`${baseUrl}/manual/`}">Manual</a>
 <a class="account" href="${`${baseUrl}/account/sign-in`}">Account</a>`;
 }
 

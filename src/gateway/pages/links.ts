@@ -72,7 +72,7 @@ const RELATION_NAMES: Record<string, string> = {
   root: 'Root',
   search: 'Search',
   'service-desc': 'API definition',
-  'service-doc': 'API documentation',
+  'service-doc': 'API reference',
 };
 
 /** `http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector` reads as `Tilesets vector`. */

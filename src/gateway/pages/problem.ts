@@ -1,4 +1,5 @@
 import type { FieldError } from '../../core/errors/errors.js';
+import { errorHelpUrl } from '../../core/errors/help-url.js';
 import { html, type Markup } from '../../core/values/html.js';
 import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
@@ -52,8 +53,9 @@ ${advice === undefined ? undefined : html`<p>${advice}</p>`}
 ${renderSection('Problem', rows.length > 0 ? table('Problem', ['Parameter or member', 'Message'], rows) : undefined)}
 ${renderSection(
   'Next steps',
-  html`<ul class="links">${signInLink(problem)}<li>${anchor(`${baseUrl}/`, 'Start page: all APIs and collections')}</li>
-<li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>`,
+  html`<ul class="links">${signInLink(problem)}<li>${anchor(errorHelpUrl(baseUrl, code), 'Manual: this error, and what to do')}</li>
+<li>${anchor(`${baseUrl}/`, 'Start page: all APIs and collections')}</li>
+<li>${anchor(`${baseUrl}/docs`, 'API reference: every operation and its parameters')}</li></ul>`,
 )}
 ${renderSection(
   'For a report',

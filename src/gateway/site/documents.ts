@@ -56,7 +56,7 @@ export const SURFACES: readonly SurfaceEntry[] = [
     ({ surface, title, description }) => ({ title, description, path: `/ogc/${surface}` }),
   ),
   { title: 'STAC', description: 'SpatioTemporal Asset Catalog of all published data.', path: '/stac' },
-  { title: 'Interface documents', description: 'Every operation, to read and to try out.', path: '/docs' },
+  { title: 'API reference', description: 'Every operation, to read and to try out.', path: '/docs' },
 ];
 
 /** JSON representation of the start page. */
@@ -79,7 +79,7 @@ export function homeLinks(baseUrl: string): PageLink[] {
   return [
     { href: `${baseUrl}/?f=html`, rel: 'self', type: 'text/html', title: 'This page' },
     { href: `${baseUrl}/?f=json`, rel: 'alternate', type: 'application/json', title: 'This page as JSON' },
-    { href: `${baseUrl}/docs`, rel: 'service-doc', type: 'text/html', title: 'Interface documents' },
+    { href: `${baseUrl}/docs`, rel: 'service-doc', type: 'text/html', title: 'API reference' },
   ];
 }
 
@@ -95,7 +95,7 @@ export function homeDocument(
     links: [
       { href: `${baseUrl}/?f=json`, rel: 'self', type: 'application/json', title: 'This document' },
       { href: `${baseUrl}/?f=html`, rel: 'alternate', type: 'text/html', title: 'This document as HTML' },
-      { href: `${baseUrl}/docs`, rel: 'service-doc', type: 'text/html', title: 'Interface documents' },
+      { href: `${baseUrl}/docs`, rel: 'service-doc', type: 'text/html', title: 'API reference' },
     ],
     surfaces: surfaces.map(({ title, path, description }) => ({
       title,

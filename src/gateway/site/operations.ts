@@ -28,6 +28,7 @@ import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
+import { manualOperations, problemTypeOperation } from './manual.js';
 
 export interface SiteDeps extends BasemapDeps {
   visible(principal: Principal): CatalogSnapshot;
@@ -35,6 +36,8 @@ export interface SiteDeps extends BasemapDeps {
   readonly surfaces: readonly SurfaceEntry[];
   /** Directory that the console's build writes: scripts and style sheets. Read once. */
   readonly publicDir: string;
+  /** Directory of the manual, a static site that the build writes. */
+  readonly manualDir: string;
   readonly version: string;
   readonly places: RegionBoxes;
 }
@@ -42,7 +45,7 @@ export interface SiteDeps extends BasemapDeps {
 const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
 const HTML_ANSWER = { 'text/html': Type.String() };
 
-/** Start page, interface documents and the files that pages are made of. */
+/** Start page, API reference, manual and the files that pages are made of. */
 export function siteOperations(deps: SiteDeps): Operation[] {
   const assets = Assets.read(deps.publicDir);
   return [
@@ -55,6 +58,8 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     asset(assets),
     favicon(assets),
     robots(),
+    ...manualOperations(deps.manualDir),
+    problemTypeOperation(),
     ...basemapOperations(deps),
     crsOperation(),
   ];
@@ -177,7 +182,7 @@ function docsList(): Operation {
     ...SITE,
     id: 'site.docs',
     path: '/docs',
-    summary: 'Interface documents',
+    summary: 'API reference',
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'Page that lists the OpenAPI documents.', content: HTML_ANSWER } },
     run: ({ baseUrl }) => pageReply(docsListPage({ baseUrl, documents: INTERFACE_DOCUMENTS })),
@@ -191,7 +196,7 @@ function docsViewer(): Operation {
     ...SITE,
     id: 'site.docsViewer',
     path: '/docs/{surface}',
-    summary: 'Viewer of an OpenAPI document',
+    summary: 'API reference of one API',
     params: { surface: surfaceParam },
     formats: [HTML_FORMAT],
     responses: {

@@ -14,6 +14,7 @@ import { type AllSurfacesDeps, surfaceOperations } from './operation-list.js';
 import { catalogStatus } from './quarantine.js';
 
 const PUBLIC_DIR = fileURLToPath(new URL('../../public', import.meta.url));
+const MANUAL_DIR = fileURLToPath(new URL('../../manual', import.meta.url));
 const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url));
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
@@ -65,6 +66,7 @@ function surfaceDeps(
     items: data.items,
     stac: data.stac,
     publicDir: PUBLIC_DIR,
+    manualDir: MANUAL_DIR,
     basemapFile: BASEMAP_FILE,
     places: RegionBoxes.read(PLACES_FILE),
     popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,

@@ -373,7 +373,7 @@ function landingDocument(meta: SurfaceMeta, x: Exchange): LandingDocument {
         href: `${x.baseUrl}/docs/${meta.surface}`,
         rel: 'service-doc',
         type: 'text/html',
-        title: 'API documentation',
+        title: 'API reference',
       },
       { href: `${url}/conformance`, rel: 'conformance', type: 'application/json', title: 'Conformance' },
       ...meta.links(x),

@@ -1,6 +1,5 @@
 /**
- * Instruments of the interface contract that this server has not, by the reason: what they would count does not exist
- * here. Names in braces stand for several.
+ * Instruments of the interface contract that this server does not have, by reason. Braces contain alternatives.
  */
 export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: readonly string[]])[] = [
   [

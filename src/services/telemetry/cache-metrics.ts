@@ -7,48 +7,48 @@ const OPERATION = ['cache_type', 'operation'] as const;
 
 export const cacheHits = new Counter({
   name: 'svc_cache_hits_total',
-  help: 'Answers served from a cache',
+  help: 'Cache hits',
   labels: NAME,
 });
 export const cacheMisses = new Counter({
   name: 'svc_cache_misses_total',
-  help: 'Look-ups that a cache could not answer',
+  help: 'Cache misses',
   labels: NAME,
 });
 export const cacheEvictions = new Counter({
   name: 'svc_cache_evictions_total',
-  help: 'Entries dropped to stay within the byte budget',
+  help: 'Entries evicted because of the byte limit',
   labels: NAME,
 });
 export const cacheErrors = new Counter({
   name: 'svc_cache_errors_total',
-  help: 'Operations that a cache failed at',
+  help: 'Failed cache operations',
   labels: NAME,
 });
 export const cacheHitRatio = new Gauge({
   name: 'svc_cache_hit_ratio',
-  help: 'Hits / look-ups since the start',
+  help: 'Hits / requests since the start',
   labels: NAME,
 });
 export const cacheHitRatioDetailed = new Histogram({
   name: 'svc_cache_hit_ratio_detailed',
-  help: 'Hits / look-ups of each period of ten seconds that had look-ups',
+  help: 'Hits / requests in each period of ten seconds with requests',
   labels: NAME,
   bounds: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
 });
 export const cacheBytes = new Gauge({
   name: 'svc_cache_bytes',
-  help: 'Bytes held by a cache',
+  help: 'Bytes in a cache',
   labels: NAME,
 });
 export const cacheOperationCounter = new Counter({
   name: 'svc_cache_operation_total',
-  help: 'Look-ups (get), writes (set) and deletions (remove) of a cache',
+  help: 'Reads (get), writes (set) and deletions (remove) of a cache',
   labels: OPERATION,
 });
 const cacheOperationDuration = new Histogram({
   name: 'svc_cache_operation_duration_ms',
-  help: 'Duration of operations of the caches on disk and in Redis; reading the clock takes longer than a look-up in memory',
+  help: 'Duration of operations of the disk cache and Redis; memory operations are too short to measure',
   labels: OPERATION,
   bounds: [0.25, 1, 5, 25, 100, 1000],
 });

@@ -6,34 +6,34 @@ const counter = (name: string, help: string, labels?: readonly string[]) =>
   new Counter({ name, help, labels });
 const gauge = (name: string, help: string) => new Gauge({ name, help });
 
-export const outboxDispatched = counter('svc.outbox.dispatched_total', 'Events taken over from outboxes');
-export const outboxFailed = counter('svc.outbox.failed_total', 'Attempts to take events over that failed');
+export const outboxDispatched = counter('svc.outbox.dispatched_total', 'Events copied from outboxes');
+export const outboxFailed = counter('svc.outbox.failed_total', 'Failed attempts to copy events');
 export const outboxDeadLettered = counter(
   'svc.outbox.dead_lettered_total',
-  'Events that were given up for a receiver',
+  'Events dropped for a receiver after all attempts',
 );
 export const outboxRecovered = counter(
   'svc.outbox.recovered_claims_total',
-  'Outboxes taken over from a process that let its lease expire',
+  'Outboxes whose lease expired in another process',
 );
-export const outboxPending = gauge('svc.outbox.pending_count', 'Deliveries to receivers that are due');
+export const outboxPending = gauge('svc.outbox.pending_count', 'Due deliveries');
 export const outboxDead = gauge(
   'svc.outbox.dead_lettered_count',
-  'Deliveries to receivers that were given up',
+  'Deliveries dropped after all attempts',
 );
 export const outboxOldest = gauge(
   'svc.outbox.oldest_pending_age_seconds',
-  'Age of the oldest delivery to a receiver that is due',
+  'Age of the oldest due delivery',
 );
 
 // A server without receivers has nothing due, which is not the same as nothing known.
 for (const one of [outboxPending, outboxDead, outboxOldest]) one.cell().set(0);
 
 export const sinkPublished = counter('svc.event_sink.published_total', 'Events delivered to receivers');
-export const sinkFailed = counter('svc.event_sink.failed_total', 'Attempts to deliver events that failed');
+export const sinkFailed = counter('svc.event_sink.failed_total', 'Failed attempts to deliver events');
 export const sinkDeadLettered = counter(
   'svc.event_sink.dead_lettered_total',
-  'Events that were given up for a receiver',
+  'Events dropped for a receiver after all attempts',
 );
 
 const TRANSPORT = ['transport'] as const;
@@ -48,28 +48,28 @@ export const sessionsClosed = counter('svc.streaming.sessions_closed_total', 'St
 ]);
 export const sessionsRejected = counter(
   'svc.streaming.sessions_rejected_total',
-  'Stream sessions refused because there are too many',
+  'Stream sessions rejected because of limits',
 );
 export const slowConsumerDrops = counter(
   'svc.streaming.slow_consumer_drops_total',
-  'Events not delivered because their consumer was too slow',
+  'Events dropped for slow consumers',
   TRANSPORT,
 );
 export const heartbeatsSent = counter('svc.streaming.heartbeats_sent_total', 'Heartbeats sent');
 export const replayDelivered = counter(
   'svc.streaming.replay_events_delivered_total',
-  'Events delivered from the past of the feed',
+  'Events replayed from the change feed',
   TRANSPORT,
 );
-export const activeSessions = gauge('svc.streaming.active_sessions', 'Stream sessions that are open');
+export const activeSessions = gauge('svc.streaming.active_sessions', 'Open stream sessions');
 
 export const clusterDropped = counter(
   'svc.streaming.cluster_broadcast_dropped_total',
-  'Notes to other gateways and servers (edits, alerts, questions) that could not be sent',
+  'Messages to other gateways and servers that could not be sent',
 );
 export const clusterBacklog = gauge(
   'svc.streaming.cluster_broadcast_backlog',
-  'Notes to other gateways and servers that are on their way',
+  'Messages in transit to other gateways and servers',
 );
 /** Counts a note to others from now until it has left, or is lost. */
 export function broadcast(): (sent: boolean) => void {

@@ -11,7 +11,7 @@ function pair(name: string, labels: readonly string[], what: string) {
     total: new Counter({ name: `${name}_total`, help: what, labels }),
     duration: new Histogram({
       name: `${name}_duration_ms`,
-      help: `Duration, reading and queueing included: ${what}`,
+      help: `Duration including reads and queueing: ${what}`,
       labels,
       bounds: MILLISECONDS,
     }),
@@ -21,31 +21,31 @@ function pair(name: string, labels: readonly string[], what: string) {
 export const transforms = pair(
   'svc_coordinate_transform',
   OPERATION,
-  'Tasks that project coordinates into another CRS',
+  'Tasks that transform coordinates to another CRS',
 );
 export const geometryOperations = pair(
   'svc_geometry_operation',
   OPERATION,
-  'Tasks that compute with geometries: buffers, joins, clusters, cells',
+  'Geometry computations: buffers, joins, clusters, cells',
 );
 export const geometryTransformations = pair(
   'svc_geometry_transformation',
   OPERATION,
-  'Tasks that clip, simplify and round geometries: vector tiles, also those that maps are drawn from',
+  'Tasks that clip, simplify and round geometries: vector tiles, also for map images',
 );
 export const spatialQueries = pair(
   'svc_spatial_query',
   ['query_type'],
-  'Queries by place: tiles and analytics',
+  'Spatial queries of tiles and analytics',
 );
 export const spatialFilters = pair(
   'svc_spatial_filter',
   ['predicate'],
-  'Queries whose filter has a spatial predicate, by the first one',
+  'Queries with a spatial predicate, by the first predicate',
 );
 export const geometryComplexity = new Histogram({
   name: 'svc_geometry_complexity_coordinates',
-  help: 'Positions of the geometries that edits bring',
+  help: 'Positions in edited geometries',
   bounds: [1, 10, 100, 1000, 10_000, 100_000],
 });
 

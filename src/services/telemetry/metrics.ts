@@ -21,33 +21,33 @@ const FEW_MILLISECONDS = [1, 5, 25, 100, 500, 2500, 10_000];
 
 export const httpRequestDuration = new Histogram({
   name: 'svc_http_request_duration_ms',
-  help: 'HTTP latency from request head to last byte handed to the socket',
+  help: 'Time from the request header to the last byte of the response',
   labels: ['method', 'endpoint', 'status_code'],
   bounds: FEW_MILLISECONDS,
 });
 export const httpRequests = new Counter({
   name: 'svc_http_request_total',
-  help: 'HTTP requests answered',
+  help: 'Completed HTTP requests',
   labels: ['method', 'endpoint', 'status_code'],
 });
 export const httpActive = new Gauge({
   name: 'svc_http_active_requests',
-  help: 'HTTP requests being answered',
+  help: 'HTTP requests in progress',
 });
 export const servingDuration = new Histogram({
   name: 'svc_serving_request_duration_ms',
-  help: 'Serving-plane latency by protocol and operation',
+  help: 'Latency of data requests by protocol and operation',
   labels: ['svc_protocol', 'svc_operation', 'status_class'],
   bounds: FEW_MILLISECONDS,
 });
 export const requestErrors = new Counter({
   name: 'svc_request_error_total',
-  help: 'Protocol error envelopes on every surface',
+  help: 'Error responses of all APIs',
   labels: ['service_type', 'operation', 'error_code', 'in_band'],
 });
 export const geoServicesErrors = new Counter({
   name: 'svc_geoservices_error_total',
-  help: 'Errors that GeoServices operations answered in band',
+  help: 'Errors in GeoServices responses',
   labels: ['service_type', 'operation', 'error_code'],
 });
 export const applicationErrors = new Counter({
@@ -63,47 +63,47 @@ export const tileCacheGenerated = new Counter({
 });
 export const tileCacheDeleted = new Counter({
   name: 'svc.tile.cache.deleted',
-  help: 'Tiles removed from the cache by invalidation',
+  help: 'Invalidated tiles',
 });
 export const tileJobQueue = new Gauge({
   name: 'svc.tile.jobs.queue_depth',
-  help: 'Tile jobs that wait to be run',
+  help: 'Waiting tile jobs',
 });
 export const tileJobs = new Counter({
   name: 'svc.tile.jobs.total',
-  help: 'Runs of tile jobs that ended',
+  help: 'Ended tile job runs',
   labels: ['operation', 'status'],
 });
 export const tilesProcessed = new Counter({
   name: 'svc.tile.jobs.tiles_processed',
-  help: 'Tile addresses that jobs made or found empty',
+  help: 'Tiles processed by jobs, including empty tiles',
 });
 export const tileJobDuration = new Histogram({
   name: 'svc.tile.jobs.duration_ms',
-  help: 'Duration of runs of tile jobs',
+  help: 'Duration of tile job runs',
   bounds: [100, 1000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000],
 });
-export const tileArchives = new Counter({ name: 'svc.tile.archives.total', help: 'Tile archives written' });
+export const tileArchives = new Counter({ name: 'svc.tile.archives.total', help: 'Written tile archives' });
 export const tileArchiveSize = new Histogram({
   name: 'svc.tile.archives.size_bytes',
-  help: 'Size of the tile archives written',
+  help: 'Size of written tile archives',
   bounds: [1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11],
 });
 export const tileCacheExpired = new Counter({
   name: 'svc.tile.cache.expired',
-  help: 'Tiles removed from the cache because of their age',
+  help: 'Expired tiles',
 });
 export const tileCacheFailed = new Counter({
   name: 'svc.tile.cache.failed',
-  help: 'Tiles that could not be made for the cache',
+  help: 'Failed tiles',
 });
 export const tileCacheReleased = new Counter({
   name: 'svc.tile.cache.bytes_released',
-  help: 'Bytes of memory set free by invalidation',
+  help: 'Bytes freed by invalidation',
 });
 export const operationDuration = new Histogram({
   name: 'svc_operation_duration_ms',
-  help: 'Duration of worker tasks by name, queueing included',
+  help: 'Duration of worker tasks by name, including queueing',
   labels: ['operation'],
   bounds: MILLISECONDS,
 });
@@ -119,12 +119,12 @@ export const admissions = new Counter({
 });
 export const inspections = new Counter({
   name: 'svc_catalog_inspections_total',
-  help: 'Inspections of sources that are files: made (the file was opened), or kept since an earlier start',
+  help: 'Inspections of source files: made (the file was opened) or kept from an earlier start',
   labels: ['origin'],
 });
 export const scenesLost = new Counter({
   name: 'svc_raster_scenes_lost_total',
-  help: 'Rasters that answers of mosaics lack, because they could not be read',
+  help: 'Unreadable rasters missing in mosaics',
 });
 const poolQueued = new Gauge({
   name: 'svc_pool_queued_tasks',
@@ -148,12 +148,12 @@ const eventLoopDelay = new Gauge({
 });
 const eventLoopTurn = new Histogram({
   name: 'svc_gateway_event_loop_turn_ms',
-  help: 'CPU time of each turn of the gateway thread: how long its own code kept new events waiting',
+  help: 'CPU time of each event-loop iteration of the gateway',
   bounds: [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250],
 });
 const eventLoopLongestTurn = new Gauge({
   name: 'svc_gateway_event_loop_longest_turn_ms',
-  help: 'The longest turn of the gateway thread since the last read, CPU time',
+  help: 'Longest event-loop iteration of the gateway since the last read, in CPU time',
 });
 const INSTRUMENTS: readonly Instrument[] = [
   ...EVENT_INSTRUMENTS,

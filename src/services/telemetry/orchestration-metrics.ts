@@ -6,28 +6,28 @@ const BOUNDS = [100, 1000, 10_000, 60_000, 600_000, 3_600_000];
 
 export const runsCreated = new Counter({
   name: 'svc.orchestration.runs_created_total',
-  help: 'Plans that were begun',
+  help: 'Started plans',
 });
 export const runsCompleted = new Counter({
   name: 'svc.orchestration.runs_completed_total',
-  help: 'Plans whose steps have all succeeded',
+  help: 'Completed plans',
 });
 export const stepsCompleted = new Counter({
   name: 'svc.orchestration.steps_completed_total',
-  help: 'Steps of plans that succeeded',
+  help: 'Completed plan steps',
 });
 export const stepsRetried = new Counter({
   name: 'svc.orchestration.steps_retried_total',
-  help: 'Steps of plans that were begun again',
+  help: 'Repeated plan steps',
 });
 export const runDuration = new Histogram({
   name: 'svc.orchestration.run_duration_ms',
-  help: 'Duration of the steps of plans that succeeded, in the run that ended them',
+  help: 'Duration of the steps of completed plans in their last run',
   bounds: BOUNDS,
 });
 export const stepDuration = new Histogram({
   name: 'svc.orchestration.step_duration_ms',
-  help: 'Duration of steps of plans that succeeded',
+  help: 'Duration of completed plan steps',
   bounds: BOUNDS,
 });
 

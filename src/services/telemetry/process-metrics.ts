@@ -22,20 +22,20 @@ const memoryUsage = new Gauge({
 });
 const memoryAllocated = new Gauge({
   name: 'svc_memory_allocated_bytes',
-  help: 'Bytes that the heap of the gateway process has taken from the system',
+  help: 'Heap size of the gateway process in bytes',
 }).observe((gauge) => gauge.cell().set(process.memoryUsage().heapTotal));
 const memoryAllocatedMb = new Histogram({
   name: 'svc_memory_allocated_mb',
-  help: 'Mebibytes that the heap of the gateway process has taken from the system, every ten seconds',
+  help: 'Heap size of the gateway process in MiB, every ten seconds',
   bounds: [64, 128, 256, 512, 1024, 2048, 4096],
 });
 const memoryPressure = new Gauge({
   name: 'svc_memory_pressure_percent',
-  help: 'Resident memory of the gateway process in percent of what it may use',
+  help: 'Resident memory of the gateway process in percent of its limit',
 }).observe((gauge) => gauge.cell().set(pressure()));
 const memoryPressureDetailed = new Histogram({
   name: 'svc_memory_pressure_detailed',
-  help: 'Resident memory of the gateway process in percent of what it may use, every ten seconds',
+  help: 'Resident memory of the gateway process in percent of its limit, every ten seconds',
   bounds: [10, 25, 50, 75, PRESSURE_ALERT, 95, 100],
 });
 export const memoryPressureAlerts = new Counter({
@@ -49,7 +49,7 @@ const gcCollections = new Counter({
 });
 export const errorRecovery = new Histogram({
   name: 'svc_error_recovery_duration_ms',
-  help: 'Time from a failure until what failed served again: a database, the engines, a source, the collector of telemetry',
+  help: 'Time from a failure to the recovery of a database, an engine, a source or the telemetry collector',
   labels: ['subject'],
   bounds: [100, 1000, 10_000, 60_000, 600_000, 3_600_000],
 });

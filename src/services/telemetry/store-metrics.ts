@@ -9,94 +9,94 @@ const QUERY = ['query_type', 'layer_id'] as const;
 
 export const databaseQueryDuration = new Histogram({
   name: 'svc_database_query_duration_ms',
-  help: 'Store query latency, queueing included',
+  help: 'Duration of data source queries, including queueing',
   labels: QUERY,
   bounds: QUERY_MS,
 });
 export const databaseQueries = new Counter({
   name: 'svc_database_query_total',
-  help: 'Store queries',
+  help: 'Data source queries',
   labels: QUERY,
 });
 export const databaseQueryRecords = new Histogram({
   name: 'svc_database_query_records',
-  help: 'Records that store queries gave: features, events, rows of results',
+  help: 'Records returned by data source queries: features, events, rows',
   labels: QUERY,
   bounds: [0, 1, 10, 100, 1000, 10_000],
 });
 export const transactionDuration = new Histogram({
   name: 'svc_transaction_duration_ms',
-  help: 'Duration of transactions of edits, queueing included',
+  help: 'Duration of edit transactions, including queueing',
   bounds: QUERY_MS,
 });
 export const transactions = new Counter({
   name: 'svc_transaction_total',
-  help: 'Transactions of edits',
+  help: 'Edit transactions',
   labels: ['outcome'],
 });
 const acquisition = new Histogram({
   name: 'svc_db_connection_acquisition_duration_ms',
-  help: 'Time to get a connection to a database',
+  help: 'Time to get a database connection',
   bounds: ACQUISITION_BOUNDS,
 });
 const acquisitionFailures = new Counter({
   name: 'svc_db_connection_acquisition_failures_total',
-  help: 'Attempts to get a connection to a database that failed',
+  help: 'Failed attempts to get a database connection',
 });
 const acquisitionTimeouts = new Counter({
   name: 'svc_db_connection_timeouts_total',
-  help: 'Attempts to get a connection to a database that were given up for their time',
+  help: 'Timed-out attempts to get a database connection',
 });
 const activeConnections = new Gauge({
   name: 'svc_db_active_connections',
-  help: 'Connections to databases that a task uses',
+  help: 'Database connections in use by a task',
 });
 const activeConnectionsDotted = new Gauge({
   name: 'svc.db.connections.active',
-  help: 'Connections to databases that a task uses',
+  help: 'Database connections in use by a task',
 });
-const poolSize = new Gauge({ name: 'svc_db_pool_size', help: 'Connections to databases that are open' });
+const poolSize = new Gauge({ name: 'svc_db_pool_size', help: 'Open database connections' });
 const poolUtilization = new Gauge({
   name: 'svc_db_pool_utilization_ratio',
-  help: 'Connections in use / connections that may be opened to the databases in use',
+  help: 'Connections in use / maximum connections of the databases in use',
 });
 
 const stateStatements = new Counter({
   name: 'svc_state_statements_total',
-  help: 'Statements that this process sent to the state database',
+  help: 'Statements sent to the state database by this process',
 });
 
 export const jobsSubmitted = new Counter({ name: 'svc.execution.job.submitted', help: 'Jobs submitted' });
 export const jobTransitions = new Counter({
   name: 'svc.execution.job.transitions_total',
-  help: 'Changes of the state of jobs',
+  help: 'State changes of jobs',
   labels: ['svc_controlplane_target_kind', 'svc_controlplane_execution_status'],
 });
 export const jobQueue = new Gauge({
   name: 'svc.execution.queue.depth',
-  help: 'Jobs that wait or run',
+  help: 'Waiting and running jobs',
   labels: ['svc_controlplane_execution_status', 'svc_controlplane_backend'],
 });
 export const jobCycles = new Counter({
   name: 'svc.execution.reconcile.cycle',
-  help: 'Looks for jobs that wait, or that another process left behind',
+  help: 'Searches for waiting or abandoned jobs',
 });
 /** Uploads by where they are. */
 export const uploads = { receiving: 0, waiting: 0 };
 export const uploadQueue = new Gauge({
   name: 'svc_upload_queue_depth',
-  help: 'Uploads that this gateway receives, and those that wait for their import',
+  help: 'Uploads in progress in this gateway, and uploads waiting for import',
 }).observe((gauge) => gauge.cell().set(uploads.receiving + uploads.waiting));
 export const jobDuration = new Histogram({
   name: 'svc.execution.job.duration_ms',
-  help: 'Duration of runs of jobs',
+  help: 'Duration of job runs',
   labels: ['svc_controlplane_target_kind'],
   bounds: [100, 1000, 10_000, 60_000, 600_000, 3_600_000],
 });
 
 export const auditChainBroken = new Gauge({
   name: 'svc.audit.chain_broken',
-  help: '1 when the last verification found the audit chain broken',
+  help: '1 if the last verification found an error in the audit chain',
 });
 
 /** Shows the statements that are sent to the state database. */

@@ -4,12 +4,12 @@ import { Counter } from './instruments.js';
 
 export const telemetryExported = new Counter({
   name: 'svc.telemetry.exported_total',
-  help: 'Spans, metrics and log lines that the collector took',
+  help: 'Spans, metrics and log lines accepted by the collector',
   labels: ['signal'],
 });
 export const telemetryLost = new Counter({
   name: 'svc.telemetry.lost_total',
-  help: 'Spans, metrics and log lines that the collector did not take, and log lines for which there was no room',
+  help: 'Spans, metrics and log lines lost: rejected by the collector or beyond the buffer',
   labels: ['signal', 'reason'],
 });
 

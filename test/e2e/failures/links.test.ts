@@ -106,7 +106,7 @@ function isForPosting({ url, from }: Found, { status }: { status: number }, acce
 /** What a process gave is what it is: other tests of the server may have executed some. */
 const isResult = (url: string) => /\/ogc\/processes\/jobs\/[^/]+\/results/.test(url);
 
-/** Documents are opened and searched for links; pictures, tiles and data are only asked for. */
+/** Documents are opened and searched for links, but for the manual (test/docs/unit/manual.test.ts); pictures, tiles and data are only asked for. */
 function isDocument(type: string): boolean {
   return /^(text\/html|application\/(json|schema\+json|vnd\.oai))/.test(type);
 }
@@ -145,7 +145,8 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
   if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
     wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
   }
-  if (answer.status !== 200 || !isDocument(type) || /\/items/.test(at.url)) return { wrong, links: [] };
+  if (answer.status !== 200 || !isDocument(type) || /\/items|\/manual\//.test(at.url))
+    return { wrong, links: [] };
   const text = answer.body.toString('utf8');
   if (type.startsWith('text/html')) wrong.push(...unclear(text).map((what) => `${what} (on ${at.url})`));
   const hrefs: { href: string; type?: string }[] = type.startsWith('text/html')

@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCode, type FieldError } from '../../../core/errors/errors.js';
 import { TaskFailure, type TaskFailureCode } from '../../../core/errors/failure.js';
+import { errorHelpUrl } from '../../../core/errors/help-url.js';
 import { storageFailure } from '../../../core/errors/storage-faults.js';
 import type { Reply, Surface } from '../../../core/http/operation.js';
 
@@ -49,6 +50,8 @@ export interface ProblemContext {
   correlationId: string;
   /** Host of the problem type URIs. */
   vendor: string;
+  /** Public origin and path prefix, without a trailing slash. */
+  baseUrl: string;
 }
 
 /** RFC 9457 body of an error. */
@@ -65,6 +68,7 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
       detail: error.message,
       instance: context.path,
       code: error.code,
+      help: errorHelpUrl(context.baseUrl, error.code),
       correlationId: context.correlationId,
       timestamp: new Date().toISOString(),
       ...(error.errors ? { errors: error.errors.map(clientError) } : {}),
@@ -117,6 +121,7 @@ function forClients({ status, code, headers }: ApiError) {
   };
 }
 
+/** The interface contract fixes every type, so the page of the manual about an error is a member of its own, `help`. */
 function problemType(error: ApiError, context: ProblemContext): string {
   if (error.type !== undefined) return error.type;
   const base = `https://${context.vendor}/problems`;
