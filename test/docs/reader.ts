@@ -61,6 +61,7 @@ export class Reader {
   #postgres: TestPostgres | undefined;
   /** Over TCP: the server connects to a host that a page names only so. */
   #databaseUrl: string | undefined;
+  #databasePort = 0;
   #nginx: TestNginx | undefined;
   #browser: Browser | undefined;
 
@@ -106,11 +107,14 @@ export class Reader {
     this.#own = undefined;
   }
 
-  /** Files of a configuration are named as they are from the folder of the reader. */
+  /** Saves a block, with the files and the database of the reader in place of those that it names. */
   #save(name: string, text: string): void {
-    const saved = name.endsWith('.yaml')
-      ? text.replaceAll(/(?<=: )[\w-]+\.pem/g, (file) => join(this.folder, file))
-      : text;
+    const saved = text
+      .replaceAll(/(?<=(?:cert|key): )[\w-]+\.pem/g, (file) => join(this.folder, file))
+      .replace(
+        '"db.example.org", "port": 5432, "databaseName": "city", "username": "reader"',
+        `"127.0.0.1", "port": ${this.#databasePort}, "databaseName": "postgres", "username": "${OWNER}"`,
+      );
     writeFileSync(join(this.folder, name), saved);
   }
 
@@ -136,6 +140,7 @@ export class Reader {
   async #startPostgres(): Promise<void> {
     if (this.#postgres) return;
     const port = await freePort();
+    this.#databasePort = port;
     this.#postgres = await startPostgres(['listen_addresses=127.0.0.1', `port=${port}`]);
     this.#databaseUrl = `postgresql://${OWNER}@127.0.0.1:${port}/postgres`;
   }
