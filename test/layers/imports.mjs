@@ -175,7 +175,7 @@ export function roomTable(rooms = ROOMS) {
       [
         `### src/${layer}`,
         '',
-        '| Room | What is in it | Uses |',
+        '| Module | Content | Uses |',
         '|---|---|---|',
         ...Object.entries(table).map(
           ([room, { holds, uses }]) => `| src/${layer}/${room} | ${holds} | ${uses.join(', ')} |`,

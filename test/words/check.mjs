@@ -49,7 +49,11 @@ export function findFaults() {
     for (const { line, words } of findLongCells(page, countWords))
       faults.push({ kind, path, line, text: '', why: `cell of ${words} words (at most 20)` });
     for (const [index, text] of withoutCode(page).split('\n').entries())
-      if (/(?<!\]\(|[\w/.])docs\/[\w/-]+\.md\b/.test(text.replaceAll(/\]\([^)]*\)/g, '](').replaceAll(/`[^`]*`/g, '')))
+      if (
+        /(?<!\]\(|[\w/.])docs\/[\w/-]+\.md\b/.test(
+          text.replaceAll(/\]\([^)]*\)/g, '](').replaceAll(/`[^`]*`/g, ''),
+        )
+      )
         faults.push({ kind, path, line: index + 1, text, why: 'bare path of a page (link it)' });
     faults.push(...findDeadLinks(path, page).map((fault) => ({ kind, path, ...fault })));
   }

@@ -20,11 +20,7 @@ const RULES = [
     'condition first, with if or when',
   ],
   ['that of', /\b(?:that|those|the one|the ones) of\b/, 'repeat the noun'],
-  [
-    'those who',
-    /\b(?:those|he|she) (?:who|which|that)\b/,
-    'name them: clients, users, operators',
-  ],
+  ['those who', /\b(?:those|he|she) (?:who|which|that)\b/, 'name them: clients, users, operators'],
   [
     'is no',
     /(?<!\b[Tt]here )\b(?:is|are|was|were) (?:no|nothing|nobody|none)\b(?! longer)|\b(?:has|have|had|knows?|takes?|makes?|needs?|gets?) (?:nothing|nobody|none)\b|\bknows? no\b/,

@@ -1,5 +1,5 @@
-import type { InputDefinition, ProcessDefinition } from '../../services/processes/definition.js';
 import { PROCESSES } from '../../services/processes/catalogue/index.js';
+import type { InputDefinition, ProcessDefinition } from '../../services/processes/definition.js';
 
 const HEAD = `# Process catalogue
 

@@ -90,7 +90,11 @@ const schema = Type.String({ description: 'Id of the layer.', pattern: 'not read
 throw badParameter('limit', \`must be at most \${most}\`);
 print('a text of the program');
 `;
-  const found = readSourceSentences('src/cli/x.ts', text).map(({ kind, line, text: sentence }) => [kind, line, sentence]);
+  const found = readSourceSentences('src/cli/x.ts', text).map(({ kind, line, text: sentence }) => [
+    kind,
+    line,
+    sentence,
+  ]);
   expect(found).toEqual([
     ['comments', 2, 'What it is.'],
     ['descriptions', 3, 'Id of the layer.'],
