@@ -14,8 +14,8 @@ import { findArity } from './operators.js';
 /** Limits of a complete filter in any encoding. */
 
 /**
- * Throws if a tree is too deep or too large for recursive functions. The check does not use the stack, because chains
- * of operators are as deep as they are long.
+ * Throws if a tree is too deep or too large for recursive functions. The check itself does not recurse, because
+ * chains of operators can be arbitrarily deep.
  */
 export function bound(root: Operand): void {
   const open: [operand: Operand, depth: number][] = [[root, 1]];

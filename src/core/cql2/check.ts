@@ -48,9 +48,10 @@ export interface CheckOptions extends FilterSchema {
 }
 
 /**
- * Prepares a tree for SQL writers: names exist, operands have suitable types, instants are valid and in UTC, strings
- * compared with instants are instants, spatial literals are in x,y order with `crs`, and aliases of functions are
- * resolved. Throws `Cql2Error`.
+ * Prepares a tree for SQL writers. Throws `Cql2Error`.
+ *
+ * Names exist, operands have suitable types, and instants are valid and in UTC. Strings compared with instants become
+ * instants. Spatial literals are in x,y order with `crs`. Aliases of functions are resolved.
  */
 export function check(expression: Expression, options: CheckOptions): Expression {
   const checked = new Checker(options).operand(expression);

@@ -47,7 +47,7 @@ function findRankOfProperty(name: string, { fields, idColumn, idType = 'integer'
 
 /**
  * Throws `Cql2Error` if a number computed as a double is compared with a literal of more digits than a double can
- * represent, because all numbers that round to the same double would match.
+ * represent. Otherwise all numbers that round to the same double would match.
  */
 export function refuseRoundedComparison(operands: readonly Operand[], schema: FilterSchema): void {
   const literal = operands.find(isExactNumber);
