@@ -166,7 +166,7 @@ interface IndexFile {
 }
 
 export interface GeocodingTasks {
-  /** Takes reference data into an index, which stays as it was unless all of it is done. */
+  /** Imports reference data into an index, which is unchanged unless the complete import succeeds. */
   'geocoding.import': { input: ReferenceTask; output: ReferenceImport | ReferenceProblem };
   /** Removes indexes of imports that ended before these were whole. */
   'geocoding.sweep': { input: { folder: string }; output: undefined };

@@ -7,7 +7,7 @@ export const GEOCODING_LIMITS = {
   /** Words of a text that is geocoded, and characters of one. */
   geocodeWords: 20,
   geocodeWord: 40,
-  /** Rows that are compared for one answer of a locator. */
+  /** Rows compared for one response of a locator. */
   geocodeRows: 300,
   /** Addresses of one task of a batch. */
   geocodeTurn: 5,

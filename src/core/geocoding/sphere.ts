@@ -6,14 +6,14 @@ const DEGREE = Math.PI / 180;
 
 type Point = readonly [x: number, y: number];
 
-/** Metres over the ground, on a sphere: half a percent from the ellipsoid at most. */
+/** Distance in metres on a sphere, at most half a percent from the ellipsoid. */
 export function metresBetween([x1, y1]: Point, [x2, y2]: Point): number {
   const half = (degrees: number) => Math.sin((degrees * DEGREE) / 2) ** 2;
   const h = half(y2 - y1) + Math.cos(y1 * DEGREE) * Math.cos(y2 * DEGREE) * half(x2 - x1);
   return 2 * RADIUS * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-/** A window that holds all within a distance; it may cross the antimeridian, and is a cap around a pole. */
+/** Window that contains all points within a distance. It can cross the antimeridian, and is a cap around a pole. */
 export function windowAround([x, y]: Point, metres: number): PlaceWindow {
   const angle = metres / RADIUS;
   const [south, north] = [y - angle / DEGREE, y + angle / DEGREE];

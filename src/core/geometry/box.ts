@@ -1,9 +1,9 @@
 /** An axis-aligned box: `[minx, miny, maxx, maxy]`, always in x,y (easting/longitude first) order. */
 export type Box = readonly [number, number, number, number];
 
-/** Boxes, and the antimeridian: a box of degrees whose minx is greater than its maxx lies across it. */
+/** Bounding boxes. In degrees, minx is greater than maxx if the box crosses the antimeridian. */
 
-/** The box itself, or its two halves where it lies across the antimeridian. */
+/** Returns the box, or its two halves if it crosses the antimeridian. */
 export function plainBoxes(box: Box): Box[] {
   const [minx, miny, maxx, maxy] = box;
   if (minx <= maxx) return [box];
@@ -13,12 +13,14 @@ export function plainBoxes(box: Box): Box[] {
   ];
 }
 
-/** The box itself, or all longitudes where it lies across the antimeridian: for those who know no such box. */
+/**
+ * Returns the box, or all longitudes if it crosses the antimeridian, for functions that do not support such boxes.
+ */
 export function uncrossed(box: Box): Box {
   return box[0] <= box[2] ? box : [-180, box[1], 180, box[3]];
 }
 
-/** The box itself, or with an eastern side beyond 180 degrees where it lies across the antimeridian. */
+/** Returns the box, with its eastern side beyond 180 degrees if it crosses the antimeridian. */
 export function unwrapped(box: Box): Box {
   return box[0] <= box[2] ? box : [box[0], box[1], box[2] + 360, box[3]];
 }
@@ -39,39 +41,42 @@ export function wrapBox(box: Box): Box {
 /** Bounds of the square of Web Mercator, in degrees: west, south, east, north. */
 export const WEB_MERCATOR_BOUNDS: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 
-/** The part of a box of degrees that Web Mercator shows: readers such as GDAL refuse what lies beyond. */
+/** Part of a box in degrees that Web Mercator covers. GDAL and other readers reject coordinates beyond it. */
 export function withinMercator([west, south, east, north]: Box): Box {
   const [, bottom, , top] = WEB_MERCATOR_BOUNDS;
   const bounded = (latitude: number) => Math.min(top, Math.max(bottom, latitude));
   return [west, bounded(south), east, bounded(north)];
 }
 
-/** Whether two boxes share a point; either may lie across the antimeridian. */
+/** Whether two boxes intersect. Either can cross the antimeridian. */
 export function boxesTouch(a: Box, b: Box): boolean {
   if (a[1] > b[3] || b[1] > a[3]) return false;
   return plainBoxes(a).some(([w1, , e1]) => plainBoxes(b).some(([w2, , e2]) => w1 <= e2 && w2 <= e1));
 }
 
-/** The box that two share, a line or a point where they only touch; undefined where they do not meet. Neither crosses the antimeridian. */
+/**
+ * Intersection of two boxes, a line or point if they only touch; undefined if they are disjoint. Neither crosses the
+ * antimeridian.
+ */
 export function commonBox(a: Box, b: Box): Box | undefined {
   const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
   return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
 }
 
-/** As `commonBox`; undefined where they only touch, too. */
+/** Same as `commonBox`; also undefined if the boxes only touch. */
 export function commonArea(a: Box, b: Box): Box | undefined {
   const box = commonBox(a, b);
   return box && box[0] < box[2] && box[1] < box[3] ? box : undefined;
 }
 
-/** The smallest box around two that do not lie across the antimeridian. */
+/** Smallest box around two boxes that do not cross the antimeridian. */
 export function around(a: Box, b: Box): Box {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
 /**
- * The smallest box of degrees around boxes of which some may lie across the antimeridian: it lies across itself then, unless
- * they reach around the globe.
+ * Smallest box in degrees around boxes of which some can cross the antimeridian. It then crosses it as well, unless
+ * the boxes extend around the globe.
  */
 export function mergeBoxesOnGlobe(boxes: readonly Box[]): Box {
   const whole = boxes.map(uncrossed).reduce(around);
@@ -89,16 +94,16 @@ export function mergeBoxesOnGlobe(boxes: readonly Box[]): Box {
 
 /** Decimal places that degrees are written with. */
 const PLACES = 1e7;
-/** Part of a last place by which a number misses what it stands for. */
+/** Maximum rounding error, as a part of the last decimal place. */
 const SLACK = 1e-6;
 
 /**
- * An extent in degrees as it is told to clients: rounded outwards, so that coordinates that are written lie in it, and of
- * latitudes and longitudes that a bounding box may have. Undefined when nothing of it lies on the globe.
+ * Extent in degrees for clients: rounded outwards, so that it contains all returned coordinates, and limited to valid
+ * latitudes and longitudes. Undefined if no part is on the globe.
  */
 export function globeExtent([west, south, east, north]: Box): Box | undefined {
   if (!(south <= 90 && north >= -90)) return undefined;
-  // Longitudes up to 360 are another way to write them; beyond, they are none.
+  // Longitudes up to 360 are equivalent to others; values beyond are invalid.
   const turns = Math.abs(west) <= 360 && Math.abs(east) <= 360;
   return [
     roundedDown(turns ? west : Math.max(-180, west)),
@@ -122,8 +127,8 @@ function roundedUp(degrees: number): number {
 }
 
 /**
- * The image of a box under a transformation that looks at some places of the edges, with what the edges may reach between
- * those: as much again as looking at twice as many places adds.
+ * Image of a box under a transformation of some points of its edges. It is enlarged by the difference that twice as
+ * many points make, because edges can extend further between them.
  */
 export function imageWithin(box: Box, transform: (box: Box) => Box): Box {
   const whole = transform(box);
@@ -136,7 +141,7 @@ export function imageWithin(box: Box, transform: (box: Box) => Box): Box {
     [x, y, maxx, maxy],
   ];
   const images = quarters.map(transform);
-  // Across the antimeridian the sides of the quarters say nothing of the whole.
+  // The images of the quarters cannot be compared across the antimeridian.
   if ([whole, ...images].some(([left, , right]) => left > right)) return whole;
   const near = images.reduce(around);
   const beyond = (i: 0 | 1 | 2 | 3) => near[i] + (near[i] - whole[i]);

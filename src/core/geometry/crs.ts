@@ -8,7 +8,7 @@ import type { Box } from './box.js';
 export interface Crs {
   /** `http://www.opengis.net/def/crs/...`, or a path below this server: see `buildCrsUri`. */
   readonly uri: string;
-  /** What PROJ and GDAL read: `EPSG:n` or `OGC:CRS84`. */
+  /** CRS string for PROJ and GDAL: `EPSG:n` or `OGC:CRS84`. */
   readonly proj: string;
   /** EPSG code; 4326 for CRS84, whose coordinates are the same in x,y order. */
   readonly epsg: number;
@@ -16,11 +16,11 @@ export interface Crs {
   readonly northFirst: boolean;
   /** True for degrees. */
   readonly geographic: boolean;
-  /** True for a plane whose place on Earth nobody has stated: nothing can be brought into another CRS, or out of one. */
+  /** True for a local (engineering) CRS without a known position on Earth. Coordinates cannot be transformed. */
   readonly isPlane?: boolean;
 }
 
-/** What PROJ says of a CRS. */
+/** Properties of a CRS according to PROJ. */
 export interface CrsFacts {
   northFirst: boolean;
   geographic: boolean;
@@ -35,7 +35,7 @@ export const CRS84: Crs = {
   geographic: true,
 };
 
-/** Codes of others for Web Mercator. */
+/** Non-EPSG codes of Web Mercator. */
 const WEB_MERCATORS: ReadonlySet<number> = new Set([102100, 102113, 900913]);
 
 /** The EPSG code that a code means, which may be one of another authority. */
@@ -44,14 +44,14 @@ export function normalizeEpsg(code: number): number {
 }
 
 /**
- * Whether a definition stands for none: the systems of GeoPackages for data of an unknown one, which read "undefined"
- * (OGC 12-128r18, 1.1.2.1.2), and what GDAL writes (from 3.9) and makes of them.
+ * Whether a definition means an unknown CRS: the systems of GeoPackages with the name "undefined" (OGC 12-128r18,
+ * 1.1.2.1.2), and GDAL's forms of them (3.9 and later).
  */
 export function isUndefinedCrs(definition: string): boolean {
   return /^(\w+\s*\[\s*")?undefined\b/i.test(definition);
 }
 
-/** The CRS of coordinates of which nothing is said: that of the data where this has no place on Earth. */
+/** Default CRS of coordinates in requests: CRS84, or the CRS of the data if its position on Earth is unknown. */
 export function defaultCrs({ storageCrs }: { readonly storageCrs: Crs }): Crs {
   return storageCrs.isPlane ? storageCrs : CRS84;
 }
@@ -59,7 +59,7 @@ export function defaultCrs({ storageCrs }: { readonly storageCrs: Crs }): Crs {
 /** CRS84 with heights above the ellipsoid: what CRS84 is for data that has heights. */
 export const CRS84H: Crs = { ...CRS84, uri: 'http://www.opengis.net/def/crs/OGC/0/CRS84h' };
 
-/** Where CRS are described that no authority has a code for. */
+/** Path of the descriptions of CRSs without an authority code. */
 export const OWN_CRS_PATH = '/ogc/crs';
 
 /** The URI of a CRS for clients: a CRS of the data's own has its place on this server. */

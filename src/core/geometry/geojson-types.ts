@@ -1,4 +1,4 @@
-/** Types of geometries of GeoJSON (RFC 7946, 1.4), in the order of their numbers in WKB, which begin at 1. */
+/** Geometry types of GeoJSON (RFC 7946, 1.4) in the order of their WKB numbers, from 1. */
 export const GEOJSON_GEOMETRIES = [
   'Point',
   'LineString',

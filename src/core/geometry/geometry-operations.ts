@@ -1,4 +1,4 @@
-/** What the native part does to geometries. */
+/** Geometry operations of the native part. */
 
 export type GeometryOperationName =
   | 'boundary'
@@ -24,24 +24,27 @@ export type GeometryOperationName =
 /** An operation on one geometry; lengths are in units of its CRS, unless they are on the ground. */
 export interface GeometryOperation {
   name: GeometryOperationName;
-  /** Of a buffer or an offset curve, which is on the left for positive distances; tolerance of a simplification; longest segment; size of a grid cell. */
+  /**
+   * Distance of a buffer, or of an offset curve (left for positive distances); tolerance of a simplification; maximum
+   * segment length; size of a grid cell.
+   */
   distance?: number;
   /** The distance of a buffer, or the longest segment, is metres over the ground, whatever the CRS is. Buffers have round caps and joins, 8 segments. */
   ground?: boolean;
-  /** Of a concave hull: its longest edge, as a share between the shortest and the longest of the triangulation. */
+  /** Maximum edge length of a concave hull, from the shortest (0) to the longest (1) edge of the triangulation. */
   ratio?: number;
   /** Whether a concave hull may have holes. */
   holes?: boolean;
-  /** Segments per quarter circle; 8 when absent. */
+  /** Segments per quarter circle. Default: 8. */
   segments?: number;
-  /** Of smoothing; 1 when absent. */
+  /** Iterations of smoothing. Default: 1. */
   iterations?: number;
   /** 1 round, 2 flat, 3 square. */
   cap?: number;
   /** 1 round, 2 mitre, 3 bevel. */
   join?: number;
   mitreLimit?: number;
-  /** The buffer lies on one side of lines: the left for positive distances. */
+  /** Whether the buffer is only on one side of lines: left for positive distances. */
   singleSided?: boolean;
   /** Repairing keeps parts of polygons that collapse, as lines and points. */
   keepCollapsed?: boolean;

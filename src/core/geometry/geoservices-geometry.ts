@@ -5,14 +5,14 @@ import { buildPolygons, closeRing, exteriorFirst } from './rings.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Why a value is no geometry that can be read; the words follow "because". */
+/** Error for a value that is not a readable geometry. The message follows "because". */
 export class GeoServicesGeometryError extends Error {
   override readonly name = 'GeoServicesGeometryError';
 }
 
 /**
- * A geometry of GeoServices JSON as GeoJSON; null for an empty one. Lines and polygons are multi ones. Throws
- * `GeoServicesGeometryError` for curves, and for what is no geometry.
+ * Converts a GeoServices JSON geometry to GeoJSON; null for an empty geometry. Lines and polygons become multi
+ * geometries. Throws `GeoServicesGeometryError` for curves and invalid values.
  */
 export function parseEsriGeometry(value: unknown, hasZ: boolean): Geometry | null {
   if (value === null || value === undefined) return null;
@@ -76,7 +76,7 @@ export type EsriGeometryType =
   | 'esriGeometryPolyline'
   | 'esriGeometryPolygon';
 
-/** The type that a layer of these geometries has; undefined for one that may hold several kinds. */
+/** Geometry type of a layer; undefined for mixed types. */
 export function esriGeometryType(type: string): EsriGeometryType | undefined {
   switch (type) {
     case 'Point':

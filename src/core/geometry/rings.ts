@@ -3,10 +3,13 @@ import type { Box } from './box.js';
 
 /** Rings as GeoServices write polygons: exteriors run clockwise, holes counterclockwise, in any order. */
 
-/** Corners of a hole that are tried: some may lie on the exterior. */
+/** Maximum tested corners of a hole, because some can be on the exterior ring. */
 const TRIES = 8;
 
-/** The polygons that closed rings make. A hole belongs to the smallest exterior that it lies in, and is one itself where there is none. */
+/**
+ * Builds polygons from closed rings. A hole belongs to the smallest exterior ring around it. Without one, it is an
+ * exterior ring.
+ */
 export function buildPolygons(rings: readonly Position[][]): Position[][][] {
   const exteriors = rings
     .filter((ring) => area(ring) <= 0)
@@ -39,7 +42,7 @@ function holds(outer: Box, inner: Box): boolean {
   return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3];
 }
 
-/** A ring that ends where it begins. */
+/** Returns the ring with its first position also at its end. */
 export function closeRing(ring: Position[]): Position[] {
   const [first, last] = [ring[0]!, ring.at(-1)!];
   return first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];

@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 
 /**
- * Coordinate reference systems that operators state for data which names none, or a wrong one: by file name
- * (`roads.shp`), end of a path (`city/roads.shp`) or whole path, each with `#layer` for one layer of several.
+ * Coordinate reference systems that operators assign to data, by file name (`roads.shp`), end of a path
+ * (`city/roads.shp`) or complete path, optionally with `#layer`. They override the CRS of the file.
  */
 export type StatedCrs = Readonly<Record<string, string>>;
 
-/** What is stated of the layers of a file, by name; `''` is for all others. The longest path counts. */
+/** Assigned CRS of the layers of a file by name; `''` means all other layers. The longest matching path applies. */
 export function findStatedCrs(stated: StatedCrs, path: string): Record<string, string> {
   const byFile = new Map<string, { crs: string; length: number }>();
   for (const [key, crs] of Object.entries(stated)) {

@@ -1,4 +1,4 @@
-/** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y; `each` keeps heights where it says so. */
+/** Tasks of a GeometryServer for a worker. Geometries are GeoJSON in x,y order; `each` keeps heights if stated. */
 import type { Geometry, Point } from 'geojson';
 import type { Box } from '../geometry/box.js';
 import type { Notation } from '../geometry/coordinate-notations.js';
@@ -6,7 +6,7 @@ import type { GeometryOperation } from '../geometry/geometry-operations.js';
 
 interface Common {
   geometries: Geometry[];
-  /** CRS of the geometries, that in which it is computed, and that of the answer; anything PROJ reads. */
+  /** CRS of the input, of the computation, and of the output, as strings for PROJ. */
   from: string;
   plane: string;
   target: string;
@@ -44,14 +44,14 @@ export interface DatumStep {
   isForward: boolean;
 }
 
-/** How two geometries may stand to each other, as GeoServices name it. */
+/** Spatial relations of GeoServices. */
 export const RELATIONS = [
   ...(['Cross', 'Disjoint', 'In', 'InteriorIntersection', 'Intersection', 'LineCoincidence'] as const),
   ...(['LineTouch', 'Overlap', 'PointTouch', 'Touch', 'Within', 'Relation'] as const),
 ] as const;
 export type RelationName = (typeof RELATIONS)[number];
 
-/** How lines that fall short of others are extended. */
+/** How lines that do not reach the guide are extended. */
 export interface Extension {
   /** Whether an end moves, rather than a position being added beyond it. */
   moves: boolean;
@@ -62,10 +62,12 @@ export interface Extension {
 export interface GeometryServiceResult {
   /** Null for an empty one. */
   geometries: (Geometry | null)[];
-  /** Area, perimeter and length of each geometry, in units of the plane or metres; of a distance the number alone. */
+  /**
+   * Area, perimeter and length of each geometry, in units of the plane or metres. For a distance, only the number.
+   */
   measures: { area: number; perimeter: number; length: number }[];
   distance?: number;
-  /** Which geometry each of the answer was cut from. */
+  /** Index of the source geometry of each result. */
   cutIndexes?: number[];
   /** Ways between two references, the best first. */
   ways?: DatumStep[][];

@@ -13,14 +13,14 @@ import { parseJsonExactly, stringifyExactly } from '../values/json.js';
 import { type JsonText, membersIn, readJsonText } from '../values/json-text.js';
 import { type ObjectId, readObjectId } from '../values/object-id.js';
 
-/** Features and fields of GeoServices JSON, from what the writers of stores give and as clients send them. */
+/** Features and fields of GeoServices JSON, in requests and responses. */
 
-/** What says how features of a layer are written. */
+/** Layer properties that determine the form of its features. */
 export interface EsriLayer {
   readonly idColumn: string;
   readonly geometryType: GeometryType;
   readonly hasZ: boolean;
-  /** As they are shown. */
+  /** Fields as described to the caller. */
   readonly fields: readonly Field[];
 }
 
@@ -49,7 +49,7 @@ export function esriFeature(text: FeatureText, layer: EsriLayer, wkid: number): 
 function esriValueIn(json: JsonText, type: FieldType): unknown {
   if (/^[[{]/.test(json)) return json;
   const value = parseJsonExactly(json, 'all');
-  // Replicas have whole numbers beyond 2^53 as text.
+  // In replicas, integers beyond 2^53 are strings.
   return isExactNumber(value) && /^-?\d+$/.test(String(value)) ? String(value) : esriValue(value, type);
 }
 
@@ -62,14 +62,17 @@ export function esriValue(value: unknown, type: FieldType): unknown {
   return typeof value === 'object' ? stringifyExactly(value) : value;
 }
 
-/** Values of GeoPackages that are not dates stay as they are: null would be a change when it comes back. */
+/** GeoPackage values that are not dates remain unchanged. A null would be a change when the client sends it back. */
 function readMilliseconds(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? value : milliseconds;
 }
 
-/** `date` is no `esriFieldTypeDateOnly`: clients that do not know the type, which came with 11.2, drop the field. */
+/**
+ * `date` is not `esriFieldTypeDateOnly`, because clients that do not support this type (ArcGIS 11.2) would drop the
+ * field.
+ */
 const TYPES: Readonly<Record<FieldType, string>> = {
   integer: 'esriFieldTypeBigInteger',
   number: 'esriFieldTypeDouble',
@@ -125,13 +128,13 @@ export interface SentFeature {
   readonly id: ObjectId | undefined;
   /** Attributes as JSON text, as in `FeatureInput`. */
   readonly values: Readonly<Record<string, JsonText>>;
-  /** Undefined where nothing was said of it. */
+  /** Undefined if the request does not contain a geometry. */
   readonly geometry: Geometry | null | undefined;
 }
 
 /**
- * Reads attributes and geometry of a feature. Values that cannot be what their field holds are left for the store to
- * refuse. Throws `GeoServicesGeometryError`.
+ * Parses attributes and geometry of a feature. Values that do not fit their field are left for the store to reject.
+ * Throws `GeoServicesGeometryError`.
  */
 export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature {
   const fields = new Map(layer.fields.map((field) => [field.name, field]));
@@ -175,7 +178,7 @@ function storedValue(value: unknown, type: FieldType): JsonText {
   return stringifyExactly(value);
 }
 
-/** A multi geometry of one part becomes a single one where the layer does not ask for multi ones. */
+/** Converts a multi geometry of one part to a single geometry, unless the layer requires multi geometries. */
 function fitting(geometry: Geometry | null, { geometryType }: EsriLayer): Geometry | null {
   if (!geometry?.type.startsWith('Multi') || geometryType.startsWith('Multi')) return geometry;
   const { coordinates } = geometry as { coordinates: Position[] };

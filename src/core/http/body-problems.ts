@@ -6,7 +6,7 @@ export interface BodyProblem {
   readonly detail: string;
 }
 
-/** `member` is a JSON pointer without the slash that it begins with. */
+/** Problem of a member: a JSON pointer without its leading slash. */
 export const problem = (member: string, detail: string): BodyProblem => ({ name: `/${member}`, detail });
 
 /** Throws `invalid-body` that names every problem. */

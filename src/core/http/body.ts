@@ -18,7 +18,7 @@ import { parseFeatures } from './feature-body.js';
 import { HTTP_LIMITS } from './limits.js';
 import { multipartFields } from './multipart-fields.js';
 
-/** How the bytes of a request body become a value, on the event loop or in a worker. */
+/** Conversion of request bodies from bytes to values, on the event loop or in a worker. */
 
 /** A body that cannot be read. The message may be shown. */
 export class BodyError extends Error {
@@ -130,12 +130,12 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // Signs of percent that begin nothing, and bytes that are no UTF-8.
+    // Handles isolated percent signs and invalid UTF-8.
     return new URLSearchParams(`v=${text}`).get('v')!;
   }
 }
 
-/** A list of whole numbers, in which nothing is to be looked for. */
+/** List of integers, which needs no further validation. */
 const isNumbers = (text: string) => /^[-\d,\s]*$/.test(text);
 
 const isJson = (text: string) => /^\s*[[{]/.test(text);

@@ -7,6 +7,6 @@ export const CONTENT_CODINGS = ['identity', ...COMPRESSIONS] as const;
 
 export type ContentCoding = (typeof CONTENT_CODINGS)[number];
 
-/** The compression of what is not sent as it is. */
+/** Compression of a coding; undefined for `identity`. */
 export const findCompression = (coding: ContentCoding): Compression | undefined =>
   coding === 'identity' ? undefined : coding;

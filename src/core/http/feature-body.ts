@@ -7,9 +7,9 @@ import { elementsIn, membersIn } from '../values/json-text.js';
 const LEVELS_AROUND = 5;
 
 /**
- * Reads a feature, or a batch of them, from UTF-8 JSON: each geometry becomes JSON text, which changes threads quickly,
- * and so does each of the properties, whose numbers keep all digits. Ids keep theirs as text. Throws an Error whose
- * message may be shown for what is no JSON or nests too deep.
+ * Parses a feature or a batch from UTF-8 JSON. Each geometry and each property becomes JSON text, which is quickly
+ * transferred between threads and keeps all digits; ids are text. Throws an Error with a message for clients if the
+ * JSON is invalid or too deep.
  */
 export function parseFeatures(json: Uint8Array): unknown {
   const text = utf8(json);

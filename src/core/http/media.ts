@@ -1,10 +1,10 @@
 import { ApiError, badParameter } from '../errors/errors.js';
 
-/** A representation that a resource can be asked for: by `f=name`, or by one of its media types in Accept. */
+/** Representation of a resource, selected by `f=name` or by one of its media types in Accept. */
 export interface Format {
   /** Value of the `f` parameter. */
   readonly name: string;
-  /** Media type of the answer. */
+  /** Media type of the response. */
   readonly mediaType: string;
   /** Further names that `f` accepts. */
   readonly aliases?: readonly string[];
@@ -54,7 +54,7 @@ export const SLD_FORMAT: Format = {
   aliases: ['sld'],
   accepts: ['application/xml', 'text/xml'],
 };
-/** A picture with its place. */
+/** Georeferenced image (GeoTIFF). */
 export const TIFF_FORMAT: Format = {
   name: 'tiff',
   mediaType: 'image/tiff; application=geotiff',
@@ -67,14 +67,14 @@ export const GEOTIFF_FORMAT: Format = {
   accepts: ['image/tiff'],
 };
 
-/** The media type of a link to this representation: without what only says how text is written. */
+/** Media type of a link to this representation, without parameters for text encoding. */
 export function linkType({ mediaType }: Format): string {
   return mediaType.replace(/; *(charset|header)=[^;]*/g, '');
 }
 
 /**
- * Picks the format of an answer: `f` wins over Accept (OGC API Common, 7.5), no Accept or `*` gives the
- * first format. Throws 400 for an unknown `f`, 406 when Accept names nothing on offer.
+ * Selects the format of a response: `f` overrides Accept (OGC API Common, 7.5). Without Accept, or with `*`, the
+ * first format is used. Throws 400 for an unknown `f`, and 406 if Accept matches no format.
  */
 export function negotiate(
   f: string | undefined,

@@ -14,8 +14,8 @@ export function parseBoundary(contentType: string): string | undefined {
 }
 
 /**
- * Names and texts of a form as multipart/form-data (RFC 7578) that is all here and holds no file. Throws an `Error`, whose
- * message may be shown.
+ * Yields names and texts of a complete multipart/form-data form (RFC 7578) without files. Throws an `Error` with a
+ * message for clients.
  */
 export function* multipartFields(
   bytes: Uint8Array,

@@ -32,7 +32,7 @@ export interface Param<T = unknown> {
 export type Params = Record<string, Param>;
 export type ParamValues<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-/** The surfaces that have an interface document of their own, and those that have none. */
+/** APIs with an OpenAPI document, and other groups of operations. */
 export type Surface =
   | 'features'
   | 'coverages'
@@ -69,29 +69,29 @@ type Protocol =
   | 'GeocodeServer'
   | 'Site';
 
-/** Who is asking. */
+/** Caller of a request. */
 export interface Principal {
   readonly kind: 'anonymous' | 'api-key' | 'user' | 'oauth-client' | 'embed-key' | 'certificate';
   readonly id: string;
   readonly name: string;
-  /** Labels such as `admin:read` or `*`, those of the roles among them. */
+  /** Permission labels such as `admin:read` or `*`, including labels from roles. */
   readonly permissions: readonly string[];
   /** Names of roles that policies may speak of. */
   readonly roles?: readonly string[];
-  /** What is known about the caller, by type: policies for rows compare attributes with it. */
+  /** Claims of the caller by type, which row policies compare with attributes. */
   readonly claims?: Readonly<Record<string, readonly string[]>>;
   readonly tenantId?: string;
-  /** What its provider alone says of a user. */
+  /** Claims of a user from the sign-in provider. */
   readonly providerClaims?: Principal['claims'];
-  /** What it came with, and the authorities that were sent along: DER in base64. */
+  /** Client certificate and sent authorities: DER in base64. */
   readonly certificates?: readonly string[];
-  /** A rate limit of its own, beside those of policies. */
+  /** Rate limit of the caller, in addition to the limits of policies. */
   readonly limit?: { readonly requests: number; readonly seconds: number };
-  /** Of a caller who is signed in with a browser: names the session. */
+  /** Hash that identifies the browser session of the caller. */
   readonly sessionHash?: string;
   /** Names of the bearer token of the caller and of its session. If either ends, the caller does. */
   readonly endsWith?: readonly string[];
-  /** Milliseconds since 1970 at which what it came with ends, where that is not looked up: connections end then. */
+  /** Expiry of the credential in milliseconds since 1970, if it is not checked elsewhere. Connections end then. */
   readonly expiresAt?: number;
   /** Layers outside of which nothing exists for this caller, whatever else it may: ids or numbers of collections. */
   readonly layers?: readonly string[];
@@ -107,7 +107,7 @@ export function formatActor({ kind, id }: Pick<Principal, 'kind' | 'id'>): strin
   return `${kind}:${id}`;
 }
 
-/** The principal as jobs keep it: they go on when its session ends. */
+/** The principal as stored in jobs, which continue after its session ends. */
 export function withoutSession({
   sessionHash: _,
   endsWith: _names,
@@ -124,7 +124,7 @@ export const ANONYMOUS: Principal = {
   permissions: [],
 };
 
-/** What a handler answers. */
+/** Response of a handler. */
 export interface Reply {
   readonly status: number;
   readonly mediaType?: string;
@@ -138,20 +138,25 @@ export interface Reply {
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
   readonly cacheControl?: string;
-  /** Names by which a CDN before the server can be told to forget the answer. */
+  /** Tags by which a CDN in front of the server can purge the response. */
   readonly cacheTags?: readonly string[];
-  /** Called once the body is not looked at any more: it is out, or the client is gone. Perhaps never, after a failure. */
+  /**
+   * Called when the body is no longer used, because it was sent or the client disconnected. After a failure, it may
+   * never be called.
+   */
   readonly sent?: () => void;
-  /** The connection becomes a WebSocket (101). Only for requests that ask for that: see `Exchange.upgradable`. */
+  /**
+   * Handler of the connection after the upgrade to a WebSocket (101). Only for requests with `Exchange.upgradable`.
+   */
   readonly socket?: (socket: Socket) => SocketEvents;
-  /** Given when this very object answers many requests: what is made from it is kept in here. */
+  /** Cache of encoded forms, for an object that is the response to many requests. */
   readonly constant?: {
     block: ArrayBuffer | undefined;
-    /** The body in other codings than that of `body`: one of them, all of what never changes. */
+    /** Body in other codings than that of `body`: one of them, or all for content that never changes. */
     forms?: Readonly<Partial<Record<Compression, Uint8Array>>>;
     /**
-     * The coding of the one further form that is kept once it was asked for, `any` for the last one: whoever keeps the
-     * answer has counted its bytes. None when absent.
+     * Additional coding that is kept after its first use; `any` means the last used one. Its bytes must be counted by
+     * the owner of the response. Default: none.
      */
     readonly secondForm?: Compression | 'any' | undefined;
     /** The body is the same as long as the server runs: it is compressed as far as it can be. */
@@ -166,8 +171,8 @@ export interface Socket {
   /** Frames that are sent by the callback go out together. */
   together(send: () => void): void;
   /**
-   * From now on what is published to the topic is sent here too, in its place among other frames: at the end of the turn,
-   * or before the next frame of its own.
+   * Subscribes to a topic: its messages are sent in order with other frames, at the end of the event-loop iteration
+   * or before the next frame.
    */
   join(topic: string): void;
   leave(topic: string): void;
@@ -178,7 +183,7 @@ export interface Socket {
   close(code: number, reason: string): void;
 }
 
-/** What happens on a WebSocket. */
+/** Events of a WebSocket. */
 export interface SocketEvents {
   message(frame: Uint8Array, isBinary: boolean): void;
   drained(): void;
@@ -190,22 +195,22 @@ export interface Memo<M = unknown> {
   value?: M;
 }
 
-/** Says, in the literal of an operation, what its memo holds. */
+/** Declares the type of the memo in an operation literal. */
 export function declareMemo<M>(): Memo<M> {
   return {};
 }
 
-/** One request while it is being answered, as handlers see it. */
+/** Request in progress, as seen by handlers. */
 export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   readonly operation: Operation;
   readonly params: ParamValues<P>;
   readonly method: string;
-  /** Lives as long as this target (path and query) is remembered: for what a handler works out from it. */
+  /** Values that a handler computes from the target (path and query), cached with the target. */
   readonly memo: Memo<M>;
   readonly body: B;
   /** Bytes of the request body when the operation's body is `streamed`; reading applies backpressure. */
   readonly upload: AsyncIterable<Uint8Array>;
-  /** The negotiated representation; the first of `operation.formats` when nothing was asked for. */
+  /** Negotiated representation. Default: the first of `operation.formats`. */
   readonly format: Format;
   readonly principal: Principal;
   /** Request path without query. */
@@ -214,16 +219,16 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   readonly query: string;
   /** Public origin (and path prefix) for links, without a trailing slash. */
   readonly baseUrl: string;
-  /** Who the request's tasks are done for. */
+  /** Caller of the tasks of the request. */
   readonly caller?: Caller;
-  /** IP address of the client, behind trusted proxies too; empty when the connection was lost before it was read. */
+  /** IP address of the client, also behind trusted proxies. Empty if the connection was lost before it was read. */
   readonly clientAddress: string;
   readonly correlationId: string;
-  /** Whether the client asks for a WebSocket, on a path that has one. */
+  /** Whether the client requests a WebSocket on a path that supports it. */
   readonly upgradable: boolean;
   /** Trace of this request when tracing is on; opaque to handlers. */
   readonly span?: unknown;
-  /** Of a request with an idempotency key. */
+  /** Set for requests with an idempotency key. */
   readonly hold?: Hold;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
@@ -248,23 +253,23 @@ export interface BodySpec<S extends TSchema = TSchema> {
   /** Media types taken; the first is documented first. */
   readonly mediaTypes: readonly string[];
   readonly required: boolean;
-  /** How the bytes are read; `json` when absent. Forms are read as such by their media type. */
+  /** Format of the body. Default: `json`. Forms are detected by their media type. */
   readonly form?: 'json' | 'features' | 'bytes';
   /** Members whose text may be JSON: see `BodyReadOptions`. */
   readonly jsonMembers?: readonly string[];
   /** Members whose numbers keep their digits: see `parseJsonExactly`. */
   readonly exactMembers?: readonly string[];
-  /** Makes what was read fit the schema, on the event loop: it looks at the outermost members only. */
+  /** Converts the value to fit the schema. It runs on the event loop and inspects only the outermost members. */
   readonly fit?: (value: unknown) => unknown;
   /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
   readonly bindsAnyCase?: boolean;
   /** JSON with integers that a double would round is refused outside of exact members: see `findRoundedInteger`. */
   readonly refusesRounding?: boolean;
-  /** Bytes; `LIMITS.bodyBytes` when absent. */
+  /** Maximum bytes. Default: `LIMITS.bodyBytes`. */
   readonly maxBytes?: number;
-  /** What a client is told to do that has more. */
+  /** Advice for clients with larger bodies. */
   readonly advice?: string;
-  /** What the JSON may hold where that is not the usual. Anonymous clients may send less: see `LIMITS`. */
+  /** Limits of the JSON body, if they differ from the defaults. Anonymous clients have lower limits, see `LIMITS`. */
   readonly bounds?: Partial<JsonBounds>;
   /** The body is not collected: the handler reads `exchange.upload`. `schema` only documents it. */
   readonly streamed?: boolean;
@@ -288,30 +293,30 @@ export interface Operation {
   readonly formats: readonly Format[];
   readonly body?: BodySpec;
   readonly responses: Readonly<Record<number, ResponseDoc>>;
-  /** `public`, `authenticated` (the handler decides further), or the permission label that the principal must hold. */
+  /** `public`, `authenticated` (the handler decides further), or the required permission label. */
   readonly permission: string;
-  /** False: the path is reserved by the contract and answers 501. */
+  /** False: the contract reserves the path, and it returns 501. */
   readonly built: boolean;
-  /** Requests that this server makes for who calls it: the runtime expression of the address, by name (OpenAPI). */
+  /** Requests of this server to the caller: runtime expression of the URL, by name (OpenAPI). */
   readonly callbacks?: Readonly<Record<string, string>>;
-  /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
+  /** Whether a request with an Idempotency-Key is executed only once, and repetitions get the first response. */
   readonly repeatable?: boolean;
-  /** Whether answers have an ETag beyond that of their surface; `checked`: requests are refused by If-Match, too (412). */
+  /** Whether responses have an ETag in addition to those of the API. `checked`: If-Match is also checked (412). */
   readonly entityTag?: 'sent' | 'checked';
-  /** True: each answer names its request in the header X-Correlation-Id, too. */
+  /** Whether responses also have the header X-Correlation-Id. */
   readonly correlates?: boolean;
   /**
    * True: the cookie of a session counts also where neither Origin nor Sec-Fetch-Site comes with it, as from programs. Only
    * for operations by which the page of another site, whose browser sends neither, would gain nothing.
    */
   readonly takesSessionOfPrograms?: boolean;
-  /** True: the operation looks at the Authorization header itself, and nobody is known by it. */
+  /** Whether the operation reads the Authorization header itself, so that it does not authenticate the caller. */
   readonly ownCredentials?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */
   readonly audited?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */
   readonly openQuery?: boolean;
-  /** Whether the method works on a target that it is routed to, for anybody or for one caller; where absent it does. */
+  /** Whether the method is available for a target, for any caller or for one. Default: yes. */
   allowed?(path: Readonly<Record<string, string>>, principal?: Principal): boolean;
   /** The path may become a WebSocket: see `Reply.socket`. */
   readonly socket?: boolean;
@@ -321,7 +326,7 @@ export interface Operation {
   readonly takesToken?: boolean;
   /** Says failures where that is not by a problem document and its status, in the version that the request names. */
   failure?(error: ApiError, exchange: Pick<Exchange, 'query'>): Reply;
-  /** The answer as this request wants it, also one that says what failed. */
+  /** Converts the response to the form that the request expects, also for errors. */
   present?(exchange: Pick<Exchange, 'query'>, reply: Reply): Reply;
   run(exchange: Exchange): Reply | Promise<Reply>;
 }

@@ -6,7 +6,7 @@ import { HTTP_LIMITS } from './limits.js';
 import { type Format, formatNames } from './media.js';
 import type { Param } from './operation.js';
 
-/** Builders of parameters, and the parameters that several surfaces share. */
+/** Builders of parameters, and parameters that several APIs share. */
 
 interface Describe {
   description: string;
@@ -18,7 +18,7 @@ function missing(name: string): never {
   throw badParameter(name, 'is required');
 }
 
-/** A whole number in a range; `fallback` when absent. */
+/** Parameter that is an integer in a range. `fallback` is its default. */
 export function defineIntegerParam<D extends number | undefined>(
   name: string,
   range: { min: number; max: number; default: D },
@@ -46,7 +46,7 @@ export function defineIntegerParam<D extends number | undefined>(
   };
 }
 
-/** A path segment that must be a whole number >= 0 (collections and tile coordinates of tiles and maps). */
+/** Path segment that must be an integer of at least 0 (collections and tile coordinates). */
 export function pathInteger(name: string, description: string): Param<number> {
   return {
     name,
@@ -62,7 +62,7 @@ export function pathInteger(name: string, description: string): Param<number> {
   };
 }
 
-/** A collection of tiles or maps in a path: by its number, or by the id that it has on other surfaces. */
+/** Collection of tiles or maps in a path, by its number or by its id. */
 export const numberedCollectionParam: Param<number | string> = {
   name: 'collectionId',
   in: 'path',
@@ -255,14 +255,14 @@ export function parseBox(name: string, raw: string): Box {
   return box;
 }
 
-/** Bounding box as it was sent: four numbers in the axis order of its CRS. See `crs.ts` for normalising. */
+/** Bounding box as sent: four numbers in the axis order of its CRS. `crs.ts` normalises it. */
 export const bboxParam: Param<Box | undefined> = {
   name: 'bbox',
   in: 'query',
   description:
     'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
   schema: Type.Array(Type.Number(), {
-    // Tests of the standard look for both beside the exact numbers.
+    // Conformance tests require both in addition to the exact numbers.
     minItems: 4,
     maxItems: 6,
     oneOf: [
@@ -294,14 +294,14 @@ const INSTANT =
 export interface TimeRange {
   start: number | undefined;
   end: number | undefined;
-  /** Microseconds beyond those milliseconds; 0 when absent. */
+  /** Microseconds after the milliseconds. Default: 0. */
   startMicros?: number;
   endMicros?: number;
 }
 
 /** An acquisition batch, by its instant, or a range where everything is by range. */
 export interface AcquisitionTime extends TimeRange {
-  /** What is by range beside a batch. */
+  /** Selection by interval in addition to the acquisition. */
   range?: TimeRange;
 }
 

@@ -7,7 +7,7 @@ import { shareSchemas } from './shared-schemas.js';
 /** Errors reported for one body; a hostile body could have thousands. */
 const MAX_ERRORS = 20;
 
-/** Values of a body up to which all its errors are looked for: each costs an object. */
+/** Maximum values of a body for which all errors are listed, because each error is an object. */
 const MAX_VALUES = 5000;
 
 function compiler(allErrors: boolean): Ajv {
@@ -17,9 +17,10 @@ function compiler(allErrors: boolean): Ajv {
     useDefaults: true,
     meta: false,
     validateSchema: false,
-    // Optimising takes half of a compilation: nothing for what only small wrong bodies meet.
+    // Optimising takes half of the compilation time. The schema that lists all errors checks only small invalid
+    // bodies.
     code: { optimize: !allErrors },
-    // What is shared is compiled once.
+    // Shared schemas are compiled once.
     inlineRefs: false,
   });
   // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
@@ -33,7 +34,10 @@ const all = once(() => compiler(true));
 /** Lists what is wrong with a value, or nothing. */
 export type SchemaCheck = (value: unknown) => FieldError[];
 
-/** Compiles a schema at once, which takes up to 30 ms. What lists all errors of a value is compiled when a wrong one comes first. */
+/**
+ * Compiles a schema immediately, which takes up to 30 ms. The check that lists all errors is compiled at the first
+ * invalid value.
+ */
 export function compileSchema(schema: TSchema): SchemaCheck {
   const shared = shareSchemas(schema);
   const validate = first().compile(shared);
@@ -47,8 +51,9 @@ export function compileSchema(schema: TSchema): SchemaCheck {
 }
 
 /**
- * Compiles a schema when a value comes first. The operations have dozens of large ones, few of which one process meets:
- * compiled at once, those of the management API were a third of the time that a gateway takes to start, the others a tenth.
+ * Compiles a schema at the first value. Operations have dozens of large schemas, of which a process uses few.
+ * Compiling those of the management API at the start took a third of the start time of a gateway, and other schemas a
+ * tenth.
  */
 export function compileOnUse(schema: TSchema): SchemaCheck {
   const check = once(() => compileSchema(schema));

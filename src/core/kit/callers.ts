@@ -2,7 +2,7 @@
 export const CALLER_CLASSES = ['keyed', 'anonymous', 'background'] as const;
 export type CallerClass = (typeof CALLER_CLASSES)[number];
 
-/** Caller that a task is done for. One object stands for one request, so that a limit can count requests. */
+/** Caller of a task. Each request has its own object, so that a limit can count requests. */
 export interface Caller {
   readonly class: CallerClass;
   /** Tells callers of a class apart: a principal, or the network of an address. */

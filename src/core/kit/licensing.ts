@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/errors.js';
 
-/** What the operator's licence covers. Nothing is asked for unless licensing is enabled. */
+/** Entitlements of the operator's licence. They are checked only if licensing is enabled. */
 export interface Licensing {
   readonly enabled: boolean;
   readonly entitlements: readonly string[];

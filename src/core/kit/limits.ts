@@ -1,4 +1,7 @@
-/** Limits that several capabilities share. Those of one capability stand in `limits.ts` of its room; docs/reference/server/limits.md lists all. */
+/**
+ * Limits that several capabilities share. Limits of one capability are in `limits.ts` of its module.
+ * docs/reference/server/limits.md lists all.
+ */
 export const LIMITS = {
   /** Items of a page of features at most (contract). */
   itemsMax: 2000,
