@@ -19,7 +19,7 @@ const RULES = [
     /^(?:Where|That of|Those of|Nor|Neither)\b(?! (?:a result|of))/,
     'condition first, with if or when',
   ],
-  ['that of', /\b(?:that|those|the one|the ones) of\b/, 'repeat the noun'],
+  ['that of', /\b(?:that|those|the ones?) of\b.*(?:\b(?:that|those|the ones?) of\b|\bof it\b)/, 'repeat the noun'],
   ['those who', /\b(?:those|he|she) (?:who|which|that)\b/, 'name them: clients, users, operators'],
   [
     'is no',

@@ -22,7 +22,7 @@ const GEOMETRY = ',"geometry":';
 const LOSS = ',"loss":"';
 const PROPERTIES = ',"properties":';
 
-/** Takes a feature apart without parsing it: inside an id quotes are escaped, and a geometry holds no such text. */
+/** Splits a feature without parsing it: quotes are escaped inside ids, and geometries do not contain such text. */
 export function featureText(bytes: Uint8Array): FeatureText {
   return parseParts(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
 }

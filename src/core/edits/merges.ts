@@ -25,31 +25,31 @@ export const JSON_MARK = 'graticule-json ';
 
 export interface MergeRequest {
   mode: MergeMode;
-  /** Field that tells which feature a row is; of `upsert` alone. */
+  /** `upsert` only: field that identifies a feature. */
   keyField?: string;
-  /** Rows that cannot be taken are left out; else the first of them ends the merge. */
+  /** Whether invalid rows are skipped. Otherwise the first one ends the merge. */
   rejectRows: boolean;
 }
 
-/** A row that was left out. */
+/** Rejected row. */
 export interface RejectedRow {
   /** Its place in the file, counted from 1. */
   row: number;
-  /** Its id there; a number of ours where the file has none. */
+  /** Id in the file, or a generated number. */
   id: string;
   /** May be shown to the client. */
   reasons: FieldError[];
 }
 
-/** Makes rows of a staging GeoPackage ready to be written, before a transaction begins. */
+/** Prepares rows of a staging GeoPackage for writing, before a transaction starts. */
 export interface MergeRowsTask extends Pick<EditTask, 'visible' | 'writable'> {
-  /** What they go into. Not called `source`: the file is what is read. */
+  /** Source that receives the rows. It is not called `source`, because the file is read. */
   target: VectorSource;
   staging: string;
   stagingTable: string;
   /** All columns of the file are texts. */
   isText: boolean;
-  /** File for the rows, which is made anew. */
+  /** File for the prepared rows, which is replaced. */
   spool: string;
   /** File for the list of rejected rows; written when nothing follows that could reject more. */
   report: string;
@@ -64,7 +64,7 @@ export interface MergeRowsResult {
   rejected: number;
   /** The first of them. */
   rejections: RejectedRow[];
-  /** What of the file is not taken over, and what is taken for what. */
+  /** Messages about skipped and converted content of the file. */
   warnings: string[];
 }
 
@@ -75,7 +75,7 @@ export interface MergeTask extends Pick<EditTask, 'filter' | 'visible' | 'writab
   report: string;
   request: MergeRequest;
   origin: EditOrigin;
-  /** Identity of the merge: a second one with the same token changes nothing, and answers as the first one did. */
+  /** Identity of the merge. A second merge with the same token has no effect and returns the result of the first. */
   token: string;
   count: SharedArrayBuffer;
 }
@@ -92,7 +92,7 @@ export interface MergeCounts {
 export interface MergeResult extends MergeCounts {
   /** The first of them. */
   rejections: RejectedRow[];
-  /** Why nothing was changed. */
+  /** Reason why the merge had no effect. */
   refusal?: string;
   /** Absent when nothing changed. */
   change?: CollectionChange;

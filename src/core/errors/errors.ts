@@ -1,4 +1,4 @@
-/** The one table of errors that the API can answer: code, HTTP status, title. RFC 9457 bodies are made from it. */
+/** Table of all API errors: code, HTTP status, title. RFC 9457 bodies are made from it. */
 
 export const ERROR_TABLE = {
   'invalid-parameter': [400, 'Invalid parameter'],
@@ -8,7 +8,7 @@ export const ERROR_TABLE = {
   unauthenticated: [401, 'Authentication required'],
   'entitlement-missing': [402, 'License entitlement required'],
   forbidden: [403, 'Forbidden'],
-  // Of client certificates: names that clients of the management API decide by.
+  // Codes of client certificate errors, which clients of the management API use.
   client_certificate_missing: [401, 'Authentication required'],
   client_certificate_expired: [401, 'Authentication required'],
   client_certificate_not_yet_valid: [401, 'Authentication required'],
@@ -50,8 +50,8 @@ export const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /**
- * Ways to sign in, as every 401 offers them. Each stands on a line of its own: a browser that finds an unknown scheme
- * first does not look for Basic behind it, and shows no login.
+ * Authentication challenges of 401 responses, each as a separate header line. A browser that finds an unknown scheme
+ * first on a line ignores Basic after it and shows no login.
  */
 const CHALLENGES = {
   'www-authenticate': ['Basic realm="graticule", charset="UTF-8"', 'Bearer realm="graticule"'],
@@ -61,9 +61,9 @@ const CHALLENGES = {
 export interface FieldError {
   name: string;
   detail: string;
-  /** Which rule it breaks: a keyword of JSON Schema, or an exception code of an OGC service. */
+  /** Violated rule: a keyword of JSON Schema, or an exception code of an OGC service. */
   code?: string;
-  /** JSON pointer to the member, where `name` is that of the object that lacks it. */
+  /** JSON pointer to the missing member, if `name` is that of its object. */
   path?: string;
 }
 

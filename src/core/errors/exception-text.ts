@@ -1,4 +1,4 @@
-/** Links of a chain of causes that are told, and characters of the whole. */
+/** Maximum links of a chain of causes, and maximum characters of the text. */
 const MAX_LINKS = 8;
 const MAX_CHARACTERS = 16_384;
 

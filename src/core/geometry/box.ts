@@ -103,7 +103,7 @@ const SLACK = 1e-6;
  */
 export function globeExtent([west, south, east, north]: Box): Box | undefined {
   if (!(south <= 90 && north >= -90)) return undefined;
-  // Longitudes up to 360 are equivalent to others; values beyond are invalid.
+  // Longitudes up to 360 have an equivalent below 180; values beyond are invalid.
   const turns = Math.abs(west) <= 360 && Math.abs(east) <= 360;
   return [
     roundedDown(turns ? west : Math.max(-180, west)),

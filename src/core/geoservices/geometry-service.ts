@@ -51,7 +51,7 @@ export const RELATIONS = [
 ] as const;
 export type RelationName = (typeof RELATIONS)[number];
 
-/** How lines that do not reach the guide are extended. */
+/** Extension of lines that do not reach the guide. */
 export interface Extension {
   /** Whether an end moves, rather than a position being added beyond it. */
   moves: boolean;

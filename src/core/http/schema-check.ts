@@ -52,7 +52,7 @@ export function compileSchema(schema: TSchema): SchemaCheck {
 
 /**
  * Compiles a schema at the first value. Operations have dozens of large schemas, of which a process uses few.
- * Compiling those of the management API at the start took a third of the start time of a gateway, and other schemas a
+ * Compiling the schemas of the management API took a third of the start time of a gateway, and all other schemas a
  * tenth.
  */
 export function compileOnUse(schema: TSchema): SchemaCheck {

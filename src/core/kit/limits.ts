@@ -5,7 +5,7 @@
 export const LIMITS = {
   /** Items of a page of features at most (contract). */
   itemsMax: 2000,
-  /** Features of an export that is answered at once, and days for which the file of an export job is kept. */
+  /** Features of an export that is returned immediately, and days for which the file of an export job is kept. */
   exportFeatures: 50_000,
   exportDays: 7,
   /** Largest offset of an items page. */
@@ -18,7 +18,7 @@ export const LIMITS = {
   collectionsPerRequest: 64,
   /** Largest zoom of the built-in tile matrix sets. */
   tileZoom: 24,
-  /** Bytes of a JSON request body, where its operation says nothing else. */
+  /** Bytes of a JSON request body. Default for all operations. */
   bodyBytes: 1_048_576,
   /** A feature or a batch of them: bytes (contract), values, members. */
   editBytes: 26_214_400,
@@ -48,7 +48,7 @@ export const LIMITS = {
   processMemoryBytes: 4_294_967_296,
   /** Milliseconds a request may wait for and use a worker. */
   requestDeadlineMs: 30_000,
-  /** Milliseconds after which PostGIS undoes an edit of which it hears nothing. */
+  /** Milliseconds without a statement after which PostGIS undoes an edit. */
   idleTransactionMs: 5000,
   /** Estimated steps above which the request of an anonymous client is refused. */
   anonymousSteps: 100_000_000,
@@ -60,15 +60,15 @@ export const LIMITS = {
   subscriptionId: 128,
   /** Bytes of a frame from a client (contract). */
   controlFrameBytes: 65_536,
-  /** Entries of the feed that are read at once for one who is behind (contract). */
+  /** Change feed entries in one read for a slow subscriber (contract). */
   replayBatch: 200,
-  /** Seconds for which access tokens of programs hold. */
+  /** Lifetime of access tokens of OAuth clients, in seconds. */
   clientTokenSeconds: 3600,
   /** Milliseconds between two heartbeats (contract). */
   heartbeatMs: 30_000,
   /** Attempts to deliver an event to a webhook (contract). */
   webhookAttempts: 5,
-  /** Milliseconds that a tile made from a database is served again: others may write to it unseen. */
+  /** Milliseconds for which a tile from a database is cached, because changes by other programs are not observed. */
   databaseTileMs: 60_000,
   /** Levels of arrays and objects in a geometry, and in the value of a property. */
   jsonDepth: 64,
@@ -88,12 +88,12 @@ export const LIMITS = {
   fileStyles: 20,
   /** Samples (pixels of all bands) of a raster that is imported. */
   importSamples: 16_000_000_000,
-  /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */
+  /** Bytes of an uploaded file for import, and bytes buffered while it is written. */
   uploadBytes: 4_294_967_296,
   uploadBuffer: 65_536,
   /** Characters of a value of the reference data of a locator. */
   geocodeValue: 500,
-  /** Candidates of an answer of a locator. */
+  /** Candidates in a response of a locator. */
   geocodeCandidates: 50,
   /** Addresses of a batch. */
   geocodeBatch: 1000,
@@ -101,13 +101,13 @@ export const LIMITS = {
   mapReach: 1e9,
   /** Characters of a condition on the features of a layer of GeoServices. */
   geoServicesWhere: 8192,
-  /** Positions of an answer of a GeometryServer. */
+  /** Positions in a response of a GeometryServer. */
   geometryPositions: 1_000_000,
   /** Bins of a query. */
   bins: 10_000,
   /** Classes of the numbers of a field. */
   classes: 100,
-  /** Bytes of features of such an answer: what is left is there to be asked for. */
+  /** Bytes of features in a GeoServices response. Clients request the rest with further pages. */
   geoServicesBytes: 33_554_432,
   /** An attachment: bytes, pixels of an image; and how many a feature has. */
   attachmentBytes: 10_485_760,

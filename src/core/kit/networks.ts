@@ -33,7 +33,7 @@ function subnet(entry: string): { address: string; bits: number } | undefined {
   return most >= 0 && bits <= most ? { address, bits } : undefined;
 }
 
-/** The IPv4 address within `::ffff:192.0.2.7`; other addresses as they are. */
+/** IPv4 address in `::ffff:192.0.2.7`; other addresses are returned unchanged. */
 export function unmapped(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 }

@@ -6,7 +6,7 @@ export const OLDER_UWS = 'uWebSockets.js';
 /** Builds for Node.js 20 to 25, which need glibc 2.38. */
 export const NEWER_UWS = '@btc-vision/uwebsockets.js';
 
-/** Major version of Node.js by what `process.version` says. */
+/** Major version of Node.js in `process.version`. */
 export function nodeVersion(version: string): number {
   return Number(/^v(\d+)\./.exec(version)?.[1]);
 }

@@ -1,4 +1,4 @@
-/** What lies under the data on the maps of the pages, as `pages.basemap` says it. */
+/** Base map of the pages, by the setting `pages.basemap`. */
 export type BasemapSetting =
   /** The server's own: coasts, borders and names of Natural Earth. */
   | { readonly kind: 'own' }
@@ -12,7 +12,7 @@ export type BasemapSetting =
 
 const PLACES = ['{z}', '{x}', '{y}'];
 
-/** Reads the setting; undefined for what is none of all this. Whether a file is there is seen when it is read. */
+/** Parses the setting; undefined if it is invalid. Existence of a file is checked when it is read. */
 export function basemapSetting(text: string): BasemapSetting | undefined {
   if (text === 'own' || text === 'none') return { kind: text };
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text))

@@ -26,7 +26,7 @@ export interface MapTask {
   layers: MapLayer[];
   /** Grid units of the vector tiles along either side of the map. */
   tileExtent: number;
-  /** Of MapLibre, as expressions of styles mean it. */
+  /** Zoom level as MapLibre expressions use it. */
   zoom: number;
   /** 1 for 96 dpi, 2 for @2x. */
   scale: number;

@@ -1,4 +1,4 @@
-/** What processes do to features, in the threads for processes. */
+/** Feature processes in process threads. */
 
 import type { Operand } from '../cql2/index.js';
 import type { ClusterAlgorithm, Statistic } from '../features/analytics.js';
@@ -22,7 +22,7 @@ export interface ProcessFeatures extends FeatureQuery {
  */
 export type OverlayKind = 'clip' | 'subtract' | 'intersect' | 'symmetric-difference' | 'union';
 
-/** How distances and sizes are measured, and the unit that they are told in. */
+/** Measurement method and output unit of distances and sizes. */
 export interface Measure {
   /** Metres over the ground (WGS 84); else units of the plane. */
   ground: boolean;
@@ -37,7 +37,7 @@ export interface Percentile {
   /** 0 to 1. */
   share: number;
   field: string;
-  /** Of the attribute. */
+  /** Name of the new attribute. */
   name: string;
 }
 
@@ -48,7 +48,7 @@ export interface Reach {
 }
 
 export type FeatureProcess =
-  /** Each feature for itself; those that nothing is left of are left out. `parts`: a feature for each part. */
+  /** Converts each feature separately and omits empty results. `parts`: a feature for each part. */
   | { kind: 'map'; operation: GeometryOperation; parts?: boolean; crs?: string }
   /** Each feature with its area, or the length of its lines and rings, as an attribute of that name. */
   | { kind: 'measure'; of: 'area' | 'length'; measure: Measure }
@@ -62,7 +62,7 @@ export type FeatureProcess =
   | { kind: 'quality'; extent?: Box }
   /** The cells of a grid over the box around all features; `side` in units of the CRS. */
   | { kind: 'grid'; shape: CellShape; side: number }
-  /** A feature for each H3 cell with the number of features whose centroids it holds. */
+  /** Creates a feature for each H3 cell, with the number of features whose centroids are in it. */
   | { kind: 'h3'; resolution: number; statistics: Statistic[] }
   /** Each feature with the cluster of its centroid. Distances are metres over the ground, or units of the plane. */
   | { kind: 'clusters'; algorithm: ClusterAlgorithm; ground: boolean }
@@ -80,11 +80,11 @@ export type FeatureProcess =
     }
   /** All geometries together; the features have no attributes. */
   | { kind: 'together'; operation: CollectionOperation }
-  /** Features laid over others. `measure`: pieces of `intersect` have their size and the shares that it is of both. */
+  /** Overlays of features. `measure`: pieces of `intersect` have their size and their share of both features. */
   | { kind: OverlayKind; measure?: Measure }
   /**
-   * Features with the attributes of those that they meet: of the first, or a feature for each; or with their number, and
-   * statistics of theirs. `innerOnly`: features that meet none are left out.
+   * Joins features with matching features: attributes of the first match, a feature for each match, or the number of
+   * matches with statistics. `innerOnly` omits features without a match.
    */
   | {
       kind: 'join';
@@ -92,14 +92,14 @@ export type FeatureProcess =
       predicate: 'intersects' | 'contains' | 'within' | 'dwithin';
       reach?: Reach;
       mode: 'first' | 'each' | 'count';
-      /** Of the attribute with the number. */
+      /** Name of the attribute with the number. */
       countName: string;
       statistics: Statistic[];
       innerOnly: boolean;
     }
-  /** Features whose vertices move onto those of the overlay within a tolerance, in units of the CRS. */
+  /** Moves vertices to vertices of the overlay within a tolerance in units of the CRS. */
   | { kind: 'snap'; tolerance: number }
-  /** A feature for each of the nearest others, with the attributes of both, the distance and the rank. */
+  /** Creates a feature for each of the nearest features, with attributes of both, distance and rank. */
   | { kind: 'nearest'; count: number; measure: Measure; reach?: number; innerOnly: boolean }
   /** A feature without geometry for each pair, with both ids and the distance. */
   | { kind: 'distances'; measure: Measure };
@@ -108,7 +108,7 @@ export interface FeatureProcessTask {
   process: FeatureProcess;
   input: ProcessFeatures;
   overlay?: ProcessFeatures;
-  /** GeoPackage to create, with one table. One that is there is of a run that was cut off, and replaced. */
+  /** GeoPackage with one table to create. An existing file is from an interrupted run and is replaced. */
   output: string;
   /** The store of the features computes, as one statement, where it is able to. */
   pushDown?: boolean;
@@ -134,7 +134,7 @@ export interface FeatureProcessResult {
   read: number;
   /** Why the store did not compute what was pushed down. */
   pushDownFault?: string;
-  /** How many could not be processed, and the first of them: they are left out. */
+  /** Number of features that could not be processed, and the first of them. They are omitted. */
   faults: number;
   faultList: FeatureFault[];
   /** Attributes of which a decimal has more digits than a double. */
@@ -149,13 +149,13 @@ export interface StagedFeatures {
 
 /** A GeoJSON FeatureCollection, as text, becomes a GeoPackage. */
 export interface StageFeaturesTask {
-  /** A file that holds the text. */
+  /** File with the text. */
   path: string;
   output: string;
 }
 
 export interface FeatureProcessTasks {
-  /** What a GeometryServer is asked: short, and for a client that waits. */
+  /** Operations of a GeometryServer, short, for a waiting client. */
   'process.geometry': { input: GeometryServiceTask; output: GeometryServiceResult };
   'process.stage': { input: StageFeaturesTask; output: StagedFeatures };
   'process.map-page': { input: MapPageTask; output: undefined };
@@ -165,7 +165,7 @@ export interface FeatureProcessTasks {
 /** The table of results. */
 export const RESULT_TABLE = 'features';
 
-/** Its columns of ids and geometries, beside those of the attributes. */
+/** Names of the id and geometry columns, which differ from those of the attributes. */
 export function resultColumns(attributes: readonly { readonly name: string }[]) {
   const taken = namesInUse(attributes);
   return { idColumn: findFreeName('fid', taken), geometryColumn: findFreeName('geom', taken) };

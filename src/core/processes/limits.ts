@@ -15,12 +15,12 @@ export const PROCESS_LIMITS = {
   processRasters: 32,
   /** Zones that statistics of a raster are made in. */
   processZones: 1_000_000,
-  /** Bytes of geometries that a process takes together, and of those that it dissolves into several groups. */
+  /** Bytes of geometries that a process keeps in memory, and that it dissolves into several groups. */
   processTogetherBytes: 536_870_912,
   processGroupBytes: 2_147_483_648,
-  /** Bytes up to which a layer that others are compared with is held in memory. */
+  /** Maximum bytes of a layer that is kept in memory for comparisons. */
   processHeldBytes: 67_108_864,
-  /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
+  /** Features of an overlay whose envelopes intersect the envelope of a thousand neighbours. */
   processWindow: 1_000_000,
   /** Numbers that the percentiles of a summary are taken of. */
   processValues: 20_000_000,
@@ -29,7 +29,7 @@ export const PROCESS_LIMITS = {
   processCells: 1_000_000,
   /** Pairs of features that a distance matrix has, or of which a join or an overlay makes features. */
   processPairs: 10_000_000,
-  /** Pairs that are in memory together, and between two looks at whether the job is to stop: those of one feature at least. */
+  /** Pairs in memory, and between two checks for cancellation. All pairs of one feature are processed together. */
   processPieces: 100_000,
   /** Features that one search for nearest features compares. */
   processNearest: 20_000,
@@ -42,7 +42,7 @@ export const PROCESS_LIMITS = {
   proposalsOfAll: 1000,
   proposalBytes: 65_536,
   proposalDays: 90,
-  /** Proposals of a list, and the newest that are looked at for it. */
+  /** Proposals in a list, and newest proposals searched for it. */
   proposalsListed: 1000,
   proposalsRead: 10_000,
   /** Steps of a plan. */

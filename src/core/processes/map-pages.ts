@@ -1,4 +1,4 @@
-/** Maps on paper: where their parts lie, and the task that writes them. Lengths are points of 1/72 inch, from the upper left. */
+/** Layout of PDF maps, and the task that writes them. Lengths are points of 1/72 inch from the upper left. */
 
 /** Millimetres, the shorter side first. */
 export const PAPERS = {
@@ -68,7 +68,7 @@ export interface MapPageTask {
   metres: number;
   /** Degrees by which north is turned clockwise from the top. */
   north: number;
-  /** Who is to be named, and what else stands at the foot. */
+  /** Attribution and other text of the footer. */
   note: string;
   /** PDF to create. */
   output: string;

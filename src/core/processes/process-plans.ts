@@ -14,7 +14,7 @@ export const PLAN_KINDS: Readonly<Record<string, string | undefined>> = {
 
 const OUTPUT_KINDS = ['scalar', 'featureLayer', 'table', 'raster', 'file', 'report', 'map', 'appBundle'];
 
-/** They stand in addresses. */
+/** Names in URLs. */
 const name = Type.String({ minLength: 1, maxLength: 60, pattern: '^[A-Za-z0-9][\\w.-]*$' });
 
 export const PlanSchema = Type.Object(

@@ -1,4 +1,4 @@
-/** What tools are told of a process that they are to become. */
+/** Description of a process for the import of GeoServices tools. */
 
 interface ProcessInput {
   readonly name: string;

@@ -1,6 +1,7 @@
 /**
- * Colour ramps by name, as equidistant colours from the low to the high end. viridis, magma, inferno, plasma and cividis
- * are those of matplotlib (CC0), turbo is Google's (Apache-2.0); the others are ColorBrewer's (Apache-2.0, Cynthia Brewer).
+ * Colour ramps by name, as equidistant colours from low to high. viridis, magma, inferno, plasma and cividis are from
+ * matplotlib (CC0), turbo from Google (Apache-2.0), and the remaining ones from ColorBrewer (Apache-2.0, Cynthia
+ * Brewer).
  */
 const RAMPS = {
   viridis: '440154 482475 414487 355f8d 2a788e 21918c 22a884 44bf70 7ad151 bddf26 fde725',

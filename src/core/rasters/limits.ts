@@ -10,14 +10,14 @@ export const RASTER_LIMITS = {
   expressionDepth: 60,
   /** Bands that one image is made of. */
   lookBands: 16,
-  /** Bytes of a world file or of a text that holds a CRS (contract). */
+  /** Bytes of a world file or a CRS text (contract). */
   sidecarBytes: 65_536,
   /** Milliseconds of one search of a STAC API. */
   stacSearchMs: 30_000,
-  /** Searches of STAC APIs at a time; others wait, of those for windows so many that with these there are `stacWindowSearches`. */
+  /** Concurrent searches of STAC APIs, and running and waiting searches for windows. */
   stacSearches: 4,
   stacWindowSearches: 16,
-  /** Searches for windows that are remembered, and their bytes. */
+  /** Cached searches for windows, and their bytes. */
   stacWindows: 1000,
   stacWindowBytes: 67_108_864,
   /** Scenes of a mosaic that are opened at a time. */

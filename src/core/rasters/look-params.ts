@@ -7,7 +7,7 @@ import { type BandExpression, BandMathError, parseBandMath } from './band-math/i
 import { type Color, parseColor, RAMP_NAMES, ramp } from './color-ramps.js';
 import type { Colormap } from './raster-look.js';
 
-/** Parameters of maps and image tiles that say how a raster is shown: an extension of OGC API Maps and Tiles. */
+/** Parameters for the rendering of rasters in maps and image tiles: an extension of OGC API Maps and Tiles. */
 
 const expression: Param<BandExpression[] | undefined> = {
   name: 'expression',
@@ -93,7 +93,7 @@ const nodata: Param<number | undefined> = {
 
 export const lookParams = { expression, rescale, colormap, bands, nodata };
 
-/** What these parameters say. */
+/** Parsed rendering parameters. */
 export interface AskedLook {
   expression: BandExpression[] | undefined;
   rescale: [number, number][] | undefined;
@@ -102,7 +102,7 @@ export interface AskedLook {
   nodata: number | undefined;
 }
 
-/** NaN for what is no finite number. */
+/** Parses a finite number; NaN for other text. */
 function parseNumber(text: string): number {
   return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? finite(Number(text)) : Number.NaN;
 }

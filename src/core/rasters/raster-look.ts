@@ -7,16 +7,16 @@ export type Colormap =
   | { readonly kind: 'ramp'; readonly colors: readonly Color[] }
   /** At these values, ascending, and between two of them in between. */
   | { readonly kind: 'stops'; readonly values: readonly number[]; readonly colors: readonly Color[] }
-  /** Only these values; all others are transparent. */
+  /** Colours of single values; all remaining values are transparent. */
   | { readonly kind: 'values'; readonly values: readonly number[]; readonly colors: readonly Color[] }
-  /** From a lower bound up to below an upper one; the first that holds a value. */
+  /** Colours of intervals, including the lower and excluding the upper limit. The first matching interval applies. */
   | {
       readonly kind: 'intervals';
       readonly bounds: readonly (readonly [number, number])[];
       readonly colors: readonly Color[];
     };
 
-/** How a request wants a raster to be shown; what is absent is as usual. */
+/** Requested rendering of a raster. Absent members have their defaults. */
 export interface RasterLook {
   /** 1-based: one that is shown in gray or coloured, or red, green and blue. */
   readonly bands?: readonly number[];
@@ -24,7 +24,7 @@ export interface RasterLook {
   readonly expressions?: readonly BandExpression[];
   /** Values that become the darkest and the brightest shade: for all, or for each of the three. */
   readonly rescale?: readonly (readonly [number, number])[];
-  /** Of one band or expression. */
+  /** Colours of one band or expression. */
   readonly colormap?: Colormap;
   /** The value that is transparent, in place of the raster's own; NaN always is. */
   readonly nodata?: number;

@@ -1,9 +1,9 @@
-/** What processes do to rasters, in a process of its own. */
+/** Raster processes, in a separate operating-system process. */
 
 import type { BandExpression } from './band-math/index.js';
 import type { RasterSource, Resampling } from './rasters.js';
 
-/** Statistics of the values in a zone. `stddev` is that of the population. */
+/** Statistics of the values in a zone. `stddev` is of the population. */
 export const ZONE_STATISTICS = [
   'count',
   'sum',
@@ -21,7 +21,7 @@ export type ZoneStatistic = (typeof ZONE_STATISTICS)[number];
 
 export const MOSAIC_OPERATORS = ['first', 'last', 'min', 'max', 'mean'] as const;
 
-/** Which value a pixel has that several rasters cover. */
+/** Value of a pixel that several rasters cover. */
 export type MosaicOperator = (typeof MOSAIC_OPERATORS)[number];
 
 /** Values from `min` up to, and without, `max` become `value`. */
@@ -57,13 +57,15 @@ export type RasterProcess =
    * the pixels of the first raster.
    */
   | { kind: 'algebra'; expressions: BandExpression[]; oneBand: boolean; resampling: Resampling }
-  /** A band by classes, in ascending order and apart from each other. Other values stay, or become none. */
+  /**
+   * Reclassifies a band by disjoint classes in ascending order. Values outside all classes remain or become missing.
+   */
   | { kind: 'reclassify'; classes: RasterClass[]; keepsOthers: boolean }
   /** Statistics of all bands. */
   | { kind: 'statistics' }
-  /** Counts of the values of a band in ranges of equal width, between its least and its greatest where none are given. */
+  /** Counts the values of a band in ranges of equal width. Default range: minimum to maximum. */
   | { kind: 'histogram'; bins: number; min?: number; max?: number }
-  /** Points with the values of all bands: of the pixel they lie in, or between the four around them. */
+  /** Adds the values of all bands to points: of their pixel, or interpolated between the four surrounding pixels. */
   | { kind: 'sample'; bilinear: boolean; prefix: string }
   /** Values of a field, or one value, where features are; on the pixels of the raster. */
   | { kind: 'rasterize'; field?: string; value: number; allTouched: boolean }
@@ -75,12 +77,12 @@ export type RasterProcess =
   | { kind: 'clip' }
   /** Values for pixels without one, from those within so many pixels. */
   | { kind: 'fill'; distance: number; smoothing: number }
-  /** Areas of less than so many pixels become those of their largest neighbour. */
+  /** Merges areas of less than this number of pixels into their largest neighbour. */
   | { kind: 'sieve'; threshold: number; diagonals: boolean }
-  /** What can be seen from a place; lengths in units of the CRS, which is no geographic one. */
+  /** Computes the visible area from a position; lengths are in units of the CRS, which must be projected. */
   | {
       kind: 'viewshed';
-      /** Of the observer, in the CRS of the raster. */
+      /** Position of the observer in the CRS of the raster. */
       x: number;
       y: number;
       /** Above the ground. */
@@ -97,9 +99,9 @@ export type RasterProcess =
 
 export interface RasterProcessTask {
   process: RasterProcess;
-  /** The first one leads: results lie on its pixels. */
+  /** Sources. Results use the pixels of the first. */
   sources: RasterSource[];
-  /** GeoPackage with valid features in the CRS of the raster, for what takes these, too. */
+  /** GeoPackage with valid features in the CRS of the raster, if the process uses features. */
   features?: string;
   /** Counted from 1. */
   band: number;
@@ -109,11 +111,11 @@ export interface RasterProcessTask {
   maxBytes: number;
 }
 
-/** What a process of rasters comes to. */
+/** Result of a raster process. */
 export interface RasterProcessOutcome {
-  /** Of what becomes features. */
+  /** Number of resulting features. */
   features?: number;
-  /** Outputs that are no file: none is written then. */
+  /** Output values. If present, no file is written. */
   values?: Record<string, unknown>;
 }
 

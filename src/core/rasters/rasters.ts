@@ -15,7 +15,7 @@ import type { RasterProcessResult, RasterProcessTask } from './raster-processes.
 export interface FileRaster {
   kind: 'file';
   path: string;
-  /** The one to read of a file that holds several: a tile table of a GeoPackage. */
+  /** Tile table of a GeoPackage. */
   table?: string;
   /** CRS that is stated of it, whatever the file says. */
   crs?: string;
@@ -27,13 +27,13 @@ export interface FileRaster {
 export interface RemoteRaster {
   kind: 'remote';
   url: string;
-  /** In tasks and in the catalog alone: in the state a raster names its connection. */
+  /** Credentials, only in tasks and in the catalog. In the state, a raster refers to its connection. */
   credentials?: StoreCredentials;
-  /** Those of the environment are not sent: somebody else chose the address. */
+  /** Set if the credentials of the environment must not be sent, because another user chose the URL. */
   isAnonymous?: true;
 }
 
-/** Bands of remote files that lie over each other, as one raster on the pixels of the finest. */
+/** Bands of remote files with the same extent, as one raster on the finest pixels. */
 export interface BandStack {
   kind: 'stack';
   parts: RemoteRaster[];
@@ -55,14 +55,14 @@ export interface GriddedRaster {
 /** A raster column of a PostGIS table. */
 export interface PostgisRaster {
   kind: 'postgis-raster';
-  /** libpq connection URL. May hold a password: it is never logged nor sent to a client. */
+  /** libpq connection URL. It can contain a password, so it is never logged or sent to a client. */
   database: string;
   schema: string;
   table: string;
   column: string;
 }
 
-/** What becomes of the values of several rasters at one place, by the settings of a layer. */
+/** Merge methods of overlapping rasters, by the settings of a layer. */
 export const MERGES = ['average', 'max', 'min'] as const;
 /** All that there is. */
 export const ALL_MERGES = [...MERGES, 'median', 'standard-deviation', 'count'] as const;
@@ -75,13 +75,13 @@ export interface RasterMosaic {
   /** In place of the order. */
   merge?: Merge;
   /**
-   * GDAL's types of its bands: members that have others, or cannot be read, are left out. Absent: what cannot be read fails
-   * the whole.
+   * GDAL types of the bands. Members with other types and unreadable members are skipped. Absent: an unreadable
+   * member is an error.
    */
   bandTypes?: readonly string[];
   /** Members are the scenes that this finds in a window: whoever reads the mosaic searches for them first. */
   search?: StacSource;
-  /** Of members that are searched for the oldest is on top; absent: as the source has it. */
+  /** Order of searched members: the oldest on top. Default: the order of the source. */
   order?: 'oldest';
   /** A range of time selects all members of it; absent: the newest batch within it. */
   byRange?: true;
@@ -106,7 +106,7 @@ export interface MosaicMember {
   extent84: Box;
   /** When its data was taken, in RFC 3339: members of the same instant are one acquisition batch. */
   acquired?: string;
-  /** Of a scene of a STAC API: its item there, and the part of it that clouds cover, in per cent. */
+  /** Item of a scene in its STAC API, and its cloud cover in per cent. */
   via?: string;
   cloudCover?: number;
 }
@@ -140,7 +140,7 @@ export interface BandInfo {
   statistics?: { min: number; max: number; mean: number; stdDev: number };
 }
 
-/** What inspection of one raster file found. */
+/** Result of inspecting a raster file. */
 export interface RasterInfo {
   source: RasterSource;
   driver: string;
@@ -156,20 +156,20 @@ export interface RasterInfo {
   extent84: Box;
   bands: BandInfo[];
   overviewCount: number;
-  /** GDAL's name of how its pixels are compressed: DEFLATE, JPEG ...; absent when they are not, or it is not known. */
+  /** GDAL name of the compression: DEFLATE, JPEG ...; absent if there is none or it is unknown. */
   compression?: string;
   blockSize: [number, number];
-  /** Instants of its time axis, oldest first, in RFC 3339; absent when it has none. */
+  /** Instants of the time axis in RFC 3339, oldest first; absent without a time axis. */
   times?: string[];
-  /** Its axis of height, depth or pressure, in file order; absent when it has none. */
+  /** Vertical axis in file order; absent without one. */
   levels?: { name: string; unit: string; values: number[] };
   /** When the data was taken, as the file says, in RFC 3339. */
   acquired?: string;
-  /** What tells this state of a remote raster from others. */
+  /** Revision of a remote raster, which changes with its content. */
   revision?: string;
 }
 
-/** How values between pixels are found; the names are those of GDAL's utilities. */
+/** Resampling methods with the names of GDAL. */
 export const RESAMPLINGS = [
   'nearest',
   'bilinear',
@@ -181,9 +181,9 @@ export const RESAMPLINGS = [
 ] as const;
 export type Resampling = (typeof RESAMPLINGS)[number];
 
-/** The rasters that one file or folder holds. */
+/** Rasters in one file or folder. */
 export interface RasterLayers {
-  /** Without a name the raster has that of its file. */
+  /** Rasters. Default name: the file name. */
   layers: { name?: string; source: RasterSource }[];
   problems: { layer: string; reason: string }[];
 }
@@ -199,31 +199,34 @@ export interface CoverageTask {
   crs: string;
   /** 1-based bands in output order; absent: all. */
   bands?: number[];
-  /** The answer has the whole of `bbox`, also where the raster does not lie; it needs a `size`. Absent: what the raster has of it. */
+  /**
+   * Set if the output covers the complete `bbox`, also outside the raster. Requires `size`. Default: the part inside
+   * the raster.
+   */
   isWhole?: true;
   /** Output size in pixels, 0 for as many as the raster has there; absent: derived from the native resolution. */
   size?: [number, number];
-  /** Pixel size, x and y, in units of the raster's CRS: applied before reprojection. Not beside `size`. */
+  /** Pixel size x and y in units of the CRS of the raster, applied before reprojection. Not with `size`. */
   pixel?: [number, number];
-  /** Pixel size, x and y, in units of `crs`; 0 for that of the raster. Not beside the others. */
+  /** Pixel size x and y in units of `crs`; 0 means the native size. Not with `size` or `pixel`. */
   resolution?: [number, number];
   /** Absent: nearest for values that are names (colour tables, categories), else bilinear. */
   resampling?: Resampling;
-  /** Estimated pixels of the answer, by which it is heavy or not. */
+  /** Estimated pixels of the output, which determine whether the task is heavy. */
   pixels?: number;
   /** Largest allowed output side, in pixels. */
   maxSize: number;
-  /** Bytes that the answer may have before compression. */
+  /** Maximum bytes of the output before compression. */
   maxBytes: number;
-  /** LERC is of the whole of `bbox`, also where the raster does not lie, and needs it and a `size`. */
+  /** Output format. LERC covers the complete `bbox` and requires `size`. */
   format: 'geotiff' | 'png' | 'lerc';
-  /** Of LERC: by how much values may be off; absent: they are exact. */
+  /** Maximum error of LERC values. Default: exact. */
   tolerance?: number;
   /** Absent: 2 where all pixels have values, else 1, whose values have 32 bits. */
   lercVersion?: 1;
 }
 
-/** What could not be read of a mosaic that may miss members. */
+/** Missing parts of a mosaic whose members can be unavailable. */
 export interface Loss {
   /** Ids of the members that are not in the result; absent where all are. */
   lost?: readonly string[];
@@ -232,14 +235,14 @@ export interface Loss {
 export interface CoverageResult extends Loss {
   /** Without bytes when they are in a file. */
   data: Uint8Array;
-  /** A large answer: who gets the result removes the file. */
+  /** File with a large result, which the receiver must delete. */
   file?: string;
   mediaType: string;
   /** Names the bytes; absent for those in a file. */
   tag?: string;
   width: number;
   height: number;
-  /** In the CRS of the answer, x,y ordered; beyond 180 degrees where it lies across the antimeridian. */
+  /** Box in the CRS of the output, in x,y order; beyond 180 degrees across the antimeridian. */
   bbox: Box;
 }
 
@@ -252,7 +255,7 @@ export interface RasterStep {
 
 /** Relief shading of band 1, as MapLibre's `hillshade` layers have it. */
 export interface Hillshade {
-  /** Where the light comes from, degrees clockwise from the top. */
+  /** Direction of the light in degrees clockwise from the top. */
   readonly azimuth: number;
   /** 0 to 1. */
   readonly exaggeration: number;
@@ -287,13 +290,13 @@ export interface RasterImageTask {
   format: 'raw' | 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
   cut?: TileSize;
-  /** What is drawn, bottom first; absent: the raster as it is usually shown. */
+  /** Rendering steps, bottom first. Default: the default rendering. */
   steps?: readonly RasterStep[];
   /** Metres along a pixel's width and height, in the middle of the window; needed by hillshades. */
   pixelMetres?: readonly [number, number];
   /**
-   * By band, the values shown darkest and brightest, for a source that is only a part of what is shown: its own values
-   * would give each part shades of its own.
+   * Displayed minimum and maximum by band, for a source that is a part of the displayed raster. Otherwise each part
+   * would be stretched by its own values.
    */
   ranges?: readonly (readonly [number, number] | null)[];
 }
@@ -315,13 +318,13 @@ export interface ImageResult extends Loss {
   /** Without bytes when the image was cut. */
   data: Uint8Array;
   mediaType: string;
-  /** Names the bytes; absent where nobody sends them as they are. */
+  /** Entity of the bytes. Absent if the bytes are not sent unchanged. */
   tag?: string;
   width: number;
   height: number;
   /** True when every pixel is fully transparent. */
   empty: boolean;
-  /** Of an image that was cut: row by row from the top left. */
+  /** Tiles of a divided image, row by row from the top left. */
   tiles?: ImageTile[];
 }
 
@@ -337,7 +340,7 @@ export interface PositionResult extends Loss {
   values: ((AnyNumber | null)[] | null)[];
 }
 
-/** Counts the values of bands, as they are stored. */
+/** Counts stored band values. */
 export interface HistogramTask {
   source: RasterSource;
   /** Absent: the newest time, the first level. */
@@ -352,11 +355,11 @@ export interface HistogramArea {
   /** In `crs`, x,y ordered; one of degrees crosses the antimeridian when minx > maxx. */
   bbox: Box;
   crs: string;
-  /** Coordinates of a MultiPolygon in `crs`: only pixels whose centres lie in it. Absent: the box. */
+  /** Coordinates of a MultiPolygon in `crs`: only pixels with their centre inside. Default: the box. */
   polygons?: Position[][][];
   /** Pixel size, x and y, in units of the raster's CRS. Absent: its own. */
   pixel?: [number, number];
-  /** Pixels that are read at most. */
+  /** Maximum pixels to read. */
   maxPixels: number;
 }
 
@@ -385,11 +388,11 @@ export interface RasterImportTask extends ForeignFile {
 export interface RasterImportResult {
   /** Whether the file was a cloud optimized GeoTIFF before. */
   optimized: boolean;
-  /** What the file said itself, so that the task's own value was not used. */
+  /** Properties that the file itself defines, so that the value of the task was not used. */
   ignored: ('crs' | 'geoTransform')[];
 }
 
-/** Tasks of the engines' raster thread; `raster.import` and `raster.process` run in a process of their own. */
+/** Tasks of the raster thread of engines. `raster.import` and `raster.process` run in separate processes. */
 export interface RasterTasks {
   /** Lists what is in a tile index, a netCDF or HDF5 file, or the folder of a Zarr store. */
   'raster.layers': { input: { path: string }; output: RasterLayers };

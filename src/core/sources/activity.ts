@@ -1,11 +1,11 @@
 import type { VectorSource } from './vector-source.js';
 
-/** Counters of the writes to tables: rows inserted, updated and deleted since statistics began, and rows there are. */
+/** Counters of table writes: inserted, updated and deleted rows since the statistics began, and current rows. */
 export type Activity = readonly number[];
 
 const COUNTERS = 4;
 
-/** Names of the tables of which a source shows rows: its own, and those that a view reads or that inherit from it. */
+/** Names of the tables whose rows a source shows: its table, tables that a view reads, and child tables. */
 export function listActivityTables({ schema, table, reads = [] }: VectorSource): string[] {
   return [...new Set([`${schema}.${table}`, ...reads])];
 }

@@ -1,4 +1,4 @@
-/** What a thread's connections to databases do, in memory that the gateway reads without asking the thread. */
+/** Statistics of the database connections of a thread, in memory shared with the gateway. */
 
 /** Upper bounds of the buckets of the time to get a connection, in milliseconds. */
 export const ACQUISITION_BOUNDS = [1, 5, 25, 100, 1000, 10_000] as const;
@@ -11,7 +11,7 @@ export interface ConnectionTotals extends Record<Field, number> {
   buckets: number[];
 }
 
-/** One thread writes, others only read. */
+/** One thread writes; all other threads only read. */
 export class ConnectionCounts {
   readonly #values: Float64Array;
 

@@ -9,14 +9,14 @@ export function isDatabase(source: string): boolean {
 
 const SECRET_PARAMETERS = new Set(['password', 'sslpassword']);
 
-/** A database URL without its passwords, which still names the same database; other text stays as it is. */
+/** Database URL without its passwords, which still identifies the database. Other text is returned unchanged. */
 export function withoutPassword(source: string): string {
   if (!isDatabase(source)) return source;
   const [, scheme, rest] = /^(\w+:\/\/)(.*)$/s.exec(source)!;
   const question = rest!.indexOf('?', brokenPassword(rest!) ? rest!.lastIndexOf('@') : 0);
   const authority = question < 0 ? rest! : rest!.slice(0, question);
   const query = question < 0 ? [] : rest!.slice(question + 1).split('&');
-  // Up to the last @: a password that holds one unescaped is cut off whole.
+  // The password ends at the last @, because it can contain an unescaped one.
   const at = authority.lastIndexOf('@');
   const user = at < 0 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
   const parameters = query.filter(
@@ -25,7 +25,7 @@ export function withoutPassword(source: string): string {
   return `${scheme}${user}${authority.slice(at + 1)}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`;
 }
 
-/** Whether a ? belongs to a password that holds it unescaped: what stands before it is no host with a port. */
+/** Whether a ? belongs to a password with an unescaped one: the text before it is not a host with a port. */
 function brokenPassword(rest: string): boolean {
   const [before] = rest.split('?');
   return before !== rest && rest.includes('@') && !before!.includes('@') && /:(?!\d*([/,]|$))/.test(before!);

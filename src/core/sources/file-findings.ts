@@ -5,6 +5,6 @@ export interface FileFinding {
   kind: 'replaced' | 'overwritten';
   /** Bytes of the log that did not belong to it. */
   bytes: number;
-  /** Where that log is kept now; null when there was no room for it. */
+  /** Path of the saved log; null if there was no space for it. */
   kept: string | null;
 }

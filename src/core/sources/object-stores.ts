@@ -1,9 +1,9 @@
-/** Object stores that speak the protocol of S3, or that of Azure's blobs. */
+/** Object stores with the protocols of S3 and Azure Blob Storage. */
 
 import { TaskFailure } from '../errors/failure.js';
 import type { RemoteProblem } from '../errors/remote-problems.js';
 
-/** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
+/** Credentials of a store. They are secret: never logged, stored in the state or sent to a client. */
 export type StoreCredentials = S3Credentials | AzureCredentials;
 
 export interface S3Credentials {
@@ -24,15 +24,15 @@ export interface ObjectStore {
   /** Scheme, host and port; of Azure with the account as path, where the host does not name it. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** Absent: everybody may read it. */
+  /** Absent: the store is public. */
   readonly credentials?: StoreCredentials;
 }
 
 export interface ListObjectsTask {
   readonly store: ObjectStore;
-  /** What keys begin with. */
+  /** Prefix of the keys. */
   readonly prefix: string;
-  /** Where the page before ended. */
+  /** Cursor of the previous page. */
   readonly cursor?: string;
   /** Keys of one page, 1 to 1000. */
   readonly limit: number;
@@ -68,8 +68,8 @@ export const isObjectKey = (key: string): boolean =>
   key !== '' && !/\p{Surrogate}/u.test(key) && !key.split('/').some((part) => part === '.' || part === '..');
 
 /**
- * The address of an object, in the form that all such stores take: the bucket is the first part of the path. Throws
- * `invalid-input` for a key that has none.
+ * URL of an object in path style, which all such stores support. Throws `invalid-input` for keys without a path-style
+ * URL.
  */
 export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {
   if (!isObjectKey(key))

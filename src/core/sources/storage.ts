@@ -1,20 +1,23 @@
 /** Tasks on a bucket in which all servers keep their files. Objects are whole or not there at all. */
 
-/** A bucket, and what the keys of this service's objects begin with. */
+/** Bucket, and the key prefix of the objects of this service. */
 export interface Bucket {
   readonly bucket: string;
   /** Empty, or with a slash at its end. */
   readonly prefix: string;
 }
 
-/** An object as it is now. */
+/** Current state of an object. */
 export interface StoredObject {
   readonly bytes: number;
   /** Changes with the content. */
   readonly tag: string;
 }
 
-/** Keys are relative to the prefix of the bucket. Tasks fail with `store-unavailable` while it does not answer. */
+/**
+ * Storage tasks. Keys are relative to the prefix of the bucket. Tasks fail with `store-unavailable` if the bucket
+ * does not respond.
+ */
 export interface StorageTasks {
   /** Sends a file, in parts that the store checks by CRC-32. */
   'storage.put': { input: Bucket & { key: string; path: string; mediaType: string }; output: StoredObject };
@@ -25,13 +28,13 @@ export interface StorageTasks {
     input: Bucket & { key: string; tag: string; start: number; length: number };
     output: Uint8Array;
   };
-  /** Also of what is not there. */
+  /** Removes an object; a missing object is not an error. */
   'storage.remove': { input: Bucket & { key: string }; output: null };
-  /** Keys that begin so. */
+  /** Lists keys with a prefix. */
   'storage.list': { input: Bucket & { begin: string }; output: string[] };
 }
 
-/** Reads `s3://bucket/prefix`. Undefined: it is no such address. */
+/** Parses `s3://bucket/prefix`; undefined for other text. */
 export function parseBucketUrl(url: string): Bucket | undefined {
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   if (bucket === undefined || bucket.includes('..')) return undefined;

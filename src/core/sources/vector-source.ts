@@ -1,4 +1,4 @@
-/** What vector data is read from. */
+/** Sources of vector data. */
 
 import type { AnyNumber } from '../values/exact-number.js';
 
@@ -31,28 +31,28 @@ export interface Field {
   items?: FieldType;
   /** Name of the column's type in the database, where values must be cast to it: `uuid`, `numeric(8,2)`, `int4[]`. */
   sqlType?: string;
-  /** Width in bits of the numbers that the column can hold, or the members of its arrays; 64 if absent. */
+  /** Bits of the numbers that the column, or the members of its arrays, can store. Default: 64. */
   bits?: 8 | 16 | 32;
   title?: string;
   description?: string;
-  /** All values that the column may hold, where the store says so. */
+  /** Allowed values of the column, if the store declares them. */
   enumeration?: DomainCode[];
-  /** What the values of `enumeration` mean, where somebody says so. */
+  /** Names of the values in `enumeration`. */
   codedValues?: readonly CodedValue[];
-  /** Whether features begin or end at it: `datetime` selects by these instants. */
+  /** Whether the field is the start or end time of features, which `datetime` uses. */
   bound?: 'start' | 'end';
-  /** Least and greatest value that the column may hold, where the store says so. */
+  /** Minimum and maximum of the column, if the store declares them. */
   range?: [min: AnyNumber | null, max: AnyNumber | null];
   maxLength?: number;
   /** True when the store fills the column itself: never written by clients. */
   generated?: boolean;
-  /** What the store gives in place of the values. Filters read these all the same. */
+  /** Mask that the store applies to the values. Row filters use the unmasked values. */
   mask?: Mask;
-  /** True when the values are not those that are stored: they are shown, and neither compared, ordered nor written. */
+  /** True if the returned values are masked: they cannot be compared, sorted or written. */
   isMasked?: boolean;
 }
 
-/** `key` is that of the hash, 32 bytes in hexadecimal digits: for stores, never for clients. */
+/** Mask of a field. `key` is the hash key, 32 bytes in hexadecimal digits: for stores, never for clients. */
 export type Mask =
   | { treatment: 'null' }
   | { treatment: 'hash'; key: string }
@@ -69,21 +69,21 @@ export type GeometryType =
   | 'Geometry';
 
 /**
- * A table of a store: all that a worker must know to read it, and what the store declares of it. What a source can do
- * stands in its members, and nobody outside of the store asks which store it is of.
+ * Table of a store: all that a worker needs to read it, with its declared abilities. Code outside the store uses
+ * these members and never the kind of store.
  */
 export interface VectorSource {
-  /** Name of the store, as it is registered in src/workers/providers/store.ts. */
+  /** Name of the store in src/workers/providers/store.ts. */
   kind: string;
   /**
-   * File that the table lies in. One task at a time reads it on each thread, its edits wait for each other, and what
-   * others write to it is noticed.
+   * File of the table. Each thread reads it with one task at a time, its edits are serialised, and changes by other
+   * programs are detected.
    */
   path?: string;
   /**
-   * URL of the PostgreSQL database that the table lies in: its tasks wait beside each other, it orders its writers
-   * itself, and what others write to it is not noticed, but told if it can be captured. May hold a password: it is never
-   * logged nor sent to a client.
+   * URL of the PostgreSQL database of the table. Its tasks run concurrently, and the database serialises edits.
+   * Changes by other programs are not detected unless they are captured. The URL can contain a password, so it is
+   * never logged or sent to a client.
    */
   database?: string;
   schema?: string;
@@ -93,13 +93,13 @@ export interface VectorSource {
   hasZ: boolean;
   /** A single column that is a key, or is taken for one in a view. */
   idColumn: string;
-  /** Type of the ids; `integer` when absent. */
+  /** Type of the ids. Default: `integer`. */
   idType?: IdType;
   /** True when ids are the store's to give: a client's are not taken. */
   idGenerated?: boolean;
-  /** Whole numbers that stand for ids of another type, where the store keeps such. */
+  /** Generated integers for ids of another type. */
   numbers?: KeyNumbers;
-  /** Column of the row numbers, where rows are stored in another order than that of their ids. */
+  /** Column of row numbers, if rows are not stored in the order of their ids. */
   rowColumn?: string;
   /** Whether a spatial index covers the geometry column. */
   hasIndex: boolean;
@@ -107,7 +107,7 @@ export interface VectorSource {
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
-  /** Names of the tables whose rows this one shows too: those that a view reads, and children of a table. */
+  /** Names of the tables whose rows this table also shows: tables that a view reads, and child tables. */
   reads?: readonly string[];
   /** Rows when the table was last described, for estimates; absent where nobody counted them. */
   rows?: number;

@@ -10,7 +10,7 @@ import type { StyleLayer } from '../../styles/model.js';
 import { rasterSteps } from '../../styles/raster-steps.js';
 import { MAP_LIMITS } from '../limits.js';
 
-/** What one line of a legend shows. */
+/** Line of a legend. */
 export type LegendEntry = SymbolEntry | ColorEntry;
 
 /** The layers that draw one class of features, and attributes of a feature of that class. */
@@ -30,7 +30,7 @@ interface ColorEntry {
   readonly color: Color;
 }
 
-/** The zoom whose look a legend has when nobody asks for one. */
+/** Zoom level of legends. Default for requests without one. */
 export const LEGEND_ZOOM = 10;
 
 /** Lines of the legend of a layer, first line first. */
@@ -69,7 +69,7 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
   return byFilter(visible).map(({ label, layers: own }) => entry(label ?? title, own));
 }
 
-/** Labels are no symbols of a class. */
+/** Labels do not have a swatch. */
 function hasSwatch({ type, layout }: StyleLayer): boolean {
   return !LAYER_TYPES[type].isMark || (layout !== undefined && 'icon-image' in layout);
 }
@@ -81,7 +81,7 @@ function unfiltered(layer: StyleLayer): StyleLayer {
   return all as StyleLayer;
 }
 
-/** Layers of the same filter draw the same features, and stand in one line. */
+/** Groups layers by filter: layers with the same filter draw the same features and share a line. */
 function byFilter(layers: readonly StyleLayer[]): { label: string | undefined; layers: StyleLayer[] }[] {
   const groups = layersByFilter(layers);
   return [...groups.values()].map((own) => ({
@@ -128,7 +128,7 @@ function colormapEntries(colormap: Colormap, [low, high]: [number, number]): Col
   }
 }
 
-/** Beyond this a bound is none. */
+/** Limits beyond this value mean no limit. */
 const UNBOUNDED = 1e300;
 
 function intervalLabel(from: number, to: number): string {

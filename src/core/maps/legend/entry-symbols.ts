@@ -3,7 +3,7 @@ import type { SymbolEntry } from './entries.js';
 
 type Layer = SymbolEntry['layers'][number];
 
-/** What a layer of an entry draws with, as plain values; lengths are pixels. */
+/** Symbol of a layer in a legend entry, as plain values; lengths are pixels. */
 export interface EntrySymbol {
   readonly type: Layer['type'];
   readonly color?: string;
@@ -33,7 +33,7 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
 type Read = <T>(name: string) => T;
 type Values = Omit<EntrySymbol, 'type'>;
 
-/** What each type of layers draws with; a type that is not here is named without. */
+/** Symbol values of each layer type. Other types have none. */
 const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
   fill: (of) => ({ ...area('fill', of), ...outline(of) }),
   'fill-extrusion': (of) => area('fill-extrusion', of),

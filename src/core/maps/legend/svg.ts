@@ -55,7 +55,7 @@ interface Swatch {
   readonly fill: string;
 }
 
-/** How each type of layers is drawn beside its label; a type that is not here is not. */
+/** Swatch of each layer type. Other types have none. */
 const SWATCHES: { readonly [T in EntrySymbol['type']]?: (swatch: Swatch) => string } = {
   fill: ({ top, fill }) => rect(top, fill),
   'fill-extrusion': ({ top, fill }) => rect(top, fill),

@@ -2,7 +2,7 @@
 
 export const BAND_COMPARISONS = ['<', '<=', '>', '>=', '==', '!='] as const;
 
-/** Functions by name, with the least and the most arguments. */
+/** Functions by name, with minimum and maximum number of arguments. */
 export const BAND_FUNCTIONS = {
   abs: [1, 1],
   sqrt: [1, 1],

@@ -8,7 +8,7 @@ import {
   type BandOperator,
 } from './ast.js';
 
-/** What is wrong with an expression; the message may be shown. */
+/** Error in an expression, with a message for clients. */
 export class BandMathError extends Error {
   override readonly name = 'BandMathError';
 }
@@ -42,7 +42,7 @@ function parseTokens(text: string): Token[] {
   return tokens;
 }
 
-/** Operators that group from the left, by how loosely they bind; comparisons do not group. */
+/** Left-associative operators in order of precedence, lowest first. Comparisons are not associative. */
 const LEFT: readonly (readonly BandOperator[])[] = [
   ['|'],
   ['&'],
