@@ -109,7 +109,7 @@ export interface VectorSource {
   fields: Field[];
   /** Names of the tables whose rows this table also shows: tables that a view reads, and child tables. */
   reads?: readonly string[];
-  /** Rows when the table was last described, for estimates; absent where nobody counted them. */
+  /** Number of rows at the last description, for estimates; absent if unknown. */
   rows?: number;
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
   writable: boolean;
@@ -121,7 +121,7 @@ export interface VectorSource {
 export interface KeyNumbers {
   /** Name of the table. */
   table: string;
-  /** What the number is called where it is the id; no column of the source has this name. */
+  /** Name of the number as id; no column of the source has this name. */
   column: string;
   /** The key as a field. */
   key: Field;
@@ -144,15 +144,15 @@ export interface PostgisSource extends VectorSource {
   geography?: boolean;
   /** The key of a table whose rows several columns identify. */
   compositeKey?: CompositeKey;
-  /** True when the column is declared to hold curves. */
+  /** Whether the column is declared as curve type. */
   curved?: boolean;
-  /** True when rows have curves or surfaces, as far as was looked. */
+  /** Whether inspected rows contain curves or surfaces. */
   holdsCurves?: boolean;
-  /** True when the column may hold polyhedral surfaces, TINs or triangles. */
+  /** Whether the column can contain polyhedral surfaces, TINs or triangles. */
   mayHoldSurfaces?: boolean;
-  /** SRID of the stored geometries; 0 where they have none. */
+  /** SRID of the stored geometries; 0 if undefined. */
   srid: number;
-  /** SRID that stands for `srid` 0. */
+  /** SRID that is assigned in place of `srid` 0. */
   statedSrid?: number;
   idType: IdType;
 }
@@ -164,7 +164,7 @@ export interface CompositeKey {
   parts: readonly Field[];
 }
 
-/** Names the file or schema that a table lies in. Not for clients, nor for the log. */
+/** Location of a table: its file or schema. Not for clients or the log. */
 export function formatSourceLocation({ path, database, schema }: VectorSource): string {
   return path ?? `${database} ${schema}`;
 }

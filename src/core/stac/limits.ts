@@ -4,10 +4,10 @@ export const STAC_LIMITS = {
   stacMax: 10_000,
   stacPageBytes: 33_554_432,
   stacCounted: 100_000,
-  /** Scenes of a mosaic of a STAC API: where its source does not say, and at most. */
+  /** Scenes of a mosaic of a STAC API: default and maximum. */
   stacScenesDefault: 500,
   stacScenes: 2000,
-  /** Scenes of one search for a window: where its source does not say, and at most. */
+  /** Scenes of one search for a window: default and maximum. */
   stacWindowScenesDefault: 100,
   stacWindowScenes: 250,
 } as const;

@@ -1,29 +1,29 @@
-/** Scenes that a STAC API knows: what is asked of it, and what of its items a mosaic is made of. */
+/** Scenes of a STAC API: search requests, and the item properties that a mosaic uses. */
 
 import type { Box } from '../geometry/box.js';
 
-/** What of a STAC API is searched for. */
+/** Search of a STAC API. */
 export interface SceneQuery {
   readonly collections: readonly string[];
   /** Keys of the assets whose bands are read, in their order. */
   readonly assets: readonly string[];
   readonly bbox?: Box | undefined;
-  /** As the API takes it: an instant, or an interval. */
+  /** Instant or interval in the form of the API. */
   readonly datetime?: string | undefined;
   /** CQL2 text. */
   readonly filter?: string | undefined;
-  /** The order in which scenes are preferred when there are more than may be read; that of the API when absent. */
+  /** Preferred order of scenes if there are more than the maximum. Default: the order of the API. */
   readonly prefers?: 'newest' | 'lowest-cloud' | undefined;
 }
 
 export interface SceneSearchTask {
-  /** Of the API's landing page. */
+  /** URL of the landing page of the API. */
   readonly url: string;
   readonly timeoutMs: number;
   readonly query: SceneQuery;
-  /** Scenes that are taken at most. */
+  /** Maximum scenes. */
   readonly maxScenes: number;
-  /** Whether the extent of the collections is asked for. */
+  /** Whether the extent of the collections is requested. */
   readonly isDescribed?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Scene {
   readonly collection: string;
   /** West, south, east, north; across the antimeridian where west is greater than east. */
   readonly bbox: Box;
-  /** RFC 3339; the start of an interval. Absent for what is of no time. */
+  /** RFC 3339 instant, or the start of an interval. Absent for items without a time. */
   readonly acquired?: string;
   /** Part of it that clouds cover, in per cent. */
   readonly cloudCover?: number;
@@ -50,12 +50,12 @@ export interface SceneSearch {
   readonly scenes: readonly Scene[];
   /** Items that match, as the API says. */
   readonly matched?: number;
-  /** Around the collections, where that is asked for and the API says it. */
+  /** Extent of the collections, if it was requested and the API returns it. */
   readonly extent?: Box;
   /** Whether there are more than were taken. */
   readonly isCut: boolean;
-  /** Items that were left out. */
+  /** Number of skipped items. */
   readonly refused: number;
-  /** What is wrong with them, and with the answers of the API. */
+  /** Problems of skipped items and of responses of the API. */
   readonly problems: readonly string[];
 }

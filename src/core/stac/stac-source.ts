@@ -6,7 +6,7 @@ import type { Box } from '../geometry/box.js';
 import { LIMITS } from '../kit/limits.js';
 import { STAC_LIMITS } from './limits.js';
 
-/** What is shown where scenes lie over each other. */
+/** Order or merge method of overlapping scenes. */
 const SCENE_MERGES = [
   ...(['first', 'newest', 'lowest-cloud'] as const),
   ...(['highest', 'lowest', 'mean', 'median', 'standard-deviation', 'count'] as const),
@@ -14,14 +14,14 @@ const SCENE_MERGES = [
 export type SceneMerge = (typeof SCENE_MERGES)[number];
 
 export interface StacSource {
-  /** As it stands in the configuration. */
+  /** Address in the configuration. */
   readonly address: string;
-  /** Of the API's landing page. */
+  /** URL of the landing page of the API. */
   readonly url: string;
   readonly name: string;
   readonly collections: readonly string[];
   readonly assets: readonly string[];
-  /** Of the bands of all assets together, those that are read, 1-based; all when absent. */
+  /** Bands to read, counted from 1 over all assets. Default: all. */
   readonly bands?: readonly number[];
   readonly bbox?: Box;
   readonly datetime?: string;
@@ -30,13 +30,13 @@ export interface StacSource {
   readonly merge: SceneMerge;
   /** Whether it is searched once for all, or for each window. */
   readonly search: 'static' | 'window';
-  /** Scenes of the mosaic, or of one search for a window, at most. */
+  /** Maximum scenes of the mosaic, or of one search for a window. */
   readonly maxScenes: number;
   /** Milliseconds between two searches of one kind. */
   readonly refreshMs: number;
-  /** Whether assets are asked for with the credentials of object stores that the environment has. */
+  /** Whether requests for assets use the object store credentials of the environment. */
   readonly credentials: 'none' | 'environment';
-  /** CRS of the mosaic; that of the scenes where they share one when absent, else degrees. */
+  /** CRS of the mosaic. Default: the common CRS of the scenes, otherwise degrees. */
   readonly crs?: string;
 }
 
@@ -47,7 +47,7 @@ const MAX_NAME = 200;
 
 type Setting = keyof typeof SETTINGS;
 
-/** What may stand in the query, and how it is read. */
+/** Settings in the query of the address, with their parsers. */
 const SETTINGS = {
   collections: names,
   asset: (text: string) => [named('asset', text)],

@@ -1,11 +1,11 @@
-/** STAC items: how the server keeps them, and what is asked of them. */
+/** STAC items: stored form and queries. */
 
 import type { Expression } from '../cql2/ast.js';
 import type { PageKey, SortKey } from '../features/features.js';
 import type { Field, VectorSource } from '../sources/vector-source.js';
 
 /**
- * Stands in stored items for the public origin of the server, which each request may name otherwise: an href that begins
+ * Placeholder of the public origin in stored items, because each request can have another origin. An href that starts
  * with it and `/` is below that origin.
  */
 export const STAC_BASE = 'graticule:base';
@@ -13,12 +13,12 @@ export const STAC_BASE = 'graticule:base';
 /** Stands in items of a catalog that was read for where the files of their assets are had. */
 export const STAC_ASSET = 'graticule:asset';
 
-/** Table of a GeoPackage that holds the collection documents of its tables of STAC items. */
+/** Table of a GeoPackage with the collection documents of its STAC item tables. */
 export const STAC_TABLE = 'graticule_stac';
-/** Columns of such tables: the item as JSON, and its local files. They are no attributes. */
+/** Columns of STAC item tables: the item as JSON, and its local files. They are not attributes. */
 export const STAC_COLUMNS = ['stac_item', 'stac_files'] as const;
 
-/** An item (STAC 1.0.0), as far as the server looks into it. */
+/** STAC item (1.0.0) with the members that the server uses. */
 export interface StacItem {
   id: string;
   geometry: object | null;
@@ -43,7 +43,7 @@ export const HIDDEN = {
 
 export const GEOMETRY_COLUMN = 'geometry';
 
-/** What the index holds of one collection. */
+/** Part of the index: the items of one collection. */
 export interface StacPart {
   collection: string;
   /** Names the content: a part of the same stamp is not made again. */
@@ -58,14 +58,14 @@ export type StacContent =
   /** A table of items that were read from a STAC catalog. */
   | { kind: 'ingested'; source: VectorSource };
 
-/** State of the index: what is to be made anew, and the queryable fields by collection. */
+/** State of the index: collections to index again, and queryable fields by collection. */
 export interface StacIndexState {
   stale: string[];
   fields: Record<string, Field[]>;
 }
 
 export interface StacSearchTask {
-  /** Of the index. */
+  /** Path of the index. */
   path: string;
   /** Every field that the filter or the order names, those of the index included. */
   fields: Field[];
@@ -80,7 +80,7 @@ export interface StacSearchTask {
   /** Members of items to write, as paths: `id`, `properties.eo:cloud_cover`, `assets.data`. */
   include?: string[];
   exclude?: string[];
-  /** Most matches that are counted; none when absent. */
+  /** Maximum of the count. Default: not counted. */
   count?: number;
 }
 
@@ -107,16 +107,16 @@ export interface StacFileTask {
 /** A local file of an asset. */
 export interface StacFile {
   path: string;
-  /** The folder that it must lie in. */
+  /** Folder that must contain the file. */
   root: string;
 }
 
 export interface StacIngestTask {
   /** A catalog, collection or ItemCollection (JSON), or a file of an item a line. */
   path: string;
-  /** Where the store is made. */
+  /** Folder of the new store. */
   folder: string;
-  /** Of the store, which must not exist then; that of the state of the files when absent. */
+  /** Name of the store, which must not exist. Default: the state of the files. */
   name?: string;
   /** Whether assets may be files below the folder of the document. */
   local: boolean;
@@ -128,16 +128,18 @@ export interface StacIngest {
   /** Changes with the files. */
   stamp: string;
   items: number;
-  /** Documents that were left out: the first of them with their reasons, and how many. */
+  /** Skipped documents: the first with their reasons, and their number. */
   refused: { path: string; reason: string }[];
   refusedCount: number;
 }
 
 export interface StacTasks {
   'vector.stacIngest': { input: StacIngestTask; output: StacIngest };
-  /** Forgets collections that are not named, and tells which of these are not in the index with this stamp. */
+  /**
+   * Deletes collections that are not listed, and returns the listed ones that are not in the index with this stamp.
+   */
   'vector.stacState': { input: { path: string; stamps: Record<string, string> }; output: StacIndexState };
-  /** Takes parts into the index, each in place of what it held of the collection. */
+  /** Writes parts to the index, each replacing its collection. */
   'vector.stacIndex': { input: { path: string; parts: StacPart[] }; output: StacIndexState };
   'vector.stacSearch': { input: StacSearchTask; output: StacSearchResult };
   /** The local file of an asset; null when there is none. */

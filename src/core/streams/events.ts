@@ -4,7 +4,7 @@ import type { FeatureEvent } from '../edits/edits.js';
 import { FEED_AGE_MS, OUTBOX_EVENTS } from '../kit/limits.js';
 import type { Field, VectorSource } from '../sources/vector-source.js';
 
-/** How many events the feed, and each outbox, keeps, and for how many milliseconds. */
+/** Maximum events in the change feed and in each outbox, and their maximum age in milliseconds. */
 export interface Retention {
   readonly count: number;
   readonly ageMs: number;
@@ -25,13 +25,13 @@ export interface EventsTask {
 export interface EventsResult {
   /** In the order of their cursors. */
   events: FeatureEvent[];
-  /** Cursors of those that stand for changes which are not told one by one. */
+  /** Cursors of events that represent several changes without details. */
   gaps?: readonly number[];
   /** Cursor of the newest event that there ever was; 0 without one. */
   newest: number;
 }
 
-/** A feature as it was before an event, or as it is after. */
+/** Feature before or after an event. */
 export interface EventImage {
   id: string;
   /** GeoJSON geometry in CRS84; null without one. */
@@ -40,7 +40,7 @@ export interface EventImage {
   attributes: string;
 }
 
-/** What filters of a collection may name. */
+/** Properties of a collection that filters use. */
 export interface MatchSchema {
   idColumn: string;
   geometryColumn: string;
@@ -57,13 +57,13 @@ export interface MatchTask {
 export interface MatchResult {
   /** 1 where image i passes filter f, at f * images + i. */
   passed: Uint8Array;
-  /** Why a filter could not be evaluated; null for those that could. */
+  /** Reasons why filters could not be evaluated; null for evaluated filters. */
   problems: (string | null)[];
 }
 
 /**
- * One entry of the feed: an event of any store under the one cursor that clients know, or a gap, where events of a
- * store were lost before they could be taken over.
+ * Entry of the change feed: an event of a store with the cursor that clients use, or a gap, because events of a store
+ * were lost before they were copied.
  */
 export type FeedEntry = FeedEvent | FeedGap;
 
@@ -79,7 +79,7 @@ export interface FeedEvent {
 export interface FeedGap {
   readonly kind: 'gap';
   readonly cursor: number;
-  /** Cursor in the outbox of the changes that are not told one by one; absent when that is not known. */
+  /** Cursor of the omitted changes in the outbox; absent if unknown. */
   readonly outboxCursor?: number;
   /** Collections whose events may be missing. */
   readonly collections: readonly string[];
@@ -88,8 +88,8 @@ export interface FeedGap {
 }
 
 /**
- * A feed that begins anew (another state database) has another epoch, and cursors of the old one are told from its own:
- * below 2^53 there is room for 2^20 epochs of 2^32 entries.
+ * Size of an epoch. A new feed (another state database) has another epoch, so its cursors differ from previous ones.
+ * Below 2^53 there are 2^20 epochs of 2^32 entries.
  */
 export const EPOCH_SIZE = 2 ** 32;
 
@@ -97,5 +97,5 @@ export function computeEpoch(cursor: number): number {
   return Math.floor(cursor / EPOCH_SIZE);
 }
 
-/** Tells all who listen that there are events; it is heard when the transaction commits. */
+/** Channel that notifies listeners of new events when the transaction commits. */
 export const CHANNEL = 'graticule_events';

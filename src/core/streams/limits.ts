@@ -6,12 +6,12 @@ export const STREAM_LIMITS = {
   streamFiltersPerKey: 8_388_608,
   /** Subscriptions of one session (contract). */
   streamSubscriptions: 64,
-  /** Features and bytes of a snapshot, and rows looked at for it (contract). */
+  /** Features and bytes of a snapshot, and rows read for it (contract). */
   snapshotFeatures: 5000,
   snapshotBytes: 4_194_304,
-  /** Bytes of a snapshot in one frame for who has no key. */
+  /** Bytes of a snapshot in one frame for clients without a key. */
   anonymousSnapshotBytes: 1_048_576,
-  /** Bytes read at once for a snapshot, and how many are read at once for clients with and without a key. */
+  /** Bytes per read of a snapshot, and concurrent reads for clients with and without a key. */
   snapshotPageBytes: 65_536,
   snapshotTurns: 4,
   anonymousSnapshotTurns: 2,
@@ -21,7 +21,7 @@ export const STREAM_LIMITS = {
   replayBytes: 16_777_216,
   /** Bytes of the newest events kept in memory. */
   feedBytes: 67_108_864,
-  /** Requests with an idempotency key that are remembered for a day. */
+  /** Requests with an idempotency key that are stored for a day. */
   idempotencyKeys: 100_000,
   /** Refused requests that become audit rows in a minute; each address and operation has one. */
   refusalsPerMinute: 60,

@@ -1,7 +1,7 @@
 import { LIMITS } from '../kit/limits.js';
 import { STYLE_LIMITS } from './limits.js';
 
-/** What is wrong with a style, and where: `path` is a JSON pointer (RFC 6901). */
+/** Problem of a style; `path` is a JSON pointer (RFC 6901). */
 export interface StyleProblem {
   readonly path: string;
   readonly detail: string;
@@ -15,8 +15,8 @@ interface Part {
 }
 
 /**
- * What makes a JSON value too large or too deep to be looked at any closer; undefined when it is neither. Takes time in
- * proportion to the limits, not to the value, and no stack.
+ * Reason why a JSON value is too large or too deep for further checks; undefined if it is not. The time is
+ * proportional to the limits, not to the value, and the stack is not used.
  */
 export function findBoundsProblem(value: unknown): StyleProblem | undefined {
   const open: Part[] = [{ value, name: '', depth: 0, parent: undefined }];
@@ -32,7 +32,7 @@ export function findBoundsProblem(value: unknown): StyleProblem | undefined {
     if (Array.isArray(part.value)) {
       nodes += part.value.length;
       if (nodes > STYLE_LIMITS.styleNodes) return tooMany(part);
-      // Backwards, so that the first is looked at first.
+      // In reverse order, so that the first member is checked first.
       for (let i = part.value.length - 1; i >= 0; i--) open.push(child(part, i, part.value[i]));
     } else if (typeof part.value === 'object' && part.value !== null) {
       const members = Object.entries(part.value);

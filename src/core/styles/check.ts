@@ -7,7 +7,7 @@ import { STYLE_LIMITS } from './limits.js';
 import { checkedLook, LOOK, LookError } from './look.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
 
-/** What a style is for, and what it may refer to. */
+/** Use of a style: its collection and the permitted references. */
 export interface StyleUse {
   /** Identifier of the collection: the name of its layer in vector tiles. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface StyleUse {
 export interface CheckedStyle {
   /** All of its layers name the collection as their source, whatever the author wrote. */
   readonly document: StyleDocument;
-  /** Those of its layers that draw the collection. */
+  /** Layers of the style that draw the collection. */
   readonly layers: readonly StyleLayer[];
 }
 
@@ -40,7 +40,7 @@ type Json = Record<string, unknown>;
 /** Types of layers that draw no source. */
 const UNSOURCED: readonly string[] = ['background'];
 
-/** Checks a MapLibre style document that anybody may have written. Throws `StyleError`. Large ones take a second. */
+/** Checks an untrusted MapLibre style document. Throws `StyleError`. Large documents take a second. */
 export function checkStyle(value: unknown, use: StyleUse): CheckedStyle {
   const layers = ownLayers(value, use);
   return checked(value as Json, use, layers, layerProblems(layers));
@@ -56,7 +56,7 @@ export async function checkStyleBy(
   return checked(value as Json, use, layers, await find(layers));
 }
 
-/** What the style specification and our renderer say against layers. */
+/** Problems of layers according to the style specification and the renderer. */
 export function layerProblems(layers: readonly Json[]): StyleProblem[] {
   return [
     ...layers.flatMap((layer, i) => readProblems(layer, i)),
@@ -144,7 +144,7 @@ function requireUnique(layers: readonly Json[]): void {
   });
 }
 
-/** What the style specification says against a layer. */
+/** Problems of a layer according to the style specification. */
 function readProblems(layer: Json, index: number): StyleProblem[] {
   const type = layer['type'] as string;
   const sources = { [COLLECTION_SOURCE]: { type: getLayerSourceType(type) } };
@@ -164,7 +164,7 @@ function readProblems(layer: Json, index: number): StyleProblem[] {
   }
 }
 
-/** Characters of a message of the validator that are told: it quotes what it was given. */
+/** Maximum characters of a validator message, which quotes its input. */
 const MAX_DETAIL = 300;
 
 /** `layers[0].paint.line-width: number expected` with its place as a JSON pointer. */
@@ -177,10 +177,10 @@ function createProblem(message: string): StyleProblem {
   };
 }
 
-/** Expressions that look at the geometry, which is drawn from tiles here: what lies outside of them is not known. */
+/** Expressions that use the geometry. Layers are drawn from tiles, which do not contain the complete geometry. */
 const OF_GEOMETRY: readonly unknown[] = ['within', 'distance'];
 
-/** What the specification allows, but this server cannot draw. */
+/** Constructs of the specification that this server cannot draw. */
 function undrawable(layer: Json, path: string): StyleProblem[] {
   const problems: StyleProblem[] = [];
   for (const part of ['filter', 'layout', 'paint'])
@@ -217,7 +217,7 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === 'string');
 }
 
-/** What is wrong with how a layer shows the bands of a raster. */
+/** Problems of the rendering settings of a raster layer. */
 function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: StyleUse): StyleProblem[] {
   if (metadata !== undefined && !isObject(metadata))
     return [{ path: `${path}/metadata`, detail: 'must be an object' }];
@@ -246,7 +246,7 @@ const OURS = {
   glyphs: /^(?:https?:\/\/[^/?#]+)?(?:\/[^?#]*)?(\/ogc\/maps\/fonts\/\{fontstack\}\/\{range\}\.pbf)$/,
 };
 
-/** Where clients find icons and glyphs: with us, which is kept without our own host name, or elsewhere if they may. */
+/** URLs of icons and glyphs: paths of this server without a host name, or permitted other URLs. */
 function resources(value: Json, use: StyleUse): Json {
   const members: Json = {};
   for (const name of ['sprite', 'glyphs'] as const) {

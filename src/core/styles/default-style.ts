@@ -4,7 +4,7 @@ import type { GeometryType } from '../sources/vector-source.js';
 import { LOOK } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
 
-/** Colours that are told apart with the common colour vision deficiencies (Okabe and Ito). */
+/** Colours that are distinguishable with common colour vision deficiencies (Okabe and Ito). */
 const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a51a3', '#8c6d31'];
 
 /** The same collection always gets the same colour. */
@@ -14,11 +14,11 @@ function formatColour(id: string): string {
   return PALETTE[hash % PALETTE.length]!;
 }
 
-/** Full width from zoom 5 on; thinner before, where outlines lie close together. */
+/** Full width from zoom level 5; thinner below, because outlines are close to each other. */
 const zoomed = (width: number): never =>
   ['interpolate', ['linear'], ['zoom'], 0, width * 0.4, 5, width] as never;
 
-/** A look for a vector layer that has no style: quiet fills, clear outlines, visible points. */
+/** Default style of a vector layer: light fills, clear outlines, visible points. */
 export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
   const colour = formatColour(id);
   if (geometryType.endsWith('Point')) return { version: 0, layers: [points(colour)] };
@@ -39,13 +39,12 @@ export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
 /** A raster as its colours, bands or values suggest. */
 export const RASTER_STYLE: MapStyle = { version: 0, layers: [{ id: 'raster', type: 'raster' }] };
 
-/** The ramp of what has no colours of its own: as bright as it is high, for all eyes and in gray. */
+/** Default ramp: brightness increases with the value, readable with colour vision deficiencies and in gray. */
 const PERCEPTUAL = ramp('viridis')!;
 
 /**
- * A look for a raster that has no style. Pictures (three or four bands, red, green and blue among more, a colour table, bytes of gray) are as
- * they are;
- * the first band of measured values is coloured from low to high.
+ * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged. The
+ * first band of other rasters gets a colour ramp.
  */
 export function defaultRasterStyle(bands: readonly BandInfo[]): MapStyle {
   if (isPicture(bands)) return RASTER_STYLE;

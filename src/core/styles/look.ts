@@ -4,13 +4,13 @@ import type { Color } from '../rasters/color-ramps.js';
 import type { Colormap, RasterLook } from '../rasters/raster-look.js';
 import type { StyleLayer } from './model.js';
 
-/** Member of a layer's metadata that says how the bands of a raster become colours. */
+/** Metadata member of a layer with its raster rendering settings. */
 export const LOOK = 'graticule:look';
 
-/** A look that cannot be used; the message begins with the path within it. */
+/** Invalid rendering settings. The message starts with the path of the invalid member. */
 export class LookError extends Error {}
 
-/** What a checked layer says of the bands that it shows; undefined when it says nothing. */
+/** Rendering settings of a checked layer; undefined without settings. */
 export function styleLook({ metadata }: StyleLayer): RasterLook | undefined {
   const look = (metadata as Record<string, unknown> | undefined)?.[LOOK];
   return look === undefined ? undefined : checkedLook(look);

@@ -1,4 +1,7 @@
-/** Plain shapes for points, 16 pixels high, as SVG path data in a box of 16 x 16. Their icon names begin with `mark-`. */
+/**
+ * Simple shapes for points, 16 pixels high, as SVG path data in a box of 16 x 16. Their icon names start with
+ * `mark-`.
+ */
 
 export const MARK_SIDE = 16;
 
@@ -21,7 +24,7 @@ function regular(corners: number): string {
   return around(Array.from({ length: corners }, () => HALF));
 }
 
-/** Radius of a star's inner corners when its arms lie on straight lines. */
+/** Radius of the inner corners of a star whose arms are on straight lines. */
 const STAR_INNER = HALF * 0.382;
 
 export const MARKS: Readonly<Record<string, string>> = {

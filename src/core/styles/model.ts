@@ -10,12 +10,12 @@ type WithoutSource<T> = T extends unknown ? Omit<T, 'source' | 'source-layer'> :
 /** A layer of a MapLibre style that draws the one collection that the style belongs to. */
 export type StyleLayer = WithoutSource<Exclude<LayerSpecification, BackgroundLayerSpecification>>;
 
-/** How a collection looks: the layers of a MapLibre style, bottom first, which all draw that collection. */
+/** Style of a collection: layers of a MapLibre style, bottom first, which all draw that collection. */
 export interface MapStyle {
-  /** Counts the changes; 0 is the default style, which nobody chose. */
+  /** Version, counted from 0 for the default style. */
   readonly version: number;
   readonly layers: readonly StyleLayer[];
-  /** The checked document that they are of, where there is one: it may hold more than what is drawn. */
+  /** Checked document of the layers, which can contain more than the drawn parts. */
   readonly document?: StyleDocument;
 }
 
@@ -25,15 +25,15 @@ export interface NamedStyle {
   readonly id: string;
   readonly title: string;
   readonly style: MapStyle;
-  /** What its translation lost. */
+  /** Losses of its translation. */
   readonly diagnostics?: readonly SldDiagnostic[];
 }
 
-/** A style that a file holds beside its data, translated. */
+/** Translated style in a file next to the data. */
 export interface FileStyle {
   readonly name: string;
   readonly isDefault: boolean;
-  /** Checked; none when it cannot be drawn. */
+  /** Checked layers; empty if the style cannot be drawn. */
   readonly layers: readonly StyleLayer[];
   readonly diagnostics: readonly SldDiagnostic[];
 }
@@ -41,17 +41,17 @@ export interface FileStyle {
 /** A whole MapLibre style document. */
 export type StyleDocument = StyleSpecification;
 
-/** What the layers of a stored style name as their source. */
+/** Source name of the layers of a stored style. */
 export const COLLECTION_SOURCE = 'collection';
 
-/** The style of a layer that somebody put. */
+/** Style of a layer that an operator set. */
 export interface LayerStyle {
   readonly layerId: number;
   /** The kind of collection that it is for. */
   readonly kind: 'vector' | 'raster';
   /** Counts the changes of the layer: newer ones take the place of older ones. */
   readonly revision: number;
-  /** Undefined for the style that the collection has by itself. */
+  /** Undefined for the default style of the collection. */
   readonly style: MapStyle | undefined;
 }
 

@@ -10,8 +10,7 @@ const stepsByStyle = new WeakMap<MapStyle, Map<number, readonly RasterStep[] | u
 const KNOWN_ZOOMS = 100;
 
 /**
- * What is drawn of a raster in a style at a zoom, bottom first; undefined when that is the raster as it is usually
- * shown. The style has been checked.
+ * Rendering steps of a raster in a checked style at a zoom level, bottom first; undefined for the default rendering.
  */
 export function rasterSteps(style: MapStyle, zoom: number): readonly RasterStep[] | undefined {
   let zooms = stepsByStyle.get(style);
@@ -89,7 +88,7 @@ function buildColor(color: StyleColor): Color {
 /** Between two stops, interpolations that are not straight lines in RGB are followed by this many. */
 const BETWEEN = 8;
 
-/** The colours of `color-relief-color`, which depends on the elevation alone, at the numbers that it names. */
+/** Colours of `color-relief-color` at the elevations in the expression, which depends only on the elevation. */
 function buildRelief(layer: StyleLayer): Colormap {
   const { paint } = layer as { paint?: Record<string, unknown> };
   const ramp = paint?.['color-relief-color'] as unknown[] | undefined;

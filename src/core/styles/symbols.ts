@@ -1,4 +1,4 @@
-/** What labels and icons are drawn with: ranges of glyphs and sheets of icons. */
+/** Tasks for glyph ranges and icon sheets of labels and icons. */
 
 export interface GlyphTask {
   /** Names of fonts as a style's `text-font` has them. */
@@ -7,11 +7,11 @@ export interface GlyphTask {
   readonly first: number;
 }
 
-/** A sprite as MapLibre loads it: where each icon is, and the picture of all. */
+/** Sprite for MapLibre: the index of the icons and the image. */
 export interface Sprite {
   /** JSON. */
   readonly index: string;
-  /** PNG whose alpha channel holds distances to the outlines. */
+  /** PNG image whose alpha channel contains distances to the outlines. */
   readonly image: Uint8Array;
 }
 
@@ -22,7 +22,7 @@ export interface IconOutline {
 }
 
 export interface SymbolTasks {
-  /** Outlines of the named icons; those that do not exist are left out. */
+  /** Outlines of the named icons; unknown icons are omitted. */
   'symbols.icons': { input: { names: readonly string[] }; output: Record<string, IconOutline> };
   /** A range of 256 glyphs in MapLibre's glyph format, compressed by gzip. */
   'symbols.glyphs': { input: GlyphTask; output: Uint8Array };

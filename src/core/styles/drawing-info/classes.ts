@@ -60,7 +60,7 @@ function simple(renderer: Json, draw: (symbol: unknown) => SldLayerDraft[]): Dra
   ];
 }
 
-/** The class of what no other takes, where the renderer has one. */
+/** Class of all remaining values, if the renderer has one. */
 function others(renderer: Json, draw: (symbol: unknown) => SldLayerDraft[]): DrawingClass[] {
   if (!record(renderer['defaultSymbol'])) return [];
   return [
@@ -130,7 +130,7 @@ function classKey(fields: readonly string[], delimiter: string, context: SldCont
     : ['concat', ...parts.flatMap((part, i) => (i === 0 ? [part] : [delimiter, part]))];
 }
 
-/** A class reaches from above the one before up to its own greatest value. */
+/** Class breaks: a class contains values above the previous maximum up to its maximum. */
 function classBreaks(
   renderer: Json,
   draw: (symbol: unknown) => SldLayerDraft[],

@@ -4,10 +4,10 @@ import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingReport } from './report.js';
 
-/** Layers as they are for one class: no value of them depends on the attribute any more. */
+/** Layers of one class: no value depends on the attribute any more. */
 export interface ExportClass {
   readonly layers: readonly StyleLayer[];
-  /** The value, or the greatest value of the class. */
+  /** Value, or maximum of the class. */
   readonly value: string | number;
   readonly label?: string;
 }
@@ -16,19 +16,19 @@ export interface Classifier {
   readonly kind: 'values' | 'breaks';
   readonly field: string;
   readonly classes: readonly ExportClass[];
-  /** What is drawn of all other values. */
+  /** Class of all remaining values. */
   readonly others: ExportClass | undefined;
   readonly least: number;
 }
 
-/** What makes an expression choose. */
+/** Expression that selects by an attribute. */
 interface Choice {
   readonly kind: 'values' | 'breaks';
   readonly field: string;
   readonly keys: readonly (string | number)[];
   /** It is a `step`, which has a class beyond its last limit. */
   readonly steps?: boolean;
-  /** What is no number has a value of its own. */
+  /** Whether values that are not numbers have a separate result. */
   readonly guarded?: boolean;
 }
 
@@ -55,7 +55,7 @@ export function findClassifier(layers: readonly StyleLayer[], report: DrawingRep
   if (kind === 'values') return { kind, field, classes, others, least: 0 };
   const beyond = pick(MOST, MOST, `> ${keys.at(-1)}`);
   const filtered = layers.some((layer) => 'filter' in layer && layer.filter !== undefined);
-  // Where bounds are tested one by one, what none of them takes is a class only if the filter leaves nothing else.
+  // If limits are tested one by one, the remaining values are a class only if the filter excludes all other values.
   const open = choice.steps || filtered;
   const rest = choice.guarded || !open ? others : undefined;
   return { kind, field, classes: open ? [...classes, beyond] : classes, others: rest, least: LEAST };
@@ -93,7 +93,7 @@ function findChoice(value: Expr): Choice | undefined {
   return operator === 'case' ? caseChoice([input!, ...rest]) : undefined;
 }
 
-/** Classes of what is a number, and the value of what is none. */
+/** Classes of numbers, and the result of values that are not numbers. */
 function findGuard(value: readonly Expr[]): { classed: Expr; fallback: Expr } | undefined {
   const [operator, condition, classed, fallback] = value;
   if (operator !== 'case' || value.length !== 4 || !Array.isArray(condition)) return undefined;
@@ -120,7 +120,7 @@ interface Test {
   readonly key: string | number;
 }
 
-/** The conditions of one class: equality with a value, or an upper bound beside whatever else. */
+/** Condition of one class: equality with a value, or an upper limit with any other conditions. */
 function findTest(condition: Expr | undefined): Test | undefined {
   if (!Array.isArray(condition)) return undefined;
   const [operator, ...operands] = condition as readonly Expr[];
@@ -152,7 +152,7 @@ function caseChoice(parts: readonly Expr[]): Choice | undefined {
   return { kind: first.kind, field: first.field, keys: tests.map((test) => test!.key) };
 }
 
-/** A layer with the values of one class; `key` undefined is that of all others. */
+/** Layer with the values of one class. `key` undefined: the class of all remaining values. */
 function resolved(layer: StyleLayer, choice: Choice, key: string | number | undefined): StyleLayer {
   const part = (of: object | undefined) =>
     Object.fromEntries(

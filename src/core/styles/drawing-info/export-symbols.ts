@@ -10,7 +10,7 @@ const POINTS_PER_PIXEL = 72 / 96;
 /** The zoom whose values are written where they change with it. */
 const ZOOM = 12;
 
-/** Constant values of a layer; those that depend on the feature are told of and left at their default. */
+/** Constant values of a layer. Values that depend on the feature are reported and replaced by their default. */
 export class Constants {
   constructor(
     readonly layer: StyleLayer,

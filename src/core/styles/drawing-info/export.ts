@@ -12,7 +12,7 @@ export interface DrawingExport {
   readonly unsupported: readonly UnsupportedSymbolizer[];
 }
 
-/** Writes layers as a drawingInfo of Esri's feature services: one renderer, which is what these have. */
+/** Converts layers to a drawingInfo of GeoServices with one renderer. */
 export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport {
   const report = new DrawingReport();
   const visible = layers.filter(({ layout }) => layout?.visibility !== 'none');

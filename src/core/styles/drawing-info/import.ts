@@ -14,7 +14,7 @@ export interface DrawingImport {
   readonly unsupported: readonly UnsupportedSymbolizer[];
 }
 
-/** Reads a drawingInfo of Esri's feature services; what cannot be drawn is told of, never thrown. */
+/** Parses a drawingInfo of GeoServices. Parts that cannot be drawn are reported, never thrown. */
 export function importDrawingInfo(info: unknown, target: SldTarget = {}): DrawingImport {
   const document = record(info) ?? {};
   const report = new DrawingReport();

@@ -1,4 +1,4 @@
-/** Reading of documents whose shape nobody has checked. */
+/** Parsers of unchecked documents. */
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -62,7 +62,7 @@ function labelLayer(
   return layer as unknown as StyleLayer;
 }
 
-/** minScale is the smallest scale, with the largest denominator; 0 is none. */
+/** Zoom range of labels. minScale has the largest denominator; 0 means no limit. */
 function zooms(info: Json): { minzoom?: number; maxzoom?: number } {
   const [smallest, largest] = [readJsonNumber(info['minScale']) ?? 0, readJsonNumber(info['maxScale']) ?? 0];
   const zoom = (scale: number) => Math.min(24, Math.max(0, rounded(scaleToZoom(scale))));
@@ -85,7 +85,7 @@ function fontLayout(symbol: Json): Record<string, Expr> {
   });
 }
 
-/** The side of a point that a label stands on is named in the placement. */
+/** Placement of a label relative to its point. */
 function placement(name: string, symbol: Json): Record<string, Expr> {
   if (name.startsWith('esriServerLinePlacement')) return { 'symbol-placement': 'line-center' };
   const side = /PointLabelPlacement(Above|Below|Center)(Left|Right|Center)?$/.exec(name);
@@ -105,7 +105,7 @@ function placement(name: string, symbol: Json): Record<string, Expr> {
 const TOKEN =
   /\s*(?:\[([^\]"]{1,128})\]|\{([^{}"]{1,128})\}|\$feature\.(\w{1,128})|\$feature\[["']([^"'\]]{1,128})["']\]|"([^"]{0,200})"|'([^']{0,200})'|(CONCAT\b|\+|&)|(;))\s*/iy;
 
-/** Attributes and texts beside each other; undefined for anything that computes. */
+/** Concatenated attributes and strings; undefined for expressions that compute. */
 function labelText(info: Json, context: SldContext): Expr | undefined {
   const expression = record(info['labelExpressionInfo']);
   const template =

@@ -1,6 +1,6 @@
 import { STYLE_LIMITS } from '../limits.js';
 
-/** What of a drawingInfo is not drawn as its author meant. */
+/** Parts of a drawingInfo that are drawn differently. */
 export interface UnsupportedSymbolizer {
   readonly code:
     | 'RENDERER_TYPE_UNSUPPORTED'

@@ -16,7 +16,7 @@ export function categorize(node: XmlElement, context: SldContext, target: Target
   return withFallback(steps(input, rest, context, target), input, node, target);
 }
 
-/** What features without a number get; the value stands there twice, so it must be an attribute. */
+/** Result for features without a number. The value occurs twice in the expression, so it must be an attribute. */
 function withFallback(
   classed: SldExpression,
   input: Expr,
@@ -131,7 +131,10 @@ function chooseKind(target: TargetKind): 'number' | 'string' | 'boolean' | 'colo
   return target === 'any' ? 'unknown' : target;
 }
 
-/** LookupValue, Value and others hold an expression or a text; in functions of GeoServer they are expressions themselves. */
+/**
+ * LookupValue, Value and similar elements contain an expression or text; in functions of GeoServer, they are
+ * expressions themselves.
+ */
 function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): SldExpression {
   if (!HOLDERS.has(holder.name)) return context.typed(holder, target);
   const [inner] = elements(holder);

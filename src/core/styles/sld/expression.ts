@@ -44,7 +44,7 @@ function typed(node: XmlElement, context: SldContext, target: TargetKind): SldEx
   }
 }
 
-/** A literal may hold an expression: some programs wrap them so. */
+/** A literal can contain an expression, because some programs write them so. */
 function literal(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [inner] = elements(node);
   return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(node) ?? '' };

@@ -102,7 +102,7 @@ function downcased(value: SldExpression): Expr {
   return typeof text === 'string' ? text.toLowerCase() : ['downcase', text];
 }
 
-/** A value whose kind nobody knows: a text that reads as a number equals both. */
+/** Comparison with a value of unknown type: text that can be parsed as a number matches both. */
 function withUnknown(operator: string, value: Expr, text: string): Expr {
   const number = asNumber(text);
   if (number === undefined) return [operator, value, /^(?:true|false)$/.test(text) ? text === 'true' : text];
@@ -111,7 +111,7 @@ function withUnknown(operator: string, value: Expr, text: string): Expr {
   return [operator, value, number];
 }
 
-/** A literal takes the kind of what it is compared with. */
+/** A literal gets the type of the other operand. */
 function against(value: SldExpression, other: SldExpression): Expr {
   if (value.kind !== 'literal') return value.expr;
   if (other.kind === 'literal' || other.kind === 'unknown' || other.kind === 'color')

@@ -140,7 +140,7 @@ const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = new Map(
   } satisfies Record<string, FunctionSpec>),
 );
 
-/** The value stands there once, however long it is. */
+/** Range test in which the value occurs once, because it can be long. */
 export function between(value: Expr, low: Expr, high: Expr): Expr {
   return ['let', 'v', value, ['all', ['>=', ['var', 'v'], low], ['<=', ['var', 'v'], high]]];
 }

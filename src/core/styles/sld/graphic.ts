@@ -54,7 +54,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   horline: 'dash',
 };
 
-/** Undefined, with diagnostics, when nothing of it can be drawn; without a graphic it is a gray square. */
+/** Returns undefined with diagnostics if no part can be drawn. Without a graphic, it is a gray square. */
 export function readGraphic(graphic: XmlElement | undefined, context: SldContext): Graphic | undefined {
   const parts = graphic ? elements(graphic) : [];
   const common = {
@@ -86,7 +86,7 @@ function readMark(mark: XmlElement | undefined, context: SldContext): Drawn {
       'Marks of other files are drawn as their well-known name, or as squares.',
     );
   }
-  // A mark that says nothing is filled gray with a black outline (SE §11.3.2).
+  // Default mark: gray with a black outline (SE §11.3.2).
   const bare = !fill && !stroke;
   return {
     mark: markName(readTextContent(findChild(mark, 'WellKnownName')) ?? 'square', context),

@@ -4,8 +4,8 @@ import { elements, type XmlElement } from './import/xml.js';
 import type { Expr } from './values.js';
 
 /**
- * PropertyIsLike. MapLibre has no patterns: a text is looked for piece by piece, from left to right, which finds what a
- * pattern of any characters finds. Single characters are counted where nothing else varies.
+ * Translates PropertyIsLike. MapLibre has no patterns, so the pieces of a pattern are searched in order, which is
+ * equivalent to wildcards for any characters. Single-character wildcards are counted if no other wildcard occurs.
  * @throws Untranslatable
  */
 export function like(node: XmlElement, context: SldContext): Expr {
@@ -76,7 +76,7 @@ function endsWith(value: Expr, text: string): Expr {
   return ['==', ['slice', value, -text.length], text];
 }
 
-/** Each piece is looked for behind the one before; the last one ends the text. */
+/** Searches each piece after the previous one; the last piece must be at the end. */
 function inOrder(value: Expr, start: string, middle: readonly string[], end: string): Expr {
   const search = (i: number, from: Expr): Expr => {
     const text = middle[i];

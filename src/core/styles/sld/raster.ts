@@ -21,7 +21,7 @@ interface LookDraft {
   colormap?: Colormap;
 }
 
-/** A raster layer whose look is in its metadata, and a relief over it where one is asked for. */
+/** Raster layer with rendering settings in its metadata, and a relief layer on top if requested. */
 export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const look: LookDraft = { ...channels(symbolizer, context), ...colormap(symbolizer, context) };
   const whole = findChild(symbolizer, 'ContrastEnhancement');
@@ -136,7 +136,7 @@ function bytes(text: string, opacity = 1): Color {
   return [color[0], color[1], color[2], Math.round(255 * Math.min(1, Math.max(0, opacity)))];
 }
 
-/** Each interval ends below the next value; the last one has no end where the first has no beginning of its own. */
+/** Intervals of values: each ends below the next value. The last has no end if the first has no explicit start. */
 function bounds(values: readonly number[], open: boolean): [number, number][] {
   const ends: [number, number][] = values.map((value, i) => [values[i - 1] ?? LEAST, value]);
   return open ? [...ends, [values.at(-1)!, MOST]] : ends;

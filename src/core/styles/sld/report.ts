@@ -1,6 +1,6 @@
 import { STYLE_LIMITS } from '../limits.js';
 
-/** What a translation lost or changed, and where. */
+/** Loss or change of a translation, with its position. */
 export interface SldDiagnostic {
   /** `Error`: a part is not drawn; `Warning`: it is drawn otherwise than the author meant. */
   readonly severity: 'Warning' | 'Error';
@@ -10,7 +10,7 @@ export interface SldDiagnostic {
   readonly ruleName?: string;
 }
 
-/** The text is no SLD that can be read at all: the whole translation fails. */
+/** The text is not readable SLD, so the complete translation fails. */
 export class SldFailure extends Error {
   constructor(
     readonly construct: string,

@@ -103,7 +103,7 @@ function pointDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDra
   const unit = readSymbolizerUnit(symbolizer, context);
   const graphic = readGraphic(findChild(symbolizer, 'Graphic'), context);
   if (!graphic) return [];
-  // Circles of MapLibre stand at each vertex of lines and areas; symbols stand once.
+  // MapLibre draws circles at each vertex of lines and areas, but symbols once.
   const type = context.target.geometryType;
   const points = type === undefined || type === 'Point' || type === 'MultiPoint';
   if (points && graphic.mark === 'circle' && graphic.anchor === undefined) {

@@ -2,7 +2,7 @@ import type { StyleLayer } from '../model.js';
 import type { SldTarget } from './import/context.js';
 import type { SldDiagnostic, SldVersion } from './report.js';
 
-/** A style in SLD as it was sent, and what it is for. */
+/** Uploaded SLD style with its target. */
 export interface SldTask {
   readonly xml: Uint8Array;
   readonly target: Pick<SldTarget, 'geometryType' | 'fields'>;
@@ -13,7 +13,7 @@ export interface SldTaskResult {
   readonly name?: string | undefined;
   /** Layers of the text that was read; 0 with a failure. */
   readonly layerCount: number;
-  /** Empty when nothing can be drawn. */
+  /** Empty if no part can be drawn. */
   readonly layers: readonly StyleLayer[];
   readonly diagnostics: readonly SldDiagnostic[];
   /** The text is not XML at all. */

@@ -18,7 +18,7 @@ import { all, asNumber, findChild, readTextContent, type XmlElement } from './im
 import { shortenName } from './report.js';
 import type { Expr } from './values.js';
 
-/** The family that stands for those that we do not have. */
+/** Fallback font family. */
 export const FONT_FAMILY = 'Noto Sans';
 
 export function textDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
@@ -81,7 +81,7 @@ function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Rec
   });
 }
 
-/** Options of GeoServer beside the standard, by name in small letters. */
+/** Vendor options of GeoServer by lower case name. */
 function readOptions(symbolizer: XmlElement): ReadonlyMap<string, string> {
   return new Map(
     all(symbolizer, 'VendorOption').map((one) => [
@@ -106,7 +106,7 @@ function readPlacement(
   const em = computeEm(size, context, moved !== undefined);
   const free = asNumber(options.get('maxdisplacement')) ?? 0;
   const rotation = readParameterValue(findChild(point, 'Rotation'), context, 'number');
-  // A label that says nothing of its place stands beside points, to the right, and in the middle of other geometries.
+  // The default position of a label is right of a point, and in the middle of other geometries.
   const usual = pointsOnly(context) && point ? 'left' : 'center';
   const offset = moved && { 'text-offset': [rounded(moved[0] / em), rounded(-moved[1] / em)] };
   if (free > 0)

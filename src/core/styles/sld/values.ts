@@ -8,10 +8,10 @@ export type Expr = string | number | boolean | null | readonly Expr[] | { readon
 
 export type SldValueKind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
 
-/** The kind that a place wants; `any` takes a literal for what it looks like. */
+/** Required type of a value; `any` derives the type of a literal from its text. */
 export type TargetKind = Exclude<SldValueKind, 'unknown'> | 'any';
 
-/** An expression and what it gives. Of a literal the text: its kind is that of what it is used with. */
+/** Expression with its type. The type of a literal is determined by its use. */
 export type SldExpression =
   | { readonly kind: SldValueKind; readonly expr: Expr }
   | { readonly kind: 'literal'; readonly text: string };
@@ -24,7 +24,7 @@ export function converted(value: SldExpression, target: TargetKind): Expr {
   if (target === 'string') return ['to-string', expr];
   if (target === 'color') return ['to-color', expr];
   if (target === 'boolean') return ['to-boolean', expr];
-  // A number of unknown kind stays: what is no number then falls back to the default of its property.
+  // A value of unknown type is unchanged: if it is not a number, the property gets its default.
   return kind === 'unknown' ? expr : ['to-number', expr];
 }
 

@@ -1,10 +1,10 @@
-/** Ways to cut numbers into classes. Each gives ascending inner limits: a class begins at its lower limit. */
+/** Classification methods for numbers. Each returns ascending inner limits; a class includes its lower limit. */
 
 export type NumericMethod = 'EqualInterval' | 'Quantile' | 'NaturalBreaks';
 
 /**
- * Limits between at most `count` classes of ascending values; fewer where the values do not tell so many apart. Natural
- * breaks heed how often each value occurs, where weights say it.
+ * Limits of at most `count` classes of ascending values; fewer for few distinct values. Natural breaks use the
+ * frequency of values, if weights are given.
  */
 export function computeBreaks(
   method: NumericMethod,

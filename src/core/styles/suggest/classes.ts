@@ -1,9 +1,9 @@
-/** What other values, and missing ones, look like. */
+/** Colour of other and missing values. */
 export const OTHER_COLOR = '#b3b3b3';
 
 /** Classes of an attribute, for expressions and legends. */
 export interface Classes {
-  /** Of numbers the limits between classes; of categories undefined. */
+  /** Limits between classes of numbers; undefined for categories. */
   readonly breaks: readonly number[] | undefined;
   readonly entries: readonly ClassLegendEntry[];
 }

@@ -30,7 +30,7 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
       OTHER_COLOR,
     ];
   }
-  // A class alone has no limits.
+  // A single class has no limits.
   const classed: Expr =
     rest.length === 0
       ? first!.color

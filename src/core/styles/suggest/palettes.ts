@@ -1,7 +1,7 @@
 import { ramp } from '../../rasters/color-ramps.js';
 import { hexColor } from '../hex-color.js';
 
-/** Palettes that are told apart with the common colour vision deficiencies. */
+/** Palettes that are distinguishable with common colour vision deficiencies. */
 export const PALETTES = ['Viridis', 'CartoBold', 'RdBu'] as const;
 export type PaletteName = (typeof PALETTES)[number];
 
@@ -10,7 +10,7 @@ const CARTO_BOLD = '7f3c8d 11a579 3969ac f2b701 e73f74 80ba5a e68310 008695 cf1c
   .split(' ')
   .map((hex) => `#${hex}`);
 
-/** As many colours as there are classes, from the low to the high end; of categories each its own, up to 12. */
+/** Colours of the classes from low to high; up to 12 distinct colours for categories. */
 export function paletteColors(name: PaletteName, count: number): string[] {
   if (name === 'CartoBold')
     return Array.from({ length: count }, (_, i) => CARTO_BOLD[i % CARTO_BOLD.length]!);

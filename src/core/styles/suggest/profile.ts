@@ -8,7 +8,7 @@ export interface FieldSample {
   readonly values: readonly unknown[];
 }
 
-/** What the values of an attribute are like. */
+/** Distribution of the values of an attribute. */
 export interface FieldProfile {
   readonly name: string;
   readonly type: Field['type'];
@@ -38,7 +38,7 @@ export function createFieldProfile({ field, values }: FieldSample): FieldProfile
   };
 }
 
-/** Categories that are told apart by colour. */
+/** Maximum categories with distinct colours. */
 export const MAX_CATEGORIES = 12;
 
 export interface Suitability {
@@ -48,7 +48,7 @@ export interface Suitability {
   readonly reason: string;
 }
 
-/** How well an attribute serves to tell features apart by colour. */
+/** Suitability of an attribute for colouring features. */
 export function suitability(profile: FieldProfile): Suitability {
   const { rows, nulls, distinct, numbers, name } = profile;
   const filled = rows === 0 ? 0 : 1 - nulls / rows;
@@ -74,7 +74,7 @@ export function suitability(profile: FieldProfile): Suitability {
   return { score, by: 'categories', reason: `${count} different values that tell the features apart.` };
 }
 
-/** Names of what is measured or counted. */
+/** Whether a name indicates a measured or counted quantity. */
 function quantity(name: string): boolean {
   return /pop|density|area|count|total|rate|gdp|income|height|depth|temp|magnitude|speed|value|amount|percent|pct|elev/i.test(
     name,

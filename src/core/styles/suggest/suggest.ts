@@ -107,7 +107,7 @@ function methodFor(
   return Math.abs(skew) < 1 ? 'NaturalBreaks' : 'Quantile';
 }
 
-/** Of the sample: 0 for symmetric values, above 1 where a few are much larger than the others. */
+/** Skewness of the sample: 0 for symmetric values, above 1 if a few values are much larger. */
 function skewness(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value / values.length, 0);
   const moment = (power: number) =>

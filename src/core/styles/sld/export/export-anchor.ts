@@ -1,6 +1,6 @@
 import { xml, xmlText } from './xml-writer.js';
 
-/** The AnchorPoint of one of MapLibre's nine anchors: the part of the graphic that stands on the point. */
+/** AnchorPoint of one of the nine anchors of MapLibre: the position in the graphic that is drawn at the point. */
 export function pointAnchor(anchor: string | undefined): string | undefined {
   if (anchor === undefined) return undefined;
   const x = anchor.endsWith('left') ? 0 : anchor.endsWith('right') ? 1 : 0.5;

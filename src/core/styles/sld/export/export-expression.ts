@@ -6,7 +6,7 @@ import { escapeXmlText, xml, xmlText } from './xml-writer.js';
 
 const ARITHMETIC: Readonly<Record<string, string>> = { '+': 'Add', '-': 'Sub', '*': 'Mul', '/': 'Div' };
 
-/** Conversions that SLD makes by itself. */
+/** Conversions that SLD performs implicitly. */
 const IMPLIED = new Set(['to-string', 'to-number', 'to-color', 'to-boolean', 'number', 'string', 'boolean']);
 
 const FUNCTIONS: ReadonlyMap<string, string> = new Map([
@@ -96,7 +96,7 @@ function value(name: string, of: Expr): string {
   return typeof of === 'object' ? xml(name, [writeExpression(of)]) : xmlText(name, String(of));
 }
 
-/** `fallback` is what features without a number get. */
+/** `fallback` is the result for features without a number. */
 function categorize([input, first, ...stops]: readonly Expr[], fallback = ''): string {
   const parts = stops.map((stop, i) => value(i % 2 === 0 ? 'se:Threshold' : 'se:Value', stop));
   return xml('se:Categorize', [lookup(input!), value('se:Value', first!), ...parts], {
@@ -146,7 +146,7 @@ function conditional(operands: readonly Expr[]): string {
   });
 }
 
-/** Classes of an attribute where it is a number, and a constant where it is none, as importing writes them. */
+/** Classes of a numeric attribute with a constant for other values, as the import creates them. */
 function findClasses(condition: Expr, classed: Expr, rest: readonly Expr[]): string | undefined {
   const [fallback, more] = rest;
   if (!Array.isArray(classed) || typeof fallback === 'object' || more !== undefined) return undefined;
@@ -164,7 +164,7 @@ export function content(of: Expr): string {
   return typeof of === 'object' ? writeExpression(of) : escapeXmlText(String(of));
 }
 
-/** Texts and values beside each other; spaces at an end of the text, and line breaks, would be lost. */
+/** Concatenated strings and values. Spaces at the ends of a string and line breaks would be lost. */
 function concatenation(parts: readonly Expr[]): string {
   const fits = parts.every((part) => typeof part === 'object' || !/[\r\n]/.test(String(part)));
   const ends = [parts[0], parts.at(-1)].every(

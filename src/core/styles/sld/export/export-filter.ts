@@ -94,7 +94,7 @@ function quoted(text: Expr): string {
   return String(text).replace(/[*?!]/g, '!$&');
 }
 
-/** A comparison of the beginning or the end of a text. */
+/** Comparison of the start or the end of a string. */
 function formatPattern(a: Expr, b: Expr): string | undefined {
   if (!Array.isArray(a) || a[0] !== 'slice' || typeof b !== 'string') return undefined;
   const [, value, from, to] = a as readonly Expr[];
@@ -116,7 +116,7 @@ function contained([what, within]: readonly Expr[]): string {
 }
 
 function formatMembership(what: Expr, values: readonly Expr[]): string {
-  // A number and its text are one literal: SLD does not tell them apart.
+  // A number and its text are one literal, because SLD does not distinguish them.
   const texts = [...new Set(values.map((value) => (Number(value) === value ? String(value) : value)))];
   const sole = texts.filter((text) => !values.some((other) => other !== text && sameNumber(other, text)));
   const equal = (
@@ -160,7 +160,7 @@ function polygon(rings: readonly number[][][], alone: boolean): string {
   return xml('gml:Polygon', boundaries, alone ? SRS : {});
 }
 
-/** What importing writes with a variable: patterns and bounds. */
+/** Expression with a variable, as the import creates for patterns and ranges. */
 function bound(operands: readonly Expr[]): string {
   const [name, value, inner, more] = operands;
   if (typeof name !== 'string' || more !== undefined || !Array.isArray(inner)) throw noVariables();
@@ -186,7 +186,7 @@ function noVariables(): Untranslatable {
   return new Untranslatable('let', 'Variables have no counterpart.');
 }
 
-/** The pattern of texts that are looked for in their order (like.ts); undefined for anything else. */
+/** Pattern of strings that occur in order (like.ts); undefined for other expressions. */
 function formatPieces(test: Expr): string | undefined {
   if (!Array.isArray(test)) return undefined;
   if (test[0] === 'all' && test.length === 3) {

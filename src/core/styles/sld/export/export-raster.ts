@@ -31,7 +31,7 @@ function channels(bands: readonly number[], rescale: RasterLook['rescale']): str
   );
 }
 
-/** SE names no range: GeoServer and others take it as options. */
+/** Range of values, as vendor options, because SE has no element for it. */
 function stretch([low, high]: readonly [number, number]): string {
   const option = (name: string, text: string | number) => xmlText('se:VendorOption', text, { name });
   return xml('se:ContrastEnhancement', [
@@ -76,7 +76,7 @@ export function reliefColormap(values: SldLayerValues): string | undefined {
   const color = values.raw('color-relief-color');
   const [operator, ...rest] = Array.isArray(color) ? (color as readonly Expr[]) : [];
   const parts = operator === 'interpolate' ? rest.slice(2) : operator === 'step' ? rest.slice(1) : [];
-  // A step's first colour has no beginning; its last no end.
+  // The first colour of a step has no start, and the last has no end.
   const stops = operator === 'step' ? [...parts, MOST] : parts;
   const quantities = stops.filter((_, i) => i % 2 === (operator === 'step' ? 1 : 0)) as number[];
   const colors = stops

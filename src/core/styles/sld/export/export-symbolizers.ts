@@ -6,7 +6,7 @@ import { pointAnchor } from './export-anchor.js';
 import { lookElements, reliefColormap } from './export-raster.js';
 import { xml, xmlText } from './xml-writer.js';
 
-/** Layers of MapLibre as symbolizers of SE 1.1; each property that is not read here is told of. */
+/** Writer of a layer type as SE 1.1 symbolizers. Properties that are not read are reported. */
 
 type Writer = (values: SldLayerValues) => string[];
 
@@ -199,7 +199,7 @@ function label(values: SldLayerValues): string[] {
   ];
 }
 
-/** Names in braces stand for attributes in older styles. */
+/** Names in braces are attributes in older styles. */
 function tokens(text: Expr): Expr {
   if (typeof text !== 'string' || !/\{[^{}]+\}/.test(text)) return text;
   const parts = text.split(/(\{[^{}]+\})/).filter((part) => part !== '');
@@ -251,7 +251,7 @@ function tidy(value: number): number {
   return Number(value.toPrecision(8)) + 0;
 }
 
-/** What only options of GeoServer say. */
+/** Properties that require vendor options of GeoServer. */
 function options(values: SldLayerValues): (string | undefined)[] {
   const em = computeEm(values);
   const option = (name: string, value: Expr | undefined, factor = 1) =>

@@ -29,9 +29,8 @@ const NAMESPACES = {
 };
 
 /**
- * Writes layers of MapLibre as SLD. Each layer is a FeatureTypeStyle of its own, because layers are drawn one after the
- * other; neighbours with the same conditions share one.
- * @throws SldFailure when no layer has a counterpart.
+ * Converts MapLibre layers to SLD. Each layer is a separate FeatureTypeStyle, because layers are drawn one after the
+ * other; consecutive layers with equal conditions share one. @throws SldFailure if no layer can be translated.
  */
 export function exportSld(layers: readonly StyleLayer[], name: string): SldExport {
   const report = new SldReport();
@@ -131,7 +130,7 @@ function rule(
   ]);
 }
 
-/** QGIS reads whole numbers only. */
+/** QGIS reads only integers. */
 function scaleText(zoom: number): string {
   return String(Math.round(zoomToScale(zoom)));
 }

@@ -1,4 +1,4 @@
-/** A construct without counterpart: what uses it decides what becomes of that. */
+/** Construct without an SLD counterpart. The caller decides the consequence. */
 export class Untranslatable extends Error {
   constructor(
     readonly construct: string,

@@ -1,6 +1,6 @@
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as XML 1.0 has it; characters that it does not allow are left out. */
+/** Text for XML 1.0, without invalid characters. */
 export function escapeXmlText(text: string): string {
   return (
     text
@@ -10,7 +10,7 @@ export function escapeXmlText(text: string): string {
   );
 }
 
-/** An element; its content is XML already. Undefined and empty parts are left out. */
+/** Element with XML content. Undefined and empty parts are omitted. */
 export function xml(
   name: string,
   content: readonly (string | undefined)[] = [],

@@ -1,7 +1,10 @@
 import { rounded } from '../import/layer-draft.js';
 import type { Expr } from '../values.js';
 
-/** SLD has values by scale only in rules of their own: expressions of the zoom become values in bands of zooms. */
+/**
+ * Band of zoom levels. SLD supports values by scale only in separate rules, so zoom expressions become values in
+ * bands.
+ */
 
 export interface ZoomBand {
   readonly minzoom: number | undefined;
@@ -45,7 +48,7 @@ export function computeZoomBands(
   });
 }
 
-/** A value that changes all the time is taken anew at each whole zoom. */
+/** Values that change continuously are sampled at each integer zoom level. */
 function listEdges(value: ZoomExpression): number[] {
   const zooms = listStops(value).map(([zoom]) => zoom);
   if (value[0] === 'step') return zooms.filter(Number.isFinite);
@@ -55,7 +58,7 @@ function listEdges(value: ZoomExpression): number[] {
   return edges;
 }
 
-/** A value at a zoom: numbers in between are worked out, of others the last stop's is taken. */
+/** Value at a zoom level: numbers are interpolated, other values are those of the last stop. */
 export function interpolateAtZoom(value: Expr, zoom: number): Expr {
   if (!isOverZoom(value)) return value;
   const stops = listStops(value);

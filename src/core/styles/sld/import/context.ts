@@ -5,13 +5,13 @@ import { type SldReport, shortenName } from '../report.js';
 import { converted, type Expr, type SldExpression, type SldValueKind, type TargetKind } from '../values.js';
 import type { XmlElement } from './xml.js';
 
-/** What a style is for; without it values are taken for what they look like. */
+/** Target of a style. Without it, types of values are derived from their text. */
 export interface SldTarget {
   readonly geometryType?: GeometryType | 'raster';
   readonly fields?: readonly Pick<Field, 'name' | 'type'>[];
   /** Names of icons that a style can draw. */
   readonly icons?: ReadonlySet<string>;
-  /** False where maps are drawn from tiles, which do not tell whether a feature lies within an area. */
+  /** False if maps are drawn from tiles, which do not show whether a feature is within an area. */
   readonly places?: boolean;
 }
 

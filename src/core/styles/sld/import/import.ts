@@ -21,8 +21,8 @@ export interface SldImport {
 }
 
 /**
- * Reads SLD 1.0 or SLD 1.1 with SE 1.1. What has no counterpart is told in the diagnostics.
- * @throws SldFailure when nothing can be read or drawn.
+ * Parses SLD 1.0, or SLD 1.1 with SE 1.1. Losses are in the diagnostics. @throws SldFailure if no part can be read or
+ * drawn.
  */
 export function importSld(text: string, target: SldTarget = {}): SldImport {
   const root = parseSldXml(text);
@@ -59,7 +59,7 @@ function readVersion(root: XmlElement): SldVersion {
   return findChild(root, 'NamedLayer', 'Name') ? 'Sld10' : 'Sld11';
 }
 
-/** The default style of the first layer that has one; a lone style or FeatureTypeStyle is taken too. */
+/** Default style of the first layer that has one, or a single style or FeatureTypeStyle. */
 function parseStyle(root: XmlElement, report: SldReport): { style: XmlElement; layerCount: number } {
   if (root.name === 'UserStyle') return { style: root, layerCount: 1 };
   if (root.name === 'FeatureTypeStyle' || root.name === 'CoverageStyle') {
@@ -143,7 +143,7 @@ function isFeatureTypeStyle({ name }: XmlElement): boolean {
   return name === 'FeatureTypeStyle' || name === 'CoverageStyle';
 }
 
-/** Where geometries are of any type a symbolizer of areas draws areas only. */
+/** In layers of mixed geometries, a polygon symbolizer draws only polygons. */
 function filterFor(
   { name }: XmlElement,
   type: string,

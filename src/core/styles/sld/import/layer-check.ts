@@ -3,7 +3,7 @@ import { LAYER_TYPES } from '../../layer-types.js';
 import type { StyleLayer } from '../../model.js';
 import type { SldReport } from '../report.js';
 
-/** The layers that the style specification accepts; the others are named. */
+/** Layers that are valid by the style specification; invalid ones are reported. */
 export function checkedLayers(layers: readonly StyleLayer[], report: SldReport): StyleLayer[] {
   const style = {
     version: 8,

@@ -7,7 +7,7 @@ import type { SldReport } from '../report.js';
 import type { Expr } from '../values.js';
 import { times } from './layer-draft.js';
 
-/** The properties of one layer at one zoom, as they are written into SLD. */
+/** Properties of one layer at one zoom level, as written to SLD. */
 export class SldLayerValues {
   readonly #values: Map<string, Expr>;
 
@@ -98,7 +98,7 @@ export class SldLayerValues {
     return (this.layer.metadata as Record<string, unknown> | undefined)?.[name];
   }
 
-  /** The `data:` URI of an image that the style holds. */
+  /** The `data:` URI of an image in the style. */
   image(name: string): string | undefined {
     const images = this.metadata('graticule:images') as Record<string, unknown> | undefined;
     const image = images && Object.hasOwn(images, name) ? images[name] : undefined;

@@ -9,7 +9,7 @@ import { all, findChild, readNumberContent, readTextContent, type XmlElement } f
 /** A rule with its conditions translated. */
 export interface SldRule {
   readonly element: XmlElement;
-  /** What a legend calls it. */
+  /** Name for legends. */
   readonly name: string | undefined;
   readonly filter: Expr | undefined;
   readonly minzoom: number | undefined;
@@ -76,7 +76,7 @@ function findName(rule: XmlElement): string | undefined {
     ?.slice(0, 200);
 }
 
-/** A rule holds from its least scale denominator on, to below its greatest. */
+/** Zoom range of a rule: from its minimum scale denominator to below its maximum. */
 function readZooms(rule: XmlElement): { minzoom?: number; maxzoom?: number; never: boolean } {
   const [least, most] = ['MinScaleDenominator', 'MaxScaleDenominator'].map((name) =>
     readNumberContent(findChild(rule, name)),
@@ -100,13 +100,13 @@ function computeZoom(denominator: number): number {
   return Math.round(zoom * 1e5) / 1e5;
 }
 
-/** True when there is a zoom at which both rules hold. */
+/** Whether both rules apply at a common zoom level. */
 function overlap(a: SldRule, b: SldRule): boolean {
   const first = Math.max(a.minzoom ?? 0, b.minzoom ?? 0);
   return first < Math.min(a.maxzoom ?? LAST_ZOOM + 1, b.maxzoom ?? LAST_ZOOM + 1);
 }
 
-/** What none of the other rules takes; false when one of them takes everything. */
+/** Filter of features that match no other rule; false if a rule matches all features. */
 function elseFilter(others: readonly SldRule[]): Expr | undefined | false {
   if (others.length === 0) return undefined;
   const filters = others.map(({ filter }) => filter);

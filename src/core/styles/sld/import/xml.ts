@@ -4,7 +4,9 @@ import { xmlUnescaped } from '../../../values/xml-text.js';
 import { STYLE_LIMITS } from '../../limits.js';
 import { SldFailure } from '../report.js';
 
-/** An element: names without prefixes, since the elements of SLD, SE, FES and GML are told apart by their places. */
+/**
+ * Element with a name without prefix, because elements of SLD, SE, FES and GML are distinguished by their position.
+ */
 export interface XmlElement {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -44,7 +46,7 @@ export function parseSldXml(text: string): XmlElement {
   return roots[0]!;
 }
 
-/** Reading goes before checking: it ends earlier where a text is no XML at all. */
+/** Parsing precedes validation, because it ends earlier for text that is not XML. */
 function readNodes(text: string): OrderedNode[] {
   try {
     const nodes = parser.parse(text) as OrderedNode[];
@@ -61,7 +63,7 @@ function readNodes(text: string): OrderedNode[] {
   }
 }
 
-/** One member is the element, with its content; `:@` holds the attributes. */
+/** Parsed node: one member is the element with its content, `:@` contains the attributes. */
 type OrderedNode = Readonly<Record<string, unknown>>;
 
 function readContent(nodes: readonly OrderedNode[], depth: number): (string | XmlElement)[] {
