@@ -68,7 +68,7 @@ const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['1122', 'reference/server/logs'],
   ['invalid-parameter', 'reference/server/errors'],
   ['command line', 'reference/server/command-line'],
-  ['wms', 'reference/apis/geoservices'],
+  ['wms', 'reference/apis/geoservices-maps', 'reference/apis/geoservices'],
   ['fonts', 'how-to/styling/fonts-and-icons'],
   ['stac', 'reference/apis/stac', 'how-to/data/stac-imagery'],
 ];
