@@ -95,7 +95,7 @@ const RULES = [
 ];
 
 /** Marks a comment whose first sentence does not start with the thing that it describes. */
-const FIRST = ['comment start', /^(?:Of|As|That|What|Who|How|Whether .* or)\b/, 'name the thing first'];
+const FIRST = ['comment start', /^(?:Of|As|That|What|Who|How|Whether .* or (?:it|they|not|whether))\b/, 'name the thing first'];
 
 /** Most words of a sentence, and of a cell of a table. */
 export const MAX_WORDS = { sentence: 30, cell: 20 };

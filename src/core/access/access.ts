@@ -1,14 +1,14 @@
 /**
- * Who may do what with data, as it is written down: roles with grants, access of services and layers, policies for rows
- * and masks for fields. Names of services, layers and roles may be `*`, which stands for each of them. A layer is named
- * by the id of its collection, or by its number.
+ * Access rules: roles with grants, access policies of services and layers, row policies and field masks. Names of
+ * services, layers and roles can be `*`, which means each of them. A layer is named by the id or the number of its
+ * collection.
  */
 
 /** The one service of a server, as permission labels and the management API name it. */
 export const SERVICE = 'default';
 export const ANY = '*';
 
-/** What a grant may allow: reading, writing, both and all management (`*`), or a label of the management API. */
+/** Operation of a grant: reading, writing, everything (`*`), or a label of the management API. */
 export interface Grant {
   readonly service: string;
   readonly layer: string;
@@ -42,19 +42,22 @@ export function listLayerNames({ id, layerId }: Omit<LayerName, 'service'>): rea
   return isLayerNumber(id) ? [number] : [id, number];
 }
 
-/** What a rule applies to. */
+/** Scope of a rule. */
 export interface RuleScope {
   readonly service: string;
   readonly layer: string;
   readonly role: string;
 }
 
-/** Of a layer, callers of the role have the rows whose attribute is among the values of their claim, and that pass the filter. */
+/**
+ * Row policy: callers with the role see only rows of the layer whose attribute is one of their claim values and that
+ * match the filter.
+ */
 export interface RowPolicy extends RuleScope {
   /** Null, as the type of the claim, where the filter says it all. */
   readonly attribute: string | null;
   readonly claimType: string | null;
-  /** CQL2 text, in which `claim('type')` stands for values of the caller; absent where an older version wrote the policy. */
+  /** CQL2 text, in which `claim('type')` means values of the caller. Absent in policies of older versions. */
   readonly filter?: string | null;
   readonly comparison: RowComparison;
   readonly description: string | null;
@@ -64,7 +67,7 @@ export interface RowPolicy extends RuleScope {
 export const ROW_COMPARISONS = ['in', 'equals'] as const;
 export type RowComparison = (typeof ROW_COMPARISONS)[number];
 
-/** What callers of the role have of an attribute. */
+/** Field mask: the form in which callers with a role receive an attribute. */
 export interface FieldMask extends RuleScope {
   readonly attribute: string;
   /** `hide` where an older version wrote the mask. */
@@ -78,19 +81,19 @@ export interface FieldMask extends RuleScope {
 export const TREATMENTS = ['hide', 'null', 'hash', 'truncate'] as const;
 export type Treatment = (typeof TREATMENTS)[number];
 
-/** Who reads and writes a service, or a layer. */
+/** Access policy of a service or a layer. */
 export interface DataAccess {
-  /** Everybody reads, known or not. */
+  /** Whether all callers can read the data. */
   readonly allowAnonymous: boolean;
-  /** Everybody writes what everybody or they may read. */
+  /** Whether all callers who can read the data can also edit it. */
   readonly allowAnonymousWrite: boolean;
-  /** Who reads where not everybody does: callers of one of these roles; those with a grant to read when empty. */
+  /** Roles that can read the data if `allowAnonymous` is false. Empty: all callers with a grant to read. */
   readonly allowedRoles: readonly string[];
   /** The same for writing. */
   readonly allowedWriteRoles: readonly string[];
 }
 
-/** Everybody reads, and who holds a grant writes. */
+/** Policy that allows reading to all callers and editing to callers with a grant. */
 export const OPEN_ACCESS: DataAccess = {
   allowAnonymous: true,
   allowAnonymousWrite: false,
@@ -103,7 +106,7 @@ const everywhere = (operation: string): Grant => ({ service: ANY, layer: ANY, op
 /** Callers with a grant read and write. */
 export const CLOSED: DataAccess = { ...OPEN_ACCESS, allowAnonymous: false };
 
-/** Access of layers without an access policy of their own or of their service, by the setting `access.default`. */
+/** Access of layers without an access policy, by the setting `access.default`. */
 export const DEFAULT_ACCESS = { open: OPEN_ACCESS, closed: CLOSED } as const;
 
 /** Roles that are there from the start, and cannot be changed. */

@@ -1,4 +1,4 @@
-/** Client certificates: when they are asked for, whom they are believed to be, and what is kept of that. */
+/** Client certificates: modes, identities, faults, and the documents of trust profiles. */
 
 export const CERTIFICATE_MODES = [
   'Disabled',
@@ -18,11 +18,11 @@ export const CERTIFICATE_HEADERS = [
 ] as const;
 export type CertificateHeader = (typeof CERTIFICATE_HEADERS)[number];
 
-/** What of a certificate names its holder. */
+/** Parts of a certificate that can identify its holder. */
 export const IDENTITY_TYPES = ['fingerprintSha256', 'sanUri', 'sanEmail', 'sanDns', 'subject'] as const;
 export type IdentityType = (typeof IDENTITY_TYPES)[number];
 
-/** What can be wrong with a certificate, in the order in which it is looked at. */
+/** Faults of a certificate in the order of the checks. */
 export const CERTIFICATE_FAULTS = [
   'client_certificate_untrusted_issuer',
   'client_certificate_untrusted_chain',
@@ -37,7 +37,7 @@ export const CERTIFICATE_FAULTS = [
 ] as const;
 export type CertificateFault = (typeof CERTIFICATE_FAULTS)[number];
 
-/** Which certificates are trusted, as documents keep it. */
+/** Trust profile as stored: the rules for trusted certificates. */
 export interface TrustProfile {
   readonly environmentId: string;
   readonly displayName: string;
@@ -56,7 +56,7 @@ export interface TrustProfile {
   readonly customTrustAnchorCertificates: readonly string[];
 }
 
-/** Who a holder is. */
+/** Mapping from certificate holders to principals. */
 export interface CertificateMapping {
   readonly profileId: string;
   readonly matchType: IdentityType;
@@ -65,7 +65,7 @@ export interface CertificateMapping {
   readonly displayName: string;
   readonly roles: readonly string[];
   readonly tenantId: string | null;
-  /** Environments that it holds in; that of the profile when empty. */
+  /** Environments in which the mapping applies. Empty: the environment of the profile. */
   readonly environmentScopes: readonly string[];
   readonly enabled: boolean;
   /** Milliseconds since 1970. */
@@ -73,7 +73,7 @@ export interface CertificateMapping {
   readonly notAfter: number | null;
 }
 
-/** A certificate that is not believed any more: by its fingerprint, or by its issuer and number. */
+/** Revoked certificate, identified by its fingerprint, or by its issuer and serial number. */
 export interface CertificateRevocation {
   readonly profileId: string;
   readonly revocationId: string;

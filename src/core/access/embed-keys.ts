@@ -3,19 +3,19 @@
 export interface EmbedScope {
   /** Origins of the pages that may use the key. */
   readonly allowedEmbedOrigins: readonly string[];
-  /** Origins of this server that it may be used at; all when empty. */
+  /** Origins of this server at which the key is valid. Empty: all origins. */
   readonly allowedServiceOrigins: readonly string[];
-  /** Ids or numbers of the collections that it shows; all that everybody may read when empty. */
+  /** Ids or numbers of the collections that the key shows. Empty: all public collections. */
   readonly allowedContentIds: readonly string[];
   readonly edition: string | null;
   readonly tenantId: string | null;
   readonly integrationId: string | null;
-  /** Requests in a window; 0: no limit of its own. */
+  /** Maximum requests in a window. 0 disables the limit. */
   readonly rateLimitRequestsPerWindow: number;
   readonly rateLimitWindowSeconds: number;
 }
 
-/** A key as it is stored: of the key itself only the hash. Times are milliseconds since 1970. */
+/** Stored embed key. Only the hash of the key is stored. Times are milliseconds since 1970. */
 export interface EmbedKey {
   readonly name: string;
   readonly prefix: string;
@@ -26,11 +26,11 @@ export interface EmbedKey {
   readonly revokedAt: number | null;
 }
 
-/** What pages do with a key. */
+/** Events that pages with an embed key report. */
 export const EMBED_EVENTS = ['view', 'configChange', 'search', 'identify', 'policyDenial'] as const;
 export type EmbedEvent = (typeof EMBED_EVENTS)[number];
 
-/** What use is counted by. */
+/** Groupings of embed key usage. */
 export const EMBED_GROUPS = ['integration', 'tenant', 'origin', 'service', 'layer', 'eventType'] as const;
 export type EmbedGroup = (typeof EMBED_GROUPS)[number];
 export type EmbedUse = Readonly<Record<EmbedGroup, string>>;

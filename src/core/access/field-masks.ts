@@ -4,7 +4,10 @@ import { canonicalDigits, isNumberText } from '../values/exact-number.js';
 import type { JsonText } from '../values/json-text.js';
 import type { Treatment } from './access.js';
 
-/** What masks make of attributes. Stores do the same in SQL where they can; equal values have equal hashes in all of them. */
+/**
+ * Masked forms of attributes. Stores compute the same values in SQL if possible. Equal values have equal hashes in
+ * all stores.
+ */
 
 /** Hexadecimal digits of a hash that are shown: of a million values two have the same one in one of 37 million tables. */
 export const HASH_DIGITS = 16;
@@ -28,7 +31,7 @@ export function isTreatable(type: FieldType, treatment: Treatment): boolean {
   return treatment !== 'truncate' || TRUNCATED.has(type);
 }
 
-/** A field as it is told of to who has its masked values. */
+/** The field as described to callers who receive its masked values. */
 export function shownField(field: Field): Field {
   const { name, type, items, title, description, mask } = field;
   if (!mask) return field;
@@ -42,14 +45,14 @@ export function shownField(field: Field): Field {
   return { ...shown, type: 'string', maxLength };
 }
 
-/** The fields whose values are those that are stored. */
+/** Fields whose returned values are the stored values. */
 export function plainFields(fields: readonly Field[]): readonly Field[] {
   return fields.some(({ isMasked }) => isMasked) ? fields.filter(({ isMasked }) => !isMasked) : fields;
 }
 
 const clear = new WeakMap<VectorSource, VectorSource>();
 
-/** The source without its masks; fields that have none stay the same objects. */
+/** The source without masks. Fields without a mask remain the same objects. */
 export function unmasked<S extends VectorSource>(source: S): S {
   if (!source.fields.some(({ mask }) => mask)) return source;
   let shown = clear.get(source);
@@ -66,7 +69,7 @@ export function truncatedLength(length: number, type: FieldType): number {
   return length >= 10 ? 10 : length >= 7 ? 7 : 4;
 }
 
-/** What a mask makes of a value, as stores and events have it. */
+/** The masked form of a value, for values of stores and events. */
 export function maskedValue(value: unknown, { type, mask }: Pick<Field, 'type' | 'mask'>): unknown {
   if (!mask) return value;
   if (mask.treatment === 'null' || value === null || value === undefined) return null;
@@ -85,7 +88,7 @@ function computeHash(text: string, { key }: Extract<Mask, { treatment: 'hash' }>
   return createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex').slice(0, HASH_DIGITS);
 }
 
-/** The text that stands for a value: one for each value, whatever store it comes from. */
+/** Canonical text of a value, identical for all stores. */
 function formatText(value: unknown, type: FieldType): string {
   if (type === 'boolean') return String(Boolean(Number(value)));
   if (type === 'number' || type === 'integer') return numberText(value);
@@ -96,7 +99,7 @@ function formatText(value: unknown, type: FieldType): string {
 /** All digits without an exponent: equal numbers have equal text, whatever column or notation they are in. */
 const numberText = (value: unknown): string => canonicalDigits(String(value), Number.POSITIVE_INFINITY);
 
-/** In UTC, to the millisecond; what is no instant stays as it is. */
+/** The instant in UTC with milliseconds. Text that is not an instant is returned unchanged. */
 function instantText(text: string): string {
   const isLocal = !/(Z|[+-]\d\d:?\d\d)$/i.test(text);
   const time = Date.parse(isLocal && text.includes(':') ? `${text}Z` : text);

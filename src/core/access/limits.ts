@@ -1,7 +1,7 @@
 export const ACCESS_LIMITS = {
-  /** Seconds for which the access token of a session holds. */
+  /** Lifetime of a session access token, in seconds. */
   sessionTokenSeconds: 900,
-  /** Milliseconds that an OpenID provider may take for an answer, and bytes of one. */
+  /** Timeout of an OpenID provider in milliseconds, and maximum bytes of its response. */
   providerMs: 10_000,
   providerBytes: 1_048_576,
 } as const;

@@ -1,7 +1,7 @@
-/** How many requests somebody may send, as it is written down. */
+/** Rate limits as stored. */
 
 export const RATE_SCOPES = ['plan', 'tenant', 'api-key', 'endpoint', 'address'] as const;
-/** Whose requests are counted together: those of a tenant, a key or user, an operation, an address. */
+/** Group of requests that one rate limit counts: a tenant, a key or user, an operation, an address. */
 type RateScope = (typeof RATE_SCOPES)[number];
 
 export interface RateLimitPolicy {
@@ -23,9 +23,9 @@ export interface Tenant {
   readonly status: TenantStatus;
   readonly suspendedAt: string | null;
   readonly deletedAt: string | null;
-  /** Layers outside of which nothing exists for callers of the tenant; all when absent. */
+  /** The only layers that exist for callers of the tenant. Default: all layers. */
   readonly layers?: readonly string[];
-  /** Requests of its callers that are answered in a day of UTC; any number when absent. */
+  /** Maximum requests of its callers in a UTC day. Default: no limit. */
   readonly requestsPerDay?: number;
 }
 

@@ -3,15 +3,15 @@ import type { ArchiveCollection, Collection, RasterCollection, VectorCollection 
 import type { ServiceProtocol } from './layer-settings.js';
 
 /**
- * What a collection can do. Surfaces, pages and services ask for abilities and never for the kind of a collection, so
- * that a new kind declares here what it can do, and all that rests on the ability serves it.
+ * Abilities of a collection. APIs, pages and services test abilities and never the kind of a collection, so a new
+ * kind of collection only declares its abilities here.
  */
 interface Abilities {
   /** Features: pages of items, edits, events, vector tiles encoded on request. */
   readonly features: boolean;
   /** Values on a grid: coverages, positions, time and height axes. */
   readonly coverage: boolean;
-  /** Tiles that are served as they are stored, in their one format and matrix set. */
+  /** Stored tiles, served in their format and tile matrix set. */
   readonly storedTiles: boolean;
   /** It has a style and is drawn into maps and image tiles. */
   readonly drawing: boolean;
@@ -48,12 +48,12 @@ export function hasVectorTiles(collection: Collection): boolean {
   return hasFeatures(collection) || (hasStoredTiles(collection) && isVectorArchive(collection.format));
 }
 
-/** Whether a collection is on a surface. */
+/** Whether an API serves a collection. */
 export function isServed({ protocols }: Collection, protocol: ServiceProtocol): boolean {
   return protocols === undefined || protocols.includes(protocol);
 }
 
-/** What stands for a collection by what its data is. */
+/** One function for each kind of data of a collection. */
 export interface ByData<T> {
   features(collection: VectorCollection): T;
   coverage(collection: RasterCollection): T;
@@ -65,12 +65,12 @@ export function byData<T>(collection: Collection, ways: ByData<T>): T {
   return hasCoverage(collection) ? ways.coverage(collection) : ways.storedTiles(collection);
 }
 
-/** Cursor of the last edit that is in; 0 for what is never edited. */
+/** Cursor of the last applied edit. 0 for collections that are not editable. */
 export function getEditCursor(collection: Collection): number {
   return hasFeatures(collection) ? collection.cursor : 0;
 }
 
-/** Who is to be named with the data; may hold markup. */
+/** Attribution of the data. It can contain HTML. */
 export function findAttribution(collection: Perhaps): string | undefined {
   const own = hasStoredTiles(collection) ? collection.attribution : undefined;
   return collection?.about?.attribution ?? own;

@@ -11,7 +11,7 @@ import { BUILT_IN_SETS, type MatrixSets } from '../tiles/tile-matrix.js';
 import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from './abilities.js';
 import type { LayerAbout, MapSettings, Relationship, ServiceProtocol } from './layer-settings.js';
 
-/** How tiles of a collection are made. What is absent restricts nothing. */
+/** Tile settings of a collection. Absent members do not restrict. */
 export interface TileSettings {
   /** Zoom levels of WebMercatorQuad, first and last; in other sets the matrices of about their scales. */
   readonly minZoom?: number;
@@ -25,7 +25,7 @@ export interface TileSettings {
   readonly maxAge?: number;
 }
 
-/** What one published collection is, on every surface at once. */
+/** Members of all published collections. */
 interface CollectionBase {
   /** Identifier on features, coverages and STAC. */
   readonly id: string;
@@ -36,15 +36,15 @@ interface CollectionBase {
   /** CRS84: west, south, east, north. */
   readonly extent84: Box | undefined;
   readonly storageCrs: Crs;
-  /** CRSs that clients may ask for; the first is CRS84. */
+  /** CRSs that clients can request. The first is CRS84. */
   readonly crs: readonly Crs[];
   /** File that the data comes from, or the URL of its database without passwords. */
   readonly file: string;
   /** See `VectorLayerInfo.identity`. */
   readonly identity?: string;
   /**
-   * Changes whenever the content may have changed otherwise than by edits of ours, which say where they were. Part of
-   * every cache key.
+   * Version of the content. It changes with each possible change of the content, except for edits by this server,
+   * which report their extent. Part of every cache key.
    */
   readonly version: string;
   /** Names the data as `version` does, but is the same in every process that publishes it. */
@@ -52,28 +52,28 @@ interface CollectionBase {
   /** Milliseconds since the epoch at which a database was read: what was made before may be of other data. */
   readonly readAt?: number;
   readonly tiles?: TileSettings;
-  /** What operators say of it. */
+  /** Settings by operators. */
   readonly about?: LayerAbout;
-  /** The service that it belongs to; the default one when absent. */
+  /** The service that contains the collection. Default: the default service. */
   readonly service?: string;
-  /** On no surface, for nobody: operators alone see it. */
+  /** Set if the collection is disabled: no API serves it, and only operators see it. */
   readonly isDisabled?: true;
-  /** Surfaces that it is on; all when absent. */
+  /** APIs that serve the collection. Default: all. */
   readonly protocols?: readonly ServiceProtocol[];
-  /** How maps of its service are made. */
+  /** Map settings of its service. */
   readonly maps?: Partial<MapSettings>;
-  /** Not everybody may read it, or not as it is here: no cache between us and the caller may keep answers. */
+  /** Set if not all callers receive the same data. Caches between server and caller must not store responses. */
   readonly isPrivate?: true;
   /** The published collections that it is a copy of. */
   readonly derivedFrom?: readonly Collection[];
-  /** What operators should know about the data, which is published all the same. */
+  /** Problem of the published data, for operators. */
   readonly warning?: string;
 }
 
 export interface VectorCollection extends CollectionBase {
   readonly kind: 'vector';
   readonly source: VectorSource;
-  /** Undefined while nobody has counted what a rule leaves. */
+  /** Undefined until the visible rows are counted. */
   readonly featureCount: number | undefined;
   /** Counters of its table in a database, from before its features were counted. */
   readonly activity?: Activity;
@@ -92,24 +92,26 @@ export interface VectorCollection extends CollectionBase {
   readonly styles?: readonly NamedStyle[];
   /** Those that cannot be drawn. */
   readonly unreadStyles?: readonly FileStyle[];
-  /** Of STAC items that were read from a catalog: the document of their collection, as it was read. */
+  /** Collection document of a STAC catalog, for items read from one. */
   readonly stac?: Readonly<Record<string, unknown>>;
   /** Rows of other layers that belong to its own, by the settings of the layer. */
   readonly relationships?: readonly Relationship[];
-  /** What is kept from who reads: `source` then lacks the hidden fields, and tells of masked ones as they are shown. */
+  /**
+   * Restrictions of the reader. `source` then lacks hidden fields, and describes masked fields in their masked form.
+   */
   readonly rule?: ReadRule;
 }
 
 export interface ReadRule {
-  /** Whether it holds for everybody, by the settings of the layer, or for some callers. */
+  /** Whether the rule applies to all callers (layer settings) or to some callers (policies). */
   readonly scope: 'everybody' | 'caller';
-  /** Only rows that pass exist; all when absent. A checked filter, which may name masked fields. */
+  /** Filter of the visible rows, checked; it can use masked fields. Default: all rows. */
   readonly rows: Expression | undefined;
   /** The source with all its fields, of which some have masks. */
   readonly stored: VectorSource;
   /** Version of the collection without the rule. */
   readonly version: string;
-  /** Finds out how many rows there are and where they lie; absent once that is known. Never rejects. */
+  /** Determines number and extent of the visible rows. Absent once they are known. Never rejects. */
   readonly measure?: () => Promise<void>;
 }
 
@@ -118,7 +120,7 @@ export function whole(collection: VectorCollection): VectorCollection {
   return collection.rule ? { ...collection, source: collection.rule.stored } : collection;
 }
 
-/** How a store is asked for what may be read of a collection. */
+/** Arguments for a store query of the readable part of a collection. */
 export function readable({ source, rule }: VectorCollection): {
   source: VectorSource;
   fields?: string[];
@@ -129,7 +131,7 @@ export function readable({ source, rule }: VectorCollection): {
   return { source: rule.stored, fields, filter: rule.rows };
 }
 
-/** Whether nobody has found out yet what a rule leaves of a collection. */
+/** Whether the number and extent of the visible rows are still unknown. */
 export function isUnmeasured(collection: Collection): boolean {
   return hasFeatures(collection) && collection.featureCount === undefined;
 }
@@ -150,7 +152,7 @@ export interface RasterCollection extends CollectionBase {
   readonly rasterIds?: readonly number[];
 }
 
-/** A tile archive: tiles are served as they are stored. */
+/** Tile archive, whose stored tiles are served. */
 export interface ArchiveCollection extends CollectionBase {
   readonly kind: 'archive';
   readonly container: ArchiveContainer;
@@ -159,7 +161,7 @@ export interface ArchiveCollection extends CollectionBase {
   readonly maxZoom: number;
   /** Layers in the tiles of a vector archive, as far as its metadata lists them. */
   readonly vectorLayers: readonly VectorLayerMetadata[];
-  /** Who is to be named with the tiles; may hold markup. */
+  /** Attribution of the tiles. It can contain HTML. */
   readonly attribution: string | undefined;
 }
 
@@ -185,18 +187,18 @@ export interface QuarantineEntry {
   readonly path: string;
   readonly layer?: string;
   readonly reason: string;
-  /** Set when it may be read again soon: its host did not answer. */
+  /** Set if the source can be read again soon, because its host did not respond. */
   readonly passing?: boolean;
-  /** Nothing of it could be read yet: what it held before comes back with it. */
+  /** Set if no part of the source has been read yet. Its previous collections return with it. */
   readonly isUnread?: true;
-  /** Names of what it held before. */
+  /** Collections that the source had before. */
   readonly awaited?: readonly AwaitedCollection[];
 }
 
 /** A collection that was published once and is not there now, because its source could not be read. */
 export type AwaitedCollection = Pick<Collection, 'id' | 'layerId' | 'service'>;
 
-/** Why a collection may not be read: nobody said who asks, or who asks may not. */
+/** Reason why a collection cannot be read: missing or insufficient credentials. */
 export type AccessRefusal = 'unauthenticated' | 'forbidden';
 
 const NOTHING_REFUSED = { collections: [], why: 'forbidden' } as const;
@@ -214,12 +216,12 @@ export class CatalogSnapshot {
     /** Counts reloads; shown to operators. */
     readonly generation: number,
     readonly matrixSets: MatrixSets = BUILT_IN_SETS,
-    /** Collections that exist, but not for who reads. */
+    /** Existing collections that the caller cannot read. */
     readonly refused: {
       readonly collections: readonly AwaitedCollection[];
       readonly why: AccessRefusal;
     } = NOTHING_REFUSED,
-    /** Collections that exist, but are left out because where they lie on Earth is not known. */
+    /** Existing collections with a local CRS, which `onEarth` omits. */
     readonly planes: readonly Collection[] = [],
   ) {}
 
@@ -251,8 +253,8 @@ export class CatalogSnapshot {
   }
 
   /**
-   * The same catalog for what needs places on Earth: without collections in planes of their own. APIs that need a
-   * location on Earth get this catalog, so that none of them checks again.
+   * The catalog without collections with a local CRS. APIs that need a position on Earth use it, so that none of them
+   * checks again.
    */
   get onEarth(): CatalogSnapshot {
     return (this.#onEarth ??= this.#withoutPlanes());

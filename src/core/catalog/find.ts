@@ -17,8 +17,8 @@ export function requirePlace(collection: Collection): void {
 }
 
 /**
- * 401 or 403 for a collection that may not be read, and 503 for one whose source could not be read yet; else 404, which
- * says of a plane that its place is not known.
+ * Error for a missing collection: 401 or 403 if it cannot be read, 503 if its source could not be read yet, otherwise
+ * 404. For a local CRS, the message says that its position on Earth is unknown.
  */
 function missing(
   catalog: CatalogSnapshot,
@@ -42,7 +42,7 @@ export function findCollection(catalog: CatalogSnapshot, id: string): Collection
   return collection;
 }
 
-/** A collection by its number, or by its id, which may look like a number too. */
+/** Finds a collection by its number or by its id, which can also consist of digits. */
 export function findNumbered(catalog: CatalogSnapshot, key: number | string): Collection {
   const collection = typeof key === 'number' ? catalog.byLayerId(key) : undefined;
   if (collection) return collection;

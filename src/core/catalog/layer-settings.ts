@@ -1,4 +1,4 @@
-/** What operators say of layers and services beyond what the data says itself. */
+/** Settings of layers and services by operators. */
 
 import { MERGES } from '../rasters/rasters.js';
 import type { CodedValue } from '../sources/vector-source.js';
@@ -10,13 +10,13 @@ export interface LayerAbout {
   /** SPDX identifier, or `proprietary`. */
   readonly license?: string;
   readonly licenseUrl?: string;
-  /** Who is to be named with the data. */
+  /** Attribution of the data. */
   readonly attribution?: string;
   readonly publisher?: string;
   readonly sourceUrl?: string;
 }
 
-/** Fields that hold when features begin and end, and which of them are of one thing that moves. */
+/** Fields with the start and end times of features, and the field that identifies a moving object. */
 export interface TimeInfo {
   readonly startTimeField: string | null;
   readonly endTimeField: string | null;
@@ -39,9 +39,9 @@ export interface RangeDomain {
 export interface FieldSettings {
   readonly name: string;
   readonly alias?: string;
-  /** The field exists on no surface, for nobody. */
+  /** Whether the field is hidden in all APIs for all callers. */
   readonly hidden?: boolean;
-  /** False: clients may not change it; what they send of it is left out. */
+  /** False: clients cannot change the field, and values that they send are ignored. */
   readonly editable?: boolean;
   /** Its place among the fields: those with a number come first, by their numbers. */
   readonly order?: number;
@@ -50,7 +50,7 @@ export interface FieldSettings {
 
 export const FILTER_LANGUAGES = ['arcgis-sql', 'cql2-text', 'cql2-json'] as const;
 
-/** Only features that pass exist, on every surface, for everybody. */
+/** Permanent filter: only matching features exist in all APIs for all callers. */
 export interface PermanentFilter {
   readonly expression: string;
   readonly language: (typeof FILTER_LANGUAGES)[number];
@@ -69,11 +69,11 @@ export interface Relationship {
   readonly esriRelationshipId: number | null;
 }
 
-/** Which raster of a mosaic is on top where several lie, or what becomes of their values. */
+/** Merge strategy of overlapping rasters in a mosaic. */
 export const MERGE_STRATEGIES = ['newest', 'oldest', ...MERGES] as const;
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
-/** Settings of a layer, as they are kept by the id of its collection. */
+/** Settings of a layer, stored by the id of its collection. */
 export interface LayerSettings {
   readonly title?: string;
   readonly description?: string;
@@ -89,7 +89,7 @@ export interface LayerSettings {
   readonly enabled?: boolean;
 }
 
-/** What licences and sources of a layer may lead to: pages have links to it. */
+/** URLs of licences and sources that pages can link to. */
 export const WEB_ADDRESS = /^https?:\/\/[^\s"<>]+$/i;
 
 /** Surfaces that a service can be switched off on, as the management API names them. */
@@ -107,7 +107,7 @@ export const PROTOCOLS = [
 ] as const;
 export type ServiceProtocol = (typeof PROTOCOLS)[number];
 
-/** How maps of a service are drawn where a request does not say it. */
+/** Defaults of map images of a service. */
 export interface MapSettings {
   readonly maxImageWidth: number;
   readonly maxImageHeight: number;
@@ -120,10 +120,10 @@ export interface MapSettings {
   readonly maxFeaturesPerLayer: number;
 }
 
-/** Settings of a service, as they are kept by its name. */
+/** Settings of a service, stored by its name. */
 export interface ServiceSettings {
   readonly description?: string;
-  /** All when absent. */
+  /** Default: all APIs. */
   readonly protocols?: readonly ServiceProtocol[];
   readonly timeInfo?: TimeInfo;
   readonly mapServer?: Partial<MapSettings>;

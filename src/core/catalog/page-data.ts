@@ -3,7 +3,7 @@ import type { Box } from '../geometry/box.js';
 import type { FieldType } from '../sources/vector-source.js';
 import type { StyleLayer } from '../styles/model.js';
 
-/** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
+/** Data of a page for its scripts: JSON in `<script type="application/json" id="map-data">`. Types only. */
 
 export type MapGeometry = 'point' | 'line' | 'polygon' | 'mixed';
 
@@ -37,7 +37,7 @@ export interface RasterLayerData extends LayerData {
 
 export type MapLayerData = VectorLayerData | RasterLayerData;
 
-/** `attribution` is text: who is to be named with it. */
+/** `attribution` is plain text. */
 export type BasemapData =
   /** Vector tiles of the layers land, coast, borders, regions and names. */
   | {
@@ -65,13 +65,13 @@ export interface MapData {
   readonly bounds: Box | null;
   /** Top layer first. */
   readonly layers: readonly MapLayerData[];
-  /** What lies under everything for orientation. */
+  /** Base map of the page. Null: none. */
   readonly basemap: BasemapData | null;
   /** The features of this page, drawn from GeoJSON above the layers. */
   readonly features: FeaturesData | null;
 }
 
-/** What a filter is built from, `<script type="application/json" id="filter-data">`. */
+/** Data of the filter form, in `<script type="application/json" id="filter-data">`. */
 export interface FilterData {
   readonly baseUrl: string;
   readonly collection: string;
@@ -80,7 +80,7 @@ export interface FilterData {
   /** Null where a box of degrees says nothing. */
   readonly geometry: string | null;
   readonly fields: readonly FilterField[];
-  /** Formats of the answer, with the names that people know them by. */
+  /** Output formats with their display names. */
   readonly formats: readonly { readonly f: string; readonly title: string }[];
 }
 
@@ -92,7 +92,7 @@ interface FilterField {
   readonly values?: readonly string[];
 }
 
-/** Data of the interface document viewer, `<script type="application/json" id="docs-data">`. */
+/** Data of the API reference viewer, in `<script type="application/json" id="docs-data">`. */
 export interface DocsData {
   readonly baseUrl: string;
   readonly openapi: string;
@@ -114,10 +114,10 @@ export interface LiveLayer {
   readonly items: string;
 }
 
-/** What the map viewer knows beyond its map, `<script type="application/json" id="viewer-data">`. */
+/** Additional data of the map viewer, in `<script type="application/json" id="viewer-data">`. */
 export interface ViewerData {
   readonly baseUrl: string;
-  /** Those of the map data, in the same order. */
+  /** Data of the layers in `map-data`, in the same order. */
   readonly layers: readonly ViewerLayerData[];
 }
 
@@ -125,15 +125,15 @@ export interface ViewerLayerData {
   readonly id: string;
   readonly title: string;
   readonly extent: Box | null;
-  /** Null for what is of every time. */
+  /** Times of the layer. Null for a layer without times. */
   readonly time: LayerTime | null;
-  /** Values of a raster; null for what has none. */
+  /** Values of a raster. Null for layers without values. */
   readonly coverage: CoverageData | null;
-  /** How its features are told about; null for all that they have. */
+  /** Popup template of the features. Null: all attributes. */
   readonly popup: PopupTemplate | null;
 }
 
-/** Where the times of a layer are known from: all of them, or the property that holds them. */
+/** Source of the times of a layer: a list of instants, or a property. */
 export type LayerTime =
   | { readonly kind: 'instants'; readonly instants: readonly string[] }
   | { readonly kind: 'property'; readonly name: string; readonly items: string };
@@ -146,10 +146,10 @@ export interface CoverageData {
   readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
 }
 
-/** How a value of an input is typed: `layer` and `raster` are a collection or an address, `json` is a document. */
+/** Form field of a process input: `layer` and `raster` are a collection or URL, `json` is a document. */
 export type ProcessField = 'layer' | 'raster' | 'value' | 'json';
 
-/** What the form of a process sends, `<script type="application/json" id="process-data">`. Paths of this site. */
+/** Data of the process form, in `<script type="application/json" id="process-data">`. Paths are of this site. */
 export interface ProcessData {
   readonly execution: string;
   readonly jobs: string;

@@ -1,17 +1,17 @@
 import type { BandInfo, Merge, MosaicMember, RasterMosaic, RasterSource } from '../rasters/rasters.js';
 import type { StacSource } from '../stac/stac-source.js';
 
-/** What a kind of raster source declares. Their readers stand in src/workers/rasters/sources. */
+/** Declaration of a kind of raster source. The readers are in src/workers/rasters/sources. */
 interface Declaration<S extends RasterSource> {
   /** Whether reading it waits for other servers. */
   isDistant(source: S): boolean;
-  /** The file, store or URL that it is read from; undefined where that is not one thing that may be told. */
+  /** File, store or URL of the source. Undefined if there are several or if it must not be shown. */
   place(source: S): string | undefined;
-  /** All files, stores and URLs that it is read from, without those of its members. */
+  /** All files, stores and URLs of the source, without those of its members. */
   places(source: S): readonly string[];
-  /** The local file, where it holds nothing else. */
+  /** Local file of the source, if it contains only this source. */
   ownFile(source: S): string | undefined;
-  /** The rasters that it is put together from; undefined for what is one raster. */
+  /** Member rasters of a mosaic; undefined for a single raster. */
   members(source: S): readonly MosaicMember[] | undefined;
 }
 
@@ -53,7 +53,7 @@ const declarationOf = (source: RasterSource) => DECLARATIONS[source.kind] as Dec
 /** Whether reading a raster waits for other servers. */
 export const isDistant = (source: RasterSource): boolean => declarationOf(source).isDistant(source);
 
-/** What a raster is read from, for people. */
+/** Location of a raster for display. */
 export const describeRasterLocation = (source: RasterSource): string =>
   declarationOf(source).place(source) ?? source.kind;
 
@@ -66,11 +66,11 @@ export function listRasterLocations(source: RasterSource): string[] {
   ];
 }
 
-/** The local file of a raster, where it holds nothing else. */
+/** Local file of a raster, if it contains only this raster. */
 export const findOwnFile = (source: RasterSource): string | undefined =>
   declarationOf(source).ownFile(source);
 
-/** The rasters that a mosaic is put together from; undefined for what is one raster. */
+/** Member rasters of a mosaic; undefined for a single raster. */
 export const listMosaicMembers = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
 
@@ -78,14 +78,14 @@ export const listMosaicMembers = (source: RasterSource): readonly MosaicMember[]
 export const findMosaicSource = (source: RasterSource): RasterMosaic | undefined =>
   'members' in source ? source : undefined;
 
-/** Whether a range of time selects all rasters of it, not the newest batch alone. */
+/** Whether a time interval selects all rasters in it instead of the newest acquisition. */
 export const isByRange = (source: RasterSource): boolean => findMosaicSource(source)?.byRange === true;
 
 /** Whether the values of all rasters of a range of time become one. */
 export const isMergedByRange = (source: RasterSource): boolean =>
   isByRange(source) && findMosaicMerge(source) !== undefined;
 
-/** What is searched for the members of a mosaic; undefined for what has its members. */
+/** STAC search that finds the members of a mosaic; undefined for stored members. */
 export const findSceneSearch = (source: RasterSource): StacSource | undefined =>
   findMosaicSource(source)?.search;
 
@@ -104,7 +104,7 @@ export function ofMembers(source: RasterSource, members: readonly MosaicMember[]
   return { ...source, members } as RasterSource;
 }
 
-/** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
+/** Merge method of a mosaic; undefined for single rasters and for overlapping rasters. */
 export const findMosaicMerge = (source: RasterSource): Merge | undefined => findMosaicSource(source)?.merge;
 
 /** The same mosaic with the values of its members merged. */
@@ -112,7 +112,7 @@ export function withMerge(source: RasterSource, merge: Merge): RasterSource {
   return { ...source, merge } as RasterSource;
 }
 
-/** What keeps values of a raster with these bands from being merged; undefined when nothing does. */
+/** Reason why rasters with these bands cannot be merged; undefined if they can. */
 export function mergeProblem(
   bands: readonly Pick<BandInfo, 'type' | 'colorInterpretation'>[],
 ): string | undefined {

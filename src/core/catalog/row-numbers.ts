@@ -1,11 +1,11 @@
 import { hasIntegerIds, type VectorSource } from '../sources/vector-source.js';
 import type { VectorCollection } from './collection.js';
 
-/** Layers whose keys are no whole numbers, as clients see them that know features by whole numbers alone. */
+/** Sources with generated integer ids, for clients that require them (GeoServices). */
 
 const sources = new WeakMap<VectorSource, VectorSource>();
 
-/** The source with the numbers of its keys as ids, and the key as a field; the same where ids are whole numbers. */
+/** The source with generated numbers as ids and the key as a field. Unchanged if its ids are integers. */
 export function numberedSource(source: VectorSource): VectorSource {
   const { numbers, fields } = source;
   if (!numbers || isNumbered(source)) return source;
@@ -22,7 +22,7 @@ export function isNumbered({ numbers, idColumn }: VectorSource): boolean {
   return numbers !== undefined && numbers.column === idColumn;
 }
 
-/** Whether whole numbers stand for the features: their keys, or numbers of these. */
+/** Whether features have integer ids, stored or generated. */
 export function hasNumbers(source: VectorSource): boolean {
   return hasIntegerIds(source) || source.numbers !== undefined;
 }

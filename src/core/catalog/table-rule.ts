@@ -1,8 +1,8 @@
 import { literalPattern } from '../cql2/pattern.js';
 
-/** Which tables of the databases among the sources are published. */
+/** Rule for the published tables of databases. */
 export interface TableRule {
-  /** Patterns of `schema.table`, or of tables in any schema: `*` stands for any characters, `?` for one. */
+  /** Patterns for `schema.table`, or for table names in any schema. `*` matches any characters, `?` one. */
   readonly include: readonly string[];
   /** Patterns of tables that are omitted although they are included. */
   readonly exclude: readonly string[];

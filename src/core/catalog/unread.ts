@@ -22,11 +22,11 @@ export function unreadFailure(
   );
 }
 
-/** As `unreadFailure`, of the collection with this number. */
+/** Same as `unreadFailure` for the collection with this number. */
 export const unreadLayer = (catalog: Known, layerId: number): ApiError | undefined =>
   unreadFailure(catalog, (one) => one.layerId === layerId);
 
-/** As `unreadFailure`, of the collection with this id, or with this number. */
+/** Same as `unreadFailure` for the collection with this id or number. */
 export const unreadNamed = (catalog: Known, name: string): ApiError | undefined =>
   unreadFailure(catalog, (one) => listLayerNames(one).includes(name));
 

@@ -9,7 +9,7 @@ export interface Alert {
     | 'source-quarantined'
     | 'slow-consumer';
   readonly severity: 'warning' | 'error';
-  /** What it is about: a store, a file, a session. */
+  /** Object of the message: a store, a file, a session. */
   readonly subject: string;
   readonly message: string;
 }
@@ -19,9 +19,9 @@ export type CacheScope =
   | { kind: 'collection'; collectionId: string }
   | { kind: 'layer'; layerId: number; serviceId?: string }
   | { kind: 'service'; serviceId: string }
-  /** `*` stands for any characters. */
+  /** `*` matches any characters. */
   | { kind: 'pattern'; pattern: string };
-/** What all processes of a server must know of a committed edit. */
+/** Message about a committed edit for all processes of a server. */
 export interface EditNote {
   readonly collection: string;
   readonly change: CollectionChange;
@@ -31,7 +31,7 @@ export interface RestedNote {
   readonly rested: string;
   readonly writes: FileWrites;
 }
-/** A process has taken over all announcements up to a version. */
+/** A process has applied all announcements up to a version. */
 interface AppliedNote {
   readonly applied: number;
   readonly instance: string;
@@ -54,7 +54,7 @@ export interface AnswerNote {
   readonly answerTo: string;
   readonly answer: unknown;
 }
-/** Cached answers were dropped by an operator. */
+/** An operator evicted cached responses. */
 interface DropNote {
   readonly dropped: CacheScope;
 }
@@ -66,9 +66,9 @@ interface FedNote {
 interface AlertNote {
   readonly alert: Alert;
 }
-/** What processes that share a state tell each other of it. */
+/** Messages between processes with a common state. */
 export type ClusterNote = AppliedNote | AnnouncedNote | MembersNote;
-/** What gateways tell each other. */
+/** Messages between gateways. */
 export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote | ClusterNote;
-/** What caches must know of. */
+/** Messages for caches. */
 export type CacheNote = EditNote | DropNote | RestedNote;

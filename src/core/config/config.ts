@@ -13,9 +13,9 @@ export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevel 
 
 type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 
-/** One setting as it is in force: what documentation and the management API show. */
+/** Setting with its current value, for documentation and management API. */
 export interface Setting {
-  /** Its names joined by dots; a name may hold dots itself. */
+  /** Names joined by dots. A name can contain dots. */
   path: string;
   names: readonly string[];
   type: string;
@@ -51,11 +51,11 @@ const WELL_KNOWN: Record<string, string> = {
   'observability.enabled': 'SVC_OBSERVABILITY',
 };
 
-/** Variables that stand in for a setting that nobody makes. */
+/** Environment variables that are used if a setting is not set. */
 const FALLBACKS: Record<string, string> = { 'data.sources': 'DATABASE_URL' };
 
 interface Leaf {
-  /** Its names joined by dots; a name may hold dots itself. */
+  /** Names joined by dots. A name can contain dots. */
   path: string;
   names: readonly string[];
   schema: TSchema & { type?: string; default?: unknown; description?: string };
@@ -159,7 +159,7 @@ function pick({ path, names, schema }: Leaf, { flags, env }: ConfigInputs, file:
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Entries of flags stand beside those of the file. */
+/** Adds entries of flags to entries of the file. */
 function added(fromFile: unknown, flag: Record<string, unknown>): Record<string, unknown> {
   return isRecord(fromFile) ? { ...fromFile, ...flag } : flag;
 }

@@ -3,13 +3,13 @@ export const CONFIG_LIMITS = {
   planSpoolBytes: 8_589_934_592,
   /** Heavy requests of one address that may run or wait at the same time, where no key comes with them. */
   heavyPerAddress: 8,
-  /** Queued tasks per pool before requests are answered 503. */
+  /** Maximum queued tasks per pool. Further requests get 503. */
   poolQueue: 512,
-  /** Milliseconds that a task may be expected to wait for a worker before requests are answered 503. */
+  /** Maximum expected wait for a worker in milliseconds. Further requests get 503. */
   poolWaitMs: 5000,
   /** Bytes of the in-memory tile cache. */
   tileCacheBytes: 268_435_456,
-  /** Sessions of streams that may be open at once (contract). */
+  /** Maximum open stream sessions (contract). */
   streamSessions: 256,
   /** Sessions of streams from one address without a key, and of one key. */
   streamSessionsPerAddress: 64,

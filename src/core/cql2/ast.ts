@@ -2,12 +2,10 @@ import type { Geometry } from 'geojson';
 import { type AnyNumber, isExactNumber } from '../values/exact-number.js';
 
 /**
- * The one filter tree: CQL2 (OGC 21-065r2) in the shape of its JSON encoding. Text is parsed into it, JSON is
- * validated into it, parameters such as `bbox`, `datetime` and `ids` become parts of it, and each store has one
- * writer that turns it into SQL.
- *
- * `check` makes a tree fit for a writer: property names exist and have fitting types, temporal literals are valid,
- * and every spatial literal is x,y ordered and names its CRS.
+ * The filter tree: CQL2 (OGC 21-065r2) in the form of its JSON encoding. Text is parsed to it, JSON is validated as
+ * it, and parameters such as `bbox`, `datetime` and `ids` become parts of it. Each store has one writer that
+ * generates SQL. `check` prepares a tree for a writer: property names exist and have suitable types, temporal
+ * literals are valid, and spatial literals are in x,y order with their CRS.
  */
 export type Expression = Call;
 
@@ -70,11 +68,11 @@ export type Operand =
   | GeometryLiteral
   | readonly Operand[];
 
-/** A number literal, whether a double holds it or not. */
+/** Whether a value is a number literal, representable as a double or not. */
 export const isNumber = (value: Operand): value is AnyNumber =>
   typeof value === 'number' || isExactNumber(value);
 
-/** A literal that is written alone: a string, a number or a boolean. */
+/** Whether a value is a single literal: a string, a number or a boolean. */
 export const isScalar = (value: Operand): value is Scalar =>
   typeof value !== 'object' || isExactNumber(value);
 
@@ -105,7 +103,7 @@ export const isTimestamp = (value: Operand): value is TimestampLiteral =>
 export const isInterval = (value: Operand): value is IntervalLiteral =>
   typeof value === 'object' && 'interval' in value;
 
-/** A GeoJSON geometry may have a member `bbox` too. */
+/** A GeoJSON geometry can also have a member `bbox`. */
 export const isGeometry = (value: Operand): value is GeometryLiteral =>
   typeof value === 'object' && 'type' in value;
 

@@ -11,11 +11,11 @@ import { Cql2Error, type FilterPosition, NO_PREDICATE } from './error.js';
 import { CQL2_LIMITS } from './limits.js';
 import { findArity } from './operators.js';
 
-/** What a whole filter may hold, in whichever encoding it came. */
+/** Limits of a complete filter in any encoding. */
 
 /**
- * Throws when a tree is too deep or too large for those who walk it. Itself it needs no stack: chains of operators are
- * as deep as they are long.
+ * Throws if a tree is too deep or too large for recursive functions. The check itself does not recurse, because
+ * chains of operators can be arbitrarily deep.
  */
 export function bound(root: Operand): void {
   const open: [operand: Operand, depth: number][] = [[root, 1]];

@@ -30,7 +30,7 @@ export function combineWithOr(conditions: readonly Expression[]): Expression {
   return possible.length > 1 ? { op: 'or', args: possible } : (possible[0] ?? NO_FEATURES);
 }
 
-/** The property has this value; `null` asks for features without one. */
+/** Condition that the property has this value. `null` selects features without a value. */
 export function equals(property: string, value: Scalar | null): Expression {
   if (value === null) return { op: 'isNull', args: [{ property }] };
   return { op: '=', args: [{ property }, value] };
@@ -42,8 +42,8 @@ export function equalsAny(property: string, values: readonly Scalar[]): Expressi
 }
 
 /**
- * The geometry shares a point with the box: minx, miny, maxx, maxy, or with minz and maxz (minx, miny, minz, maxx,
- * maxy, maxz). x,y ordered in `crs`, which is anything PROJ reads; minx > maxx crosses the antimeridian.
+ * Condition that the geometry intersects the box: minx, miny, maxx, maxy, or with minz and maxz (minx, miny, minz,
+ * maxx, maxy, maxz). The box is in x,y order in `crs`, any CRS string of PROJ. minx > maxx crosses the antimeridian.
  */
 export function bboxFilter(column: string, box: readonly number[], crs: string): Expression {
   return { op: 's_intersects', args: [{ property: column }, { bbox: box, crs }] };
@@ -57,8 +57,9 @@ interface TemporalRange {
 }
 
 /**
- * The instant in the column lies in the interval, both ends included. An end is milliseconds since 1970 UTC plus microseconds
- * (`startMicros`, `endMicros`); an end that is missing is open. A date lies in the interval if any moment of its day (UTC) does.
+ * Condition that the instant in the column is in the interval, including both ends. An end is milliseconds since 1970
+ * UTC plus microseconds (`startMicros`, `endMicros`); a missing end is open. A date is in the interval if any moment
+ * of its UTC day is.
  */
 export function temporalFilter(
   column: string,
@@ -75,7 +76,7 @@ export function temporalFilter(
   return { op: 't_intersects', args: [{ property: column }, { interval }] };
 }
 
-/** The number lies in the range, both ends included; a missing one is open. */
+/** Condition that the number is in the range, including both ends. A missing end is open. */
 export function rangeFilter(
   property: string,
   { low, high }: { low?: AnyNumber; high?: AnyNumber },

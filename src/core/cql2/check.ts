@@ -48,9 +48,10 @@ export interface CheckOptions extends FilterSchema {
 }
 
 /**
- * Makes a tree fit for the writers of SQL: every name exists, every operand has a fitting type, instants are real and
- * in UTC, strings beside instants become instants, spatial literals are x,y ordered and carry `crs`, functions have
- * their own name instead of an alias. Throws `Cql2Error`.
+ * Prepares a tree for SQL writers. Throws `Cql2Error`.
+ *
+ * Names exist, operands have suitable types, and instants are valid and in UTC. Strings compared with instants become
+ * instants. Spatial literals are in x,y order with `crs`. Aliases of functions are resolved.
  */
 export function check(expression: Expression, options: CheckOptions): Expression {
   const checked = new Checker(options).operand(expression);
@@ -152,7 +153,7 @@ class Checker {
     return call;
   }
 
-  /** Operands of one kind; strings beside instants are read as instants. */
+  /** Operands of one type. Strings compared with instants become instants. */
   #comparable(op: string, args: readonly Operand[]): Operand[] {
     const temporal = args.some((arg) => INSTANTS.includes(computeOperandKind(arg, this.options)));
     const read = temporal ? args.map(asInstant) : [...args];
@@ -250,7 +251,7 @@ function instant(text: string, kind: 'date' | 'timestamp'): Operand {
 /** Milliseconds since 1970. NaN, which is neither before nor after anything, for an open end. */
 const parseStart = (end: string) => Date.parse(end);
 
-/** As `parseStart`; a date lasts until its midnight. */
+/** Same as `parseStart`; a date ends at its midnight. */
 const parseEnd = (end: string) =>
   Date.parse(end.includes('T') || end === '..' ? end : `${end}T23:59:59.999Z`);
 

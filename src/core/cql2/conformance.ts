@@ -14,7 +14,7 @@ export const CQL2_CONFORMANCE: readonly string[] = [
   'property-property',
   'functions',
   'arithmetic',
-  // Names of the drafts, by which clients of that time and STAC API 1.0.0 ask.
+  // Draft names, which clients of the drafts and STAC API 1.0.0 use.
   'basic-spatial-operators',
   'spatial-operators',
   'temporal-operators',

@@ -1,4 +1,4 @@
-/** Where a filter is wrong: a character of the text counted from 1, or a JSON pointer. */
+/** Position of a filter error: a character of the text, counted from 1, or a JSON pointer. */
 export type FilterPosition = { position: number } | { pointer: string };
 
 /** A filter that is not CQL2, or does not fit the data. The message may be shown to a client and names the place. */

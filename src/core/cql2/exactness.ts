@@ -5,8 +5,8 @@ import { Cql2Error } from './error.js';
 import { computeOperandKind, type FilterSchema } from './types.js';
 
 /**
- * How a number is worked out: `whole` out of integers of 64 bits, `decimal` digit by digit because a `numeric` column takes
- * part, `double` with the rounding of double precision.
+ * Exactness of a computed number: `whole` from 64-bit integers, `decimal` digit by digit because of a `numeric`
+ * column, `double` with double precision rounding.
  */
 export type Exactness = 'whole' | 'decimal' | 'double';
 
@@ -46,8 +46,8 @@ function findRankOfProperty(name: string, { fields, idColumn, idType = 'integer'
 }
 
 /**
- * Throws `Cql2Error` where a number that was worked out as a double is compared with more digits than a double holds: all
- * numbers that round to the same double would be taken for one.
+ * Throws `Cql2Error` if a number computed as a double is compared with a literal of more digits than a double can
+ * represent. Otherwise all numbers that round to the same double would match.
  */
 export function refuseRoundedComparison(operands: readonly Operand[], schema: FilterSchema): void {
   const literal = operands.find(isExactNumber);

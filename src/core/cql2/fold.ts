@@ -1,6 +1,6 @@
 /**
- * Case and accents as tables of letters. Stores differ in what their own functions know (SQLite: ASCII; PostgreSQL: what
- * its locale does), so both get these tables, and literals are changed here: the same answer everywhere.
+ * Tables for case folding and removal of diacritics. The functions of the stores differ (SQLite: only ASCII;
+ * PostgreSQL: by locale), so both use these tables, and literals are converted here.
  */
 export interface Fold {
   /** Letters that change, and at the same place what they become; those beyond the end of `to` are removed. */
@@ -57,8 +57,8 @@ const MAKERS: Record<FoldName, () => Fold> = {
 const LAST_LETTER = 0x1e943;
 
 /**
- * PostgreSQL looks a letter up by walking through the table. So the common ones come first, also those that stay what
- * they are: small letters and digits, then the rest of ASCII and the letters of western Europe.
+ * Most frequent letters first, because PostgreSQL searches the table sequentially: lower case letters and digits,
+ * then the rest of ASCII and the letters of western Europe.
  */
 const FREQUENT = ' abcdefghijklmnopqrstuvwxyz0123456789';
 const COMMON = 0x17f;
@@ -96,7 +96,7 @@ function lower(letter: string): string {
   return isOne(changed) ? changed : letter;
 }
 
-/** Combining marks of alphabets. Those of other scripts (such as U+3099 of kana) make another letter. */
+/** Combining marks of alphabets. Marks of other scripts (such as U+3099 of kana) form other letters. */
 const MARKS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g;
 
 const STROKES: Record<string, string> = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What an operand is. `instant` properties do not exist: a column holds dates or timestamps. */
+/** Type of an operand. There are no `instant` properties: a column contains dates or timestamps. */
 export type OperandKind =
   | 'string'
   | 'number'
@@ -14,7 +14,7 @@ export type OperandKind =
 interface FunctionArgument {
   name: string;
   kinds: readonly OperandKind[];
-  /** A whole number >= 0 that is written in the filter. */
+  /** Literal integer of at least 0. */
   count?: true;
 }
 
@@ -23,7 +23,7 @@ export interface FunctionDefinition {
   name: string;
   description: string;
   args: readonly FunctionArgument[];
-  /** Arguments that must be there; all when absent. */
+  /** Number of required arguments. Default: all. */
   least?: number;
   /** The last argument may be repeated. */
   repeats?: true;

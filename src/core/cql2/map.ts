@@ -1,6 +1,6 @@
 import { isArray, isCall, isInterval, isProperty, type Operand } from './ast.js';
 
-/** The tree with what `change` makes of each operand, from the leaves up. Literals of geometries are left as they are. */
+/** Returns the tree with each operand replaced by `change`, from the leaves up. Geometry literals are unchanged. */
 export function mapOperands(operand: Operand, change: (operand: Operand) => Operand): Operand {
   if (typeof operand !== 'object') return change(operand);
   if (isArray(operand)) return change(operand.map((member) => mapOperands(member, change)));

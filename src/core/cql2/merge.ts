@@ -7,7 +7,7 @@ interface Comparison {
   readonly constants: readonly Operand[];
 }
 
-/** How `or` and `and` name the comparisons that become one list, and what the list becomes. */
+/** Operators of comparisons that `or` and `and` can combine to one list, and the resulting list. */
 const FORMS: Readonly<Record<string, { readonly op: string; wrap(list: Call): Call }>> = {
   or: { op: '=', wrap: (list) => list },
   and: { op: '<>', wrap: (list) => ({ op: 'not', args: [list] }) },
@@ -68,7 +68,10 @@ function isConstant(operand: Operand): boolean {
   );
 }
 
-/** Names what may share a list: the same property, or the same folds of one, compared with constants of its own kind. */
+/**
+ * Key of comparisons that can share a list: the same property, or the same folding of it, compared with constants of
+ * its type.
+ */
 function getKey({ value, constants }: Comparison, schema: FilterSchema): string | undefined {
   const kind = computeOperandKind(value, schema);
   if (kind !== 'string' && kind !== 'number') return undefined;

@@ -3,7 +3,7 @@
 export const COMPARISONS = ['=', '<>', '<', '>', '<=', '>='] as const;
 export const ARITHMETIC = ['+', '-', '*', '/', '%', 'div', '^'] as const;
 
-/** `s_dwithin` and `s_beyond` are ours: they take a distance in metres as a third operand. */
+/** Spatial operators. `s_dwithin` and `s_beyond` are extensions with a distance in metres as third operand. */
 export const SPATIAL = [
   's_intersects',
   's_equals',
@@ -33,7 +33,7 @@ export const TEMPORAL = [
 ] as const;
 export const ARRAY = ['a_equals', 'a_contains', 'a_containedBy', 'a_overlaps'] as const;
 
-/** Least and greatest number of operands. */
+/** Minimum and maximum number of operands. */
 type Arity = readonly [least: number, most: number];
 
 const arities = (names: readonly string[], least: number, most = least) =>
@@ -53,7 +53,7 @@ export function operatorNamed(name: string): string | undefined {
   return BY_LOWER_CASE.get(name.toLowerCase());
 }
 
-/** Undefined for what is no operator of the language: a function. */
+/** Returns the arity of an operator; undefined for functions. */
 export function findArity(operator: string): Arity | undefined {
   return OPERATORS.get(operator);
 }
@@ -61,7 +61,7 @@ export function findArity(operator: string): Arity | undefined {
 export const isAmong = <T extends string>(names: readonly T[], name: string): name is T =>
   (names as readonly string[]).includes(name);
 
-/** Words that are no property name unless quoted. */
+/** Words that must be quoted as property names. */
 export const RESERVED = new Set([
   'and',
   'or',
@@ -76,7 +76,7 @@ export const RESERVED = new Set([
   'div',
 ]);
 
-/** Words that begin a literal when a parenthesis follows; quoted when printed, as the standard asks. */
+/** Words that start a literal if a parenthesis follows. They are quoted when printed, as the standard requires. */
 export const CONSTRUCTORS = new Set([
   'date',
   'timestamp',

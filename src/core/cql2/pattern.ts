@@ -1,4 +1,4 @@
-/** The pattern of `like` that a text itself is: its wildcards stand for themselves. */
+/** Returns the `like` pattern that matches exactly a text: its wildcards are escaped. */
 export function literalPattern(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }

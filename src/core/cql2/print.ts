@@ -32,8 +32,8 @@ export function print(expression: Expression): string {
 }
 
 /**
- * A tree as CQL2 JSON, for `stringifyExactly`: numbers may be `ExactNumber`s. The CRS that `check` puts into spatial
- * literals is left out: the encoding has no place for it.
+ * Converts a tree to CQL2 JSON for `stringifyExactly`; numbers can be `ExactNumber`s. The CRS that `check` adds to
+ * spatial literals is omitted, because the encoding does not support it.
  */
 export function toJson(expression: Expression): unknown {
   return plain(expression);
@@ -69,7 +69,7 @@ function name(property: string): string {
   return isPlainName(property) && !special ? property : `"${property.replaceAll('"', '""')}"`;
 }
 
-/** How tightly an operator binds; operands that bind less are put in parentheses. */
+/** Precedence of operators. Operands with a lower precedence are parenthesised. */
 const OR = 1;
 const AND = 2;
 const NOT = 3;
@@ -91,7 +91,7 @@ function strength(value: Operand): number {
   return isAmong(COMPARISONS, op) || ['like', 'between', 'in', 'isNull'].includes(op) ? PREDICATE : OPERAND;
 }
 
-/** Predicates that have a NOT of their own: NOT LIKE, NOT BETWEEN, NOT IN, IS NOT NULL. */
+/** Whether a predicate has a negated form: NOT LIKE, NOT BETWEEN, NOT IN, IS NOT NULL. */
 const negatable = (value: Operand) =>
   typeof value === 'object' && isCall(value) && ['like', 'between', 'in', 'isNull'].includes(value.op);
 

@@ -1,11 +1,11 @@
-/** Instants as CQL2 writes them, and as a tree that was checked holds them. */
+/** Instants in the notation of CQL2 and in checked trees. */
 
 /** Years outside 0 to 9999 take a sign and six digits (ISO 8601, expanded representation), as features show them. */
 const DATE = /^(\d{4}|[+-](?!000000)\d{6})-(\d{2})-(\d{2})$/;
 const TIMESTAMP =
   /^((?:\d{4}|[+-]\d{6})-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])(\d{2}):([0-5]\d))$/i;
 
-/** A date of the calendar as it is, else undefined. */
+/** Returns a valid calendar date unchanged, otherwise undefined. */
 export function readDate(text: string): string | undefined {
   const [, year, month, day] = DATE.exec(text)?.map(Number) ?? [];
   if (year === undefined || !month || !day) return undefined;

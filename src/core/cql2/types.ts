@@ -14,11 +14,11 @@ import {
 import { functionNamed, type OperandKind } from './functions.js';
 import { ARITHMETIC, isAmong } from './operators.js';
 
-/** What the filter language must know of a source; a `VectorSource` is one. */
+/** Properties of a source that filters use. A `VectorSource` is one. */
 export interface FilterSchema {
   readonly fields: readonly Field[];
   readonly idColumn: string;
-  /** Type of the ids; integers when absent. */
+  /** Type of the ids. Default: integer. */
   readonly idType?: 'integer' | 'string' | 'uuid';
   readonly geometryColumn: string;
 }
@@ -35,7 +35,7 @@ const KINDS: Record<FieldType, OperandKind> = {
   array: 'array',
 };
 
-/** What a property is; undefined when there is none of that name. */
+/** Type of a property; undefined for unknown names. */
 export function findPropertyKind(name: string, schema: FilterSchema): OperandKind | undefined {
   if (name === schema.geometryColumn) return 'geometry';
   if (name === schema.idColumn) return (schema.idType ?? 'integer') === 'integer' ? 'number' : 'string';
@@ -43,7 +43,7 @@ export function findPropertyKind(name: string, schema: FilterSchema): OperandKin
   return field && !field.isMasked ? KINDS[field.type] : undefined;
 }
 
-/** What an operand is, by looking at it alone. Its property must exist, and its function. */
+/** Type of an operand. Its property or function must exist. */
 export function computeOperandKind(operand: Operand, schema: FilterSchema): OperandKind {
   if (typeof operand === 'string') return 'string';
   if (isNumber(operand)) return 'number';

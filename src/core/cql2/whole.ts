@@ -6,8 +6,9 @@ import type { FilterSchema } from './types.js';
 const TURNED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
 /**
- * Rewrites a comparison of an integer with a fraction that no double holds: it compares with the nearest integers instead. A
- * store whose only numbers are integers and doubles would compare with another fraction. Other calls are returned unchanged.
+ * Rewrites a comparison of an integer with a decimal that a double cannot represent, to a comparison with the nearest
+ * integers. A store with only integers and doubles would compare with a rounded decimal. Other calls are returned
+ * unchanged.
  */
 export function compareWhole(call: Call, schema: FilterSchema): Call {
   const { op, args } = call;

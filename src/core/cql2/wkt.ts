@@ -3,7 +3,7 @@ import { GEOJSON_GEOMETRIES } from '../geometry/geojson-types.js';
 import type { BoxLiteral, GeometryLiteral } from './ast.js';
 import type { Tokens } from './parse/tokens.js';
 
-/** Spatial literals of CQL2 text: well-known text with an optional Z, and BBOX. Coordinates stay as written. */
+/** Spatial literals of CQL2 text: well-known text with optional Z, and BBOX. Coordinates keep their text. */
 
 const TYPES = new Map<string, Geometry['type']>(GEOJSON_GEOMETRIES.map((type) => [type.toLowerCase(), type]));
 
@@ -30,7 +30,7 @@ function member(tokens: Tokens): Geometry {
   return geometry(tokens, type);
 }
 
-/** What stands in the parentheses; the first one has been taken. */
+/** Content of parentheses, after the opening one. */
 function coordinates(tokens: Tokens, type: Geometry['type'], hasZ: boolean): unknown {
   const line = () => tokens.list(() => position(tokens, hasZ));
   const opened = <T>(rule: () => T) => {

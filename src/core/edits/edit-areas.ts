@@ -12,8 +12,8 @@ type Change = Pick<
 const CELLS = Math.floor(Math.sqrt(EDIT_LIMITS.editAreas));
 
 /**
- * Boxes in CRS84 around what the events changed, at most `EDIT_LIMITS.editAreas`: neighbours are gathered into one box.
- * Undefined when something changed that has a geometry, but none that lies anywhere.
+ * Bounding boxes in CRS84 of the changes in events, at most `EDIT_LIMITS.editAreas`; neighbouring boxes are combined.
+ * Undefined if changed geometries have no position on Earth.
  */
 export function changedAreas(events: readonly Change[]): Box[] | undefined {
   const boxes: Box[] = [];
@@ -26,7 +26,7 @@ export function changedAreas(events: readonly Change[]): Box[] | undefined {
   return boxes.length > EDIT_LIMITS.editAreas ? gathered(boxes) : boxes;
 }
 
-/** What the edits of one transaction do to their collection, all together. */
+/** Combines the edits of one transaction to one change of their collection. */
 export function mergeChanges(events: readonly Change[], cursor: number): CollectionChange {
   let features = 0;
   const boxes: Box[] = [];
@@ -39,7 +39,7 @@ export function mergeChanges(events: readonly Change[], cursor: number): Collect
   return { cursor, features, extent84, areas: changedAreas(events) };
 }
 
-/** Whether a box reaches from -180 to 180 degrees, as that of a geometry that was cut there does. */
+/** Whether a box extends from -180 to 180 degrees, like the box of a geometry that was split there. */
 export const isAroundEarth = (box: Box | undefined): boolean => box?.[0] === -180 && box[2] === 180;
 
 /** The box across 180 degrees of a geometry that is cut there (RFC 7946, 3.1.9); undefined for other geometries. */
@@ -69,7 +69,7 @@ function same(a: Box, b: Box | undefined): boolean {
   return b !== undefined && a.every((value, i) => value === b[i]);
 }
 
-/** One box per cell of a grid over all, around the boxes whose middle lies in the cell. */
+/** Combines boxes to one box per grid cell, by their centres. */
 function gathered(boxes: readonly Box[]): Box[] {
   const [west, south, east, north] = boxes.reduce(around);
   const cell = (low: number, high: number, from: number, to: number) =>

@@ -1,4 +1,4 @@
-/** What is asked of a feature store when features change, and what it answers. */
+/** Edit requests to a feature store, and their results. */
 
 import type { Expression, Operand } from '../cql2/ast.js';
 import type { FieldError } from '../errors/errors.js';
@@ -13,15 +13,15 @@ export interface FeatureInput {
   geometry?: string;
   /** Attributes by name, each as the JSON text that came: no digit of a number is lost before its field is known. */
   values?: Readonly<Record<string, JsonText>>;
-  /** The values are attributes of GeoServices: clients know times by milliseconds alone, and JSON as one text. */
+  /** Set if the values are GeoServices attributes, with times in milliseconds and JSON as one string. */
   areAttributes?: true;
   /** Objects of JSON replace what is stored. Without it an update patches their members (RFC 7396). */
   replacesJson?: true;
 }
 
 /**
- * Why the geometry that clients see is not the stored one: arcs became lines, faces of a surface became polygons, measures
- * (M) are left out, or the geometry or a part of it cannot be read.
+ * Reason why clients receive another geometry than the stored one: arcs became lines, faces of a surface became
+ * polygons, measures (M) are omitted, or the geometry or a part of it is unreadable.
  */
 export type GeometryLoss = 'arcs' | 'surface' | 'measures' | 'unreadable';
 
@@ -31,14 +31,14 @@ interface EditAddress {
   row?: string;
 }
 
-/** A new feature. An `id` that the client chose is taken where the key is not made by the store alone. */
+/** Creates a feature. The `id` of the client is used unless only the store generates keys. */
 interface CreateOperation {
   type: 'create';
   id?: string;
   feature: FeatureInput;
 }
 
-/** What the feature does not name becomes null, or the column's default. */
+/** Replaces a feature. Omitted properties become null or the default of their column. */
 interface ReplaceOperation extends EditAddress {
   type: 'replace';
   feature: FeatureInput;
@@ -57,8 +57,8 @@ interface DeleteOperation extends EditAddress {
 export type EditOperation = CreateOperation | ReplaceOperation | UpdateOperation | DeleteOperation;
 
 /**
- * `each`: every operation succeeds or fails alone. `failFast`: those after the first failure are not tried; those
- * before it stay. `atomic`: one failure undoes all.
+ * Failure mode. `each`: each operation succeeds or fails separately. `failFast`: operations after the first failure
+ * are not executed. `atomic`: one failure undoes all operations.
  */
 export type EditMode = 'each' | 'failFast' | 'atomic';
 
@@ -66,7 +66,7 @@ export type EditMode = 'each' | 'failFast' | 'atomic';
 export interface EditOrigin {
   collection: string;
   layerId: number;
-  /** As feature events name it: `OGC-Features`. */
+  /** Protocol in feature events, such as `OGC-Features`. */
   protocol: string;
   requestId: string;
   /** Id of the principal. */
@@ -75,11 +75,11 @@ export interface EditOrigin {
 
 /** Attributes that get new values in each feature that passes: in all of them, or in none. */
 export interface Calculation {
-  /** Which of the rows that exist for who asks; all when absent. */
+  /** Filter of the rows that are visible to the caller. Default: all rows. */
   filter?: Expression;
   /** Values that are the same for all, as in `FeatureInput`. */
   values: Readonly<Record<string, JsonText>>;
-  /** What is computed of each feature: operands that `checkOperand` has made fit for the writers of SQL. */
+  /** Computed values by field: operands checked by `checkOperand` for SQL writers. */
   expressions: Readonly<Record<string, Operand>>;
   /** No more features than this are changed: the calculation is refused. */
   most: number;
@@ -91,7 +91,7 @@ export type MaskedField = Pick<Field, 'name' | 'type' | 'mask'>;
 export interface EditTask {
   source: VectorSource;
   operations: EditOperation[];
-  /** In the place of operations; the outcomes are those of the features that pass, in the order of their ids. */
+  /** Calculation in place of operations. Its outcomes are those of the matching features, by id. */
   calculation?: Calculation;
   mode: EditMode;
   /** CRS of the geometries: anything PROJ reads. */
@@ -103,15 +103,15 @@ export interface EditTask {
    * written. Absent: each geometry that came is written.
    */
   precision?: number;
-  /** Rows that exist for who asks; all of them if it is undefined. No edit may take a row out of them. */
+  /** Filter of the rows that are visible to the caller. Undefined: all rows. No edit can remove a row from them. */
   filter: Expression | undefined;
-  /** Attributes that exist for who asks; all when absent. */
+  /** Attributes that are visible to the caller. Default: all. */
   visible?: string[];
-  /** Attributes that may be changed; all when absent. The others keep their values. */
+  /** Attributes that the caller can change. Default: all. Other attributes keep their values. */
   writable?: string[];
   /** Attributes that the caller sees masked. A sent value that equals the masked value is not a change. */
   masked?: MaskedField[];
-  /** True when a geometry may take the place of one that clients do not see as it is stored. */
+  /** Whether a geometry can replace one that clients receive in simplified form. */
   acceptsLoss?: boolean;
   origin: EditOrigin;
   /** It becomes true while this is present, or not at all. */
@@ -150,15 +150,15 @@ export interface FileWrites {
   state?: string;
 }
 
-/** What became of the write-ahead log of a file. */
+/** Result of emptying the write-ahead log of a file. */
 export interface EmptiedLog {
   /** False when readers or writers are in the way. */
   isEmpty: boolean;
-  /** The commits that the file had by then. */
+  /** Commits in the file at that time. */
   writes?: FileWrites;
 }
 
-/** What a committed edit did to a collection. */
+/** Effect of a committed edit on a collection. */
 export interface CollectionChange {
   /** Cursor of the edit's last event: grows with every edit of the store. */
   cursor: number;
@@ -168,7 +168,7 @@ export interface CollectionChange {
   extent84?: Box;
   /** The edit among all commits to its file; absent in databases. */
   writes?: FileWrites;
-  /** Boxes in CRS84 around all that changed, as it was and as it is; absent when it is not known where that lies. */
+  /** Bounding boxes in CRS84 of all changes, before and after. Absent if their position on Earth is unknown. */
   areas?: readonly Box[];
 }
 
@@ -177,7 +177,7 @@ export interface EditResult {
   outcomes: EditOutcome[];
   /** Absent when nothing changed. */
   change?: CollectionChange;
-  /** How many positions each geometry has that came with the operations. */
+  /** Number of positions of each geometry in the operations. */
   positions?: number[];
 }
 
@@ -203,9 +203,9 @@ export interface FeatureEvent extends EditOrigin {
   geometry?: string;
   /** JSON object of all attributes after the edit; of a delete, before it. */
   attributes?: string;
-  /** Of an update: the geometry before it, where that differs. */
+  /** Geometry before an update, if it changed. */
   geometryBefore?: string;
-  /** Of an update: JSON object of what the changed attributes were. */
+  /** JSON object with the previous values of the changed attributes of an update. */
   attributesBefore?: string;
   /** Names of the attributes whose values differ; of an insert and a delete, all. */
   changedAttributes: string[];

@@ -3,8 +3,8 @@ const MAX_LINKS = 8;
 const MAX_CHARACTERS = 16_384;
 
 /**
- * What was thrown, for the log: the stack of each error in the chain of causes, with those that came from workers and
- * engines as text. Never for a client.
+ * Text of a thrown value for the log: the stacks of all errors in the chain of causes, including the text of causes
+ * from workers and engines. Never for clients.
  */
 export function exceptionText(thrown: unknown): string {
   const parts: string[] = [];

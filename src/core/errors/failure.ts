@@ -10,7 +10,7 @@ export const TASK_FAILURE_CODES = [
   'store-unavailable',
   /** It may have been done, or not. */
   'outcome-unknown',
-  /** This process may count as gone with the others; nothing was done. */
+  /** Other processes can regard this process as stopped. The task had no effect. */
   'absent',
   'storage-full',
   'too-large',
@@ -26,7 +26,7 @@ export const TASK_FAILURE_CODES = [
 
 export type TaskFailureCode = (typeof TASK_FAILURE_CODES)[number];
 
-/** Why an import from another server ends, by a code that its clients are told. */
+/** Failure of an import from another server, with a code for clients. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
   constructor(
@@ -60,12 +60,12 @@ export class TaskFailure extends Error {
   }
 }
 
-/** Codes that say that who asked did something wrong, or asked for what is not there. */
+/** Codes of failures that the caller caused. */
 const OF_CLIENTS: ReadonlySet<TaskFailureCode> = new Set([
   ...(['invalid-input', 'source-missing', 'too-large', 'no-data'] as const),
 ]);
 
-/** A failure of what another server answered while somebody asked here for something else: never the client's fault. */
+/** Converts a failure caused by the response of another server to a failure that is not the fault of the client. */
 export function toUpstreamFailure(error: unknown): unknown {
   if (!(error instanceof TaskFailure) || !OF_CLIENTS.has(error.code)) return error;
   return new TaskFailure('source-unreadable', error.message, error.cause_, error.retryAfterMs);

@@ -1,4 +1,4 @@
-/** What keeps a server from being read, as a word for programs. */
+/** Reason why a server could not be read, for programs. */
 export type RemoteReason =
   | 'host-not-allowed'
   | 'name-not-found'
@@ -15,7 +15,7 @@ export type RemoteReason =
   | 'clock'
   | 'other';
 
-/** The same for people, too. */
+/** The reason with a message. */
 export interface RemoteProblem {
   readonly reason: RemoteReason;
   readonly message: string;

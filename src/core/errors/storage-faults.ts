@@ -1,21 +1,23 @@
 import { TaskFailure } from './failure.js';
 
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
-/** GDAL's errors have no code, and pass on what the system or SQLite said. */
+/** GDAL errors have no code and contain the message of the system or of SQLite. */
 const FULL_TEXT = /no space left on device|disk quota exceeded|database or disk is full/i;
-/** The code of a state database elsewhere that does not answer, or not as it should for now. */
+/** Error code of a remote state database that does not respond correctly. */
 export const STATE_UNREACHABLE = 'STATE_UNREACHABLE';
 const BUSY = /^SQLITE_(BUSY|LOCKED)/;
 const UNWRITABLE = /^(EROFS|SQLITE_READONLY)/;
-/** A full disk has no room for the shared memory beside a database, without which it cannot be read. */
+/** SQLite needs shared memory next to a database to read it, which a full disk cannot provide. */
 const UNOPENED = /^SQLITE_(CANTOPEN|IOERR_(SHM|WRITE|TRUNCATE|FSYNC|LOCK))/;
 const UNREADABLE = /^(EIO|SQLITE_(CORRUPT|NOTADB|IOERR|SCHEMA))/;
-/** A file that was replaced in place by another one has other tables, until it is published anew. */
+/** A file that was replaced in place has other tables until it is published again. */
 const REPLACED = /^no such (table|column)/;
-/** Errors of our own SQL functions, and of GDAL, quote SQLite. */
+/** Errors of the SQL functions of Graticule and of GDAL quote SQLite. */
 const UNREADABLE_TEXT = /database disk image is malformed|file is not a database|disk I\/O error/;
 
-/** What an error of the file system, of SQLite or of the state database means to who waits for an answer; undefined for any other error. */
+/**
+ * Converts an error of the file system, SQLite or the state database to a task failure; undefined for other errors.
+ */
 export function storageFailure(error: unknown): TaskFailure | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const name = typeof code === 'string' ? code : '';

@@ -1,10 +1,13 @@
 import type { Box } from '../geometry/box.js';
 import type { RemoteRequest } from './ingest.js';
 
-/** What a GeoServer holds, as its REST API tells it. Layers, styles and groups are named `workspace:name`, or `name` without a workspace. */
+/**
+ * Contents of a GeoServer, read by its REST API. Layers, styles and groups have the name `workspace:name`, or `name`
+ * without a workspace.
+ */
 
 export interface GeoServerTask extends RemoteRequest {
-  /** Whether the texts of styles in SLD are read too. */
+  /** Whether SLD styles are read. */
   readonly withStyles: boolean;
 }
 
@@ -18,11 +21,11 @@ export interface GeoServerStore {
   readonly kind: 'data' | 'coverage';
   readonly workspace: string;
   readonly name: string;
-  /** What GeoServer calls its format: `PostGIS`, `Shapefile`, `GeoTIFF`. */
+  /** GeoServer's name of the format: `PostGIS`, `Shapefile`, `GeoTIFF`. */
   readonly type: string | undefined;
   readonly isEnabled: boolean;
   readonly description: string | undefined;
-  /** Where its data lies; never a secret. */
+  /** Location of the data, without secrets. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +36,7 @@ export interface GeoServerAttribute {
   readonly isNullable: boolean;
 }
 
-/** What a layer shows: a feature type or a coverage. */
+/** Resource of a layer: a feature type or a coverage. */
 export interface GeoServerResource {
   readonly kind: 'featureType' | 'coverage';
   readonly workspace: string;
@@ -43,7 +46,7 @@ export interface GeoServerResource {
   readonly title: string | undefined;
   readonly abstract: string | undefined;
   readonly keywords: readonly string[];
-  /** As GeoServer declares it: `EPSG:25832`. */
+  /** Declared CRS: `EPSG:25832`. */
   readonly srs: string | undefined;
   readonly isEnabled: boolean;
   readonly box84: Box | undefined;
@@ -52,7 +55,7 @@ export interface GeoServerResource {
   readonly filter: string | undefined;
   /** Names of the bands of a coverage. */
   readonly bands: readonly string[];
-  /** Dimensions other than those of space: `time`, `elevation`. */
+  /** Non-spatial dimensions: `time`, `elevation`. */
   readonly dimensions: readonly string[];
 }
 
@@ -114,7 +117,7 @@ export interface GeoServerGridset {
   readonly description: string | undefined;
   /** EPSG code, or 900913. */
   readonly srid: number;
-  /** Whether the authority of the CRS puts northing or latitude first; the box is x,y ordered all the same. */
+  /** Whether the CRS has northing or latitude first. The box is in x,y order in any case. */
   readonly isNorthFirst: boolean;
   /** Extent in the CRS. Tiles are counted from its top left corner, or from its bottom left one. */
   readonly box: Box;
@@ -133,13 +136,13 @@ export interface GeoServerTileLayer {
   readonly isEnabled: boolean;
   /** Media types. */
   readonly formats: readonly string[];
-  /** Names of the gridsets that its tiles lie in. */
+  /** Names of the gridsets of its tiles. */
   readonly gridsets: readonly string[];
 }
 
 /** A part that could not be read, and why. */
 export interface GeoServerGap {
-  /** Path below the root of the REST API; behind `gwc`, of that of the tile cache. */
+  /** Path below the root of the REST API, or after `gwc` of the tile cache. */
   readonly path: string;
   readonly reason: string;
 }
@@ -148,12 +151,12 @@ export interface GeoServerCatalog {
   readonly version: string | undefined;
   readonly gitRevision: string | undefined;
   readonly buildTimestamp: string | undefined;
-  /** Settings that are no secrets; undefined where they may not be read. */
+  /** Settings without secrets; undefined if they are not readable. */
   readonly settings: Readonly<Record<string, string | number | boolean>> | undefined;
   readonly endpoints: readonly GeoServerEndpoint[];
   readonly workspaces: readonly GeoServerWorkspace[];
   readonly stores: readonly GeoServerStore[];
-  /** Feature types and coverages that no layer shows are left out. */
+  /** Layers. Feature types and coverages without a layer are omitted. */
   readonly layers: readonly GeoServerLayer[];
   readonly groups: readonly GeoServerGroup[];
   readonly styles: readonly GeoServerStyle[];
@@ -163,7 +166,7 @@ export interface GeoServerCatalog {
   readonly gaps: readonly GeoServerGap[];
 }
 
-/** Name of what lies in a workspace, or in none. */
+/** Name of an object with or without a workspace. */
 export function geoServerId(workspace: string | undefined, name: string): string {
   return workspace === undefined ? name : `${workspace}:${name}`;
 }

@@ -8,12 +8,15 @@ import type { SceneSearch, SceneSearchTask } from '../stac/stac-scenes.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
 import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
 
-/** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
+/**
+ * Tasks that send requests to other servers, if `remote.allow` permits them. Redirects are not followed; time and
+ * bytes are limited.
+ */
 
 /** Header of requests to other servers: names the server that imports (`serverMark`). */
 export const IMPORT_HEADER = 'graticule-import';
 
-/** The mark of the server of a state, by the id of the state. Nobody can tell the id from it. */
+/** Mark of the server of a state, derived from the id of the state. The id cannot be computed from it. */
 export const serverMark = (stateId: string): string =>
   createHash('sha256').update(`import mark ${stateId}`).digest('hex').slice(0, 32);
 
@@ -25,7 +28,7 @@ export interface IngestWorkerData {
 /** A request to another server. */
 export interface RemoteRequest {
   readonly url: string;
-  /** For the whole answer. */
+  /** Timeout of the complete response. */
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent by POST. */
@@ -68,7 +71,7 @@ export interface RemoteField {
 /** A layer, collection, feature type or tileset of another server. */
 export interface RemoteLayer {
   readonly kind: SourceKind;
-  /** What the server calls it. */
+  /** Name on the server. */
   readonly name: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -87,15 +90,15 @@ export interface RemoteService {
   readonly name: string;
   readonly description?: string | undefined;
   readonly url: string;
-  /** Folder of a catalog that it lies in. */
+  /** Catalog folder of the service. */
   readonly folder?: string;
   readonly srid?: number | undefined;
-  /** Features that one answer has at most. */
+  /** Maximum features of a response. */
   readonly maxRecordCount?: number | undefined;
   readonly layers: readonly RemoteLayer[];
 }
 
-/** What a URL leads to. */
+/** Services found at a URL. */
 export interface Discovery {
   /** The URL that the services were read from. */
   readonly url: string;
@@ -114,7 +117,7 @@ export type ServiceAnswer = RemoteService | { readonly problem: RemoteProblem };
 
 export interface ItemsPlanTask extends RemoteRequest {
   readonly collectionId: string;
-  /** Whether a filter is to be sent. */
+  /** Whether the request contains a filter. */
   readonly isFiltered: boolean;
 }
 
@@ -131,19 +134,19 @@ export interface ItemsPlan {
 interface PageTask extends RemoteRequest {
   /** GeoJSON text sequence. */
   readonly output: string;
-  /** Where the page begins in it. */
+  /** Start of the page in the file. */
   readonly offset: number;
-  /** Features that are written at most. */
+  /** Maximum features to write. */
   readonly limit: number;
 }
 
 interface IngestPage {
-  /** Where the next page begins in the file. */
+  /** Start of the next page in the file. */
   readonly offset: number;
-  /** Features that were written, and those that the page had. */
+  /** Number of written features, and of features in the page. */
   readonly count: number;
   readonly returned: number;
-  /** Ids of those that were written, as JSON. */
+  /** Ids of the written features, as JSON. */
   readonly ids: readonly string[];
   /** Features of all pages, as the server says. */
   readonly matched: number | undefined;
@@ -153,9 +156,9 @@ export type ItemsPageTask = PageTask;
 
 export interface RemoteItemsPage extends IngestPage {
   readonly next?: string;
-  /** Why the server answers 400. */
+  /** Reason of a 400 response. */
   readonly refusal?: string;
-  /** What it answers in place of GeoJSON. */
+  /** Media type of a response that is not GeoJSON. */
   readonly mediaType?: string;
 }
 
@@ -166,7 +169,7 @@ export interface WfsPlanTask extends RemoteRequest {
 export interface WfsPlan {
   readonly version: string;
   readonly types: readonly RemoteLayer[];
-  /** How the server calls GeoJSON; undefined when it does not write it. */
+  /** Format name of GeoJSON on the server; undefined if it is not supported. */
   readonly geoJson: string | undefined;
 }
 
@@ -194,7 +197,7 @@ export interface WfsGmlTask extends WfsQuery {
   readonly path: string;
 }
 
-/** What a page of GML says of itself. */
+/** Properties of a GML page. */
 export interface WfsGml {
   readonly returned: number | undefined;
   readonly matched: number | undefined;
@@ -206,27 +209,27 @@ export interface AppendTask {
   readonly path: string;
   readonly output: string;
   readonly offset: number;
-  /** Attribute that tells features apart. */
+  /** Attribute that identifies features. */
   readonly idProperty: string;
 }
 
 /** A page of a GeoJSON text sequence that an earlier run wrote. */
 export interface PageIdsTask {
   readonly path: string;
-  /** Where the page begins and ends. */
+  /** Start and end of the page. */
   readonly begin: number;
   readonly end: number;
-  /** Attribute that tells features apart, where ids do not. */
+  /** Attribute that identifies features if their ids do not. */
   readonly idProperty?: string | undefined;
 }
 
-/** Where coverages come from. */
+/** Protocol of remote coverages. */
 export type CoverageProtocol = 'wcs' | 'ogc-api-coverages';
 
 export interface CoveragePlanTask extends RemoteRequest {
   readonly protocol: CoverageProtocol;
   readonly version?: string | undefined;
-  /** All when absent. */
+  /** Default: all. */
   readonly ids?: readonly string[] | undefined;
 }
 
@@ -235,7 +238,7 @@ export interface RemoteCoverage {
   readonly id: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
-  /** Names of its bands, where the server tells them. */
+  /** Band names, if the server returns them. */
   readonly bands: readonly string[];
   readonly crs?: string | undefined;
   /** Answers the whole of it as GeoTIFF. */
@@ -243,14 +246,14 @@ export interface RemoteCoverage {
 }
 
 export interface CoveragePlan {
-  /** As the server says; empty for OGC API. */
+  /** Version of the server; empty for OGC API. */
   readonly version: string;
   readonly coverages: readonly RemoteCoverage[];
 }
 
 /** Tiles of a level of another server. */
 export interface RemoteLevel {
-  /** What the server calls its matrix. */
+  /** Name of the tile matrix on the server. */
   readonly matrix: string;
   /** In WebMercatorQuad. */
   readonly zoom: number;
@@ -270,14 +273,14 @@ export interface RemoteTileSet {
   readonly extent84: Box;
   readonly styles: readonly string[];
   readonly formats: readonly string[];
-  /** By zoom; empty with the reason when the set is not that of WebMercatorQuad. */
+  /** Levels by zoom. Empty with the reason if the set is not WebMercatorQuad. */
   readonly levels: readonly RemoteLevel[];
   readonly refusal?: string;
   /** URL with `{Style}`, `{Format}`, `{TileMatrix}`, `{TileRow}` and `{TileCol}`, by format. */
   readonly templates: Readonly<Record<string, string>>;
 }
 
-/** Tiles that are asked for together. */
+/** Tiles to request together. */
 export interface RemoteTilesTask extends Omit<RemoteRequest, 'url'> {
   readonly urls: readonly string[];
 }
@@ -335,7 +338,7 @@ export interface GeoServicesIdsTask extends GeoServicesTask {
   readonly idsPath: string;
 }
 
-/** Features of a layer by ids that stand in a file. */
+/** Features of a layer by the ids in a file. */
 export interface GeoServicesPageTask extends RemoteRequest {
   readonly idsPath: string;
   readonly from: number;
@@ -362,7 +365,7 @@ export interface GeoServicesAttachment {
   readonly id: number;
   readonly name: string;
   readonly mediaType: string | undefined;
-  /** As the server says. */
+  /** Size according to the server. */
   readonly size: number | undefined;
   readonly keywords: string;
 }
@@ -374,7 +377,7 @@ export interface GeocoderRequest extends Omit<RemoteRequest, 'form' | 'headers'>
 }
 
 export interface GeocoderAnswer {
-  /** Places of which the other server alone knows the numbers. */
+  /** Candidates and suggestions of the remote locator. */
   readonly candidates: readonly Candidate[];
   readonly suggestions: readonly { readonly text: string; readonly key: string }[];
 }
@@ -385,7 +388,7 @@ export interface IngestTasks {
   'ingest.geocoder': { input: GeocoderRequest; output: GeocoderAnswer };
   /** A layer of GeoServices, described and counted. */
   'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };
-  /** Writes the ids of the features that pass into a file, in their order, and tells how many they are. */
+  /** Writes the ids of matching features to a file, in order, and returns their number. */
   'ingest.geoservicesIds': { input: GeoServicesIdsTask; output: number };
   'ingest.geoservicesPage': { input: GeoServicesPageTask; output: Pick<IngestPage, 'offset' | 'count'> };
   'ingest.geoservicesAttachments': { input: GeoServicesAttachmentsTask; output: GeoServicesAttachment[] };
@@ -396,17 +399,17 @@ export interface IngestTasks {
   'ingest.wfsGml': { input: WfsGmlTask; output: WfsGml };
   /** Ids of the features of a page, as JSON; null when the file is not there or does not reach the end of the page. */
   'ingest.pageIds': { input: PageIdsTask; output: string[] | null };
-  /** Features of a source beside those that they became. */
+  /** Compares features of a source with the imported features. */
   'ingest.compareFeatures': { input: FeatureComparisonTask; output: FeatureComparison };
   'ingest.append': { input: AppendTask; output: Pick<IngestPage, 'offset' | 'count' | 'ids'> };
-  /** Where the items of a collection of OGC API Features are. */
+  /** Finds the items URL of a collection of OGC API Features. */
   'ingest.itemsPlan': { input: ItemsPlanTask; output: ItemsPlan };
   'ingest.itemsPage': { input: ItemsPageTask; output: RemoteItemsPage };
   /** Finds out what a URL leads to. `timeoutMs` is for all requests together. */
   'ingest.discover': { input: RemoteRequest; output: Discovery };
   /** A service of one kind with its layers, or what keeps it from being read. `timeoutMs` is for all requests together. */
   'ingest.service': { input: ServiceTask; output: ServiceAnswer };
-  /** Coverages of a server, and how each is asked for. */
+  /** Lists the coverages of a server with their request parameters. */
   'ingest.coveragePlan': { input: CoveragePlanTask; output: CoveragePlan };
   /** A whole coverage as a GeoTIFF onto the disk. */
   'ingest.coverage': { input: DownloadTask; output: Download };
@@ -415,11 +418,14 @@ export interface IngestTasks {
     input: RemoteRequest & { readonly version?: string | undefined };
     output: RemoteTileSet[];
   };
-  /** Bytes of each tile; null where the server has none. Fails when one of them cannot be had. */
+  /** Requests tiles. Null for tiles that the server does not have. Fails if a request fails. */
   'ingest.tiles': { input: RemoteTilesTask; output: (Uint8Array | null)[] };
   /** A service of GeoServices REST, with its layers described and counted. `timeoutMs` is for all requests together. */
   'ingest.geoservices': { input: RemoteRequest; output: RemoteService };
-  /** What a GeoServer holds; `url` is the root of its REST API. `timeoutMs` is for all requests together. */
+  /**
+   * Reads the contents of a GeoServer; `url` is the root of its REST API. `timeoutMs` applies to all requests
+   * together.
+   */
   'ingest.geoserver': { input: GeoServerTask; output: GeoServerCatalog };
   /** A GeoJSON text sequence, of at least one feature, as a FeatureCollection: OGR takes texts for dates in sequences. */
   'ingest.collect': { input: { readonly path: string; readonly output: string }; output: null };

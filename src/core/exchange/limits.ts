@@ -8,14 +8,14 @@ export const EXCHANGE_LIMITS = {
   batchLayers: 500,
   batchJobs: 4,
   batchManifest: 262_144,
-  /** Features of a layer of GeoServices that are asked for at once. */
+  /** Features of a GeoServices layer in one request. */
   geoServicesBatch: 5000,
   /** Attachments of a layer of another server that are imported, and bytes of all. */
   importedAttachments: 100_000,
   importedAttachmentBytes: 10_737_418_240,
   /** Coverages of another server that are imported in one request. */
   remoteCoverages: 200,
-  /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */
+  /** Tiles of another server imported in one request, and concurrent tile requests. */
   remoteTiles: 2_000_000,
   remoteTileRequests: 8,
   /** Bytes of a tile package (contract). */
@@ -27,32 +27,32 @@ export const EXCHANGE_LIMITS = {
   importBatch: 65_536,
   /** Bytes of a file that is previewed. */
   previewBytes: 268_435_456,
-  /** Uploads that are remembered. */
+  /** Stored records of uploads. */
   uploadRecords: 200,
-  /** Bytes of one answer of another server. */
+  /** Bytes of one response of another server. */
   remotePageBytes: 67_108_864,
   /** One search of a STAC API: pages, and bytes of one and of all. */
   stacPages: 100,
   stacAnswerBytes: 16_777_216,
   stacSearchBytes: 134_217_728,
-  /** Bytes of what the link to a next page asks for, address or body. */
+  /** Bytes of the link to a next page, URL or body. */
   stacNextBytes: 65_536,
   stacSceneFaults: 5,
   /** Folders of a catalog of another server, or pages of its list of collections, that are read. */
   remoteFolders: 100,
-  /** Requests of one reading of a GeoServer, those at a time, bytes of one answer and of all. */
+  /** Requests for reading a GeoServer, concurrent requests, bytes of one response and of all. */
   geoServerRequests: 20_000,
   geoServerLanes: 4,
   geoServerAnswerBytes: 8_388_608,
   geoServerBytes: 134_217_728,
   /** Gridsets of a GeoServer that are read. */
   geoServerGridsets: 200,
-  /** Layers of one migration of a GeoServer, and members of one group, those of groups in it too. */
+  /** Layers of a GeoServer migration, and members of a group, including nested groups. */
   geoServerLayers: 500,
   geoServerGroupMembers: 1000,
   /** Migrations whose evidence is kept. */
   evidencePacks: 50,
-  /** Unpacked bytes of a spreadsheet: it is held in memory. */
+  /** Unpacked bytes of a spreadsheet, which is read into memory. */
   spreadsheetBytes: 268_435_456,
   /** Bytes of a row group of a Parquet file, of which one at a time is in memory. */
   parquetGroupBytes: 1_073_741_824,

@@ -13,14 +13,14 @@ export type ExportDriver =
   | 'KML'
   | 'ESRI Shapefile';
 
-/** What a GeoJSON file that we wrote ourselves lacks of what is known. */
+/** Schema of an exported GeoJSON file, which the file itself lacks. */
 export interface ExportDraft {
   fields: { name: string; type: FieldType }[];
   geometryType: GeometryType;
   hasZ: boolean;
   /** It has no features. */
   isEmpty: boolean;
-  /** Ids of features are whole numbers, which stay with them where the format has such. */
+  /** Writes the ids of features, which are integers, if the format supports ids. */
   keepsIds?: boolean;
   /** Field that the ids become. */
   idField?: string;
@@ -33,7 +33,7 @@ export interface TranslateTask {
   layer?: string;
   /** File to create; must not exist. Removed again when the task fails. */
   output: string;
-  /** What to write; a staging GeoPackage when absent. */
+  /** Format to write. Default: a staging GeoPackage. */
   format?: ExportDriver;
   table: string;
   /** The file is such a draft, of which `format` is written. */
@@ -46,17 +46,20 @@ export interface TranslateTask {
   mayLackCrs?: boolean;
   /** CRS of the coordinates, whatever the file says. */
   sourceCrs?: string;
-  /** CRS to project to; absent: that of the source. */
+  /** CRS of the output. Default: the CRS of the source. */
   targetCrs?: string;
-  /** Maximum features to write; all when absent. */
+  /** Maximum features to write. Default: all. */
   maxFeatures?: number;
   /** Rows go into a collection: values come as the file has them, wherever OGR would read them as other ones. */
   keepsValues?: boolean;
 }
 
-/** A file that somebody sent: reading it can take for ever, such as an endless view of a GeoPackage. */
+/**
+ * Time limit for reading an untrusted file, which can take arbitrarily long, for example an endless view of a
+ * GeoPackage.
+ */
 export interface ForeignFile {
-  /** Milliseconds of work after which the process that reads it is killed; any time when absent. */
+  /** Milliseconds of work after which the reading process is killed. Default: no limit. */
   limitMs?: number;
 }
 
@@ -67,32 +70,32 @@ export interface UnpackTask extends ForeignFile {
   every?: boolean;
   /** Folder to create; must not exist. Removed again when the task fails. */
   output: string;
-  /** Which data set, when there are several. */
+  /** Name of the data set, if there are several. */
   layer?: string;
 }
 
 export interface UnpackResult {
-  /** What OGR opens; the first, when there are several. */
+  /** Path that OGR opens, the first of several. */
   path: string;
   /** All of them. */
   paths: string[];
-  /** Entries of the archive that hold other data, of kinds that are not unpacked. */
+  /** Skipped entries of the archive, with other kinds of data. */
   left: string[];
 }
 
 export interface TranslateResult {
   features: number;
-  /** Sentences on what was assumed of the file. */
+  /** Messages about assumptions. */
   notes?: string[];
-  /** What became of the ids of the file, where not all are kept. */
+  /** Message about ids of the file that were not kept. */
   idNote?: string;
   /** Rows have the ids of the features, which are more than their places in the file. */
   keepsIds?: true;
 }
 
 /**
- * A layer of a foreign file that becomes a staging GeoPackage. The layer is chosen while the file is open: to open one again
- * takes as long as to read it, for formats whose columns only their rows tell.
+ * Copies a layer of an untrusted file to a staging GeoPackage. The layer is selected while the file is open, because
+ * opening some formats requires reading all rows.
  */
 export interface StageTask
   extends ForeignFile,
@@ -108,21 +111,21 @@ export interface StagedLayer {
   spatialLayers: number;
   /** Name of the OGR driver that reads the file; absent for Parquet. */
   driver?: string;
-  /** As in `TranslateResult`. */
+  /** Same as in `TranslateResult`. */
   notes?: string[];
   keepsIds?: true;
 }
 
-/** Why no layer was read; nothing was written then. */
+/** Reason why no layer was read and written. */
 export type StageProblem =
   | { problem: 'no-layer'; names: string[] }
   | { problem: 'no-crs' }
   | { problem: 'too-many-features' };
 
-/** What a preview tells of a foreign file. */
+/** Preview of an untrusted file. */
 export interface OgrPreview {
   layers: OgrLayerInfo[];
-  /** The layer that an import reads; absent when the file has none. */
+  /** Layer that an import would read; absent if the file has no layers. */
   layer?: OgrLayerInfo;
   /** Attributes of its first feature, as JSON. */
   sample: string;
@@ -130,11 +133,11 @@ export interface OgrPreview {
   driver?: string;
 }
 
-/** What OGR found in a vector file that is not a GeoPackage. */
+/** Layer of a vector file that is not a GeoPackage. */
 export interface OgrLayerInfo {
   name: string;
   geometryType: GeometryType;
-  /** False for a table of attributes alone. */
+  /** False for a table without geometry. */
   hasGeometry?: boolean;
   /** The name is one of the format, such as `entities`, and says nothing. */
   isUnnamed?: boolean;

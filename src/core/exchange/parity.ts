@@ -1,14 +1,14 @@
 /** Tasks that compare what was migrated with its source. */
 
-/** Features of a source, and those that they became. */
+/** Comparison of the features of a source with the imported features. */
 export interface FeatureComparisonTask {
   /** GeoJSON text sequence of the source's features. */
   readonly path: string;
   /** GeoJSON features of the collection, joined by commas, in the same CRS. */
   readonly target: Uint8Array;
-  /** Attribute of the collection that holds the ids of the source. */
+  /** Attribute of the collection with the ids of the source. */
   readonly key: string;
-  /** How far positions may be apart, in units of the CRS. */
+  /** Maximum distance of positions, in units of the CRS. */
   readonly tolerance: number;
 }
 
@@ -32,18 +32,21 @@ export interface FeatureComparison {
   }[];
 }
 
-/** Two pictures of one size. */
+/** Comparison of two images of the same size. */
 export interface PictureComparisonTask {
   /** PNG file of the source. */
   readonly path: string;
-  /** PNG of ours. */
+  /** PNG image of the import. */
   readonly target: Uint8Array;
 }
 
 export interface PictureComparison {
-  /** Of all channels of all pixels: 0 for equal pictures, 1 for black and white. */
+  /** Mean difference of all channels of all pixels: 0 for equal images, 1 for black and white. */
   readonly meanDifference: number;
-  /** Share of the pixels that are like none of the nine around their place in the other picture, within an eighth of each channel. */
+  /**
+   * Share of pixels that differ by more than an eighth in a channel from all nine pixels around their position in the
+   * other image.
+   */
   readonly differingShare: number;
   /** Share of the pixels that are not white. */
   readonly sourceInk: number;

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { STATISTIC_TYPES } from './analytics.js';
 
 /**
- * Bodies of the analytics operations, as JSON or as forms: where a form has text, JSON may have the value itself.
- * Members that mean something else than asked for are refused: none is unknown.
+ * Bodies of the analytics operations, as JSON or as forms. JSON can contain a value in place of its text. Unsupported
+ * members are rejected, never ignored.
  */
 
 const text = (description: string) => Type.Optional(Type.String({ description, maxLength: 1_000_000 }));

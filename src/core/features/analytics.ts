@@ -1,4 +1,4 @@
-/** What is computed over features in the workers: tasks and results of the analytics. */
+/** Tasks and results of the analytics. */
 
 import type { Expression } from '../cql2/ast.js';
 import type { EsriGeometryType } from '../geometry/geoservices-geometry.js';
@@ -10,7 +10,7 @@ import type { StatisticsResult, StatisticsTask } from './field-statistics.js';
 export const STATISTIC_TYPES = ['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var'] as const;
 export type StatisticType = (typeof STATISTIC_TYPES)[number];
 
-/** A number over the values of a field in a group. NULL is no value; `stddev` and `var` are those of a sample. */
+/** Statistic of field values in a group. Nulls are ignored; `stddev` and `var` are of a sample. */
 export interface Statistic {
   type: StatisticType;
   field: string;
@@ -27,7 +27,7 @@ export interface AnalyticsResult {
   resultTruncated: boolean;
 }
 
-/** Features as those of a feature set of GeoServices. */
+/** Result as a GeoServices feature set. */
 export interface FeatureSetResult extends AnalyticsResult {
   fields: readonly ValueField[];
   geometryType?: EsriGeometryType;
@@ -70,7 +70,7 @@ export interface SpatialJoinTask extends AnalyticsQuery {
   right: {
     source: VectorSource;
     filter: Expression | undefined;
-    /** Fields whose values the left feature carries as arrays, and those that statistics are of. */
+    /** Fields of the right features: carried as arrays, and used for statistics. */
     carry: string[];
     statistics: Statistic[];
   };

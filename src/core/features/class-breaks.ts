@@ -15,18 +15,18 @@ export interface ClassBreaksTask extends FeatureQuery {
   /** A field of numbers, or the id column. */
   readonly field: string;
   readonly method: ClassMethod;
-  /** Of methods that do not find it. */
+  /** Number of classes, for methods that do not determine it. */
   readonly count: number;
-  /** Of `standard-deviation` in these, of `defined-interval` in the unit of the values. */
+  /** Interval: in standard deviations for `standard-deviation`, in value units for `defined-interval`. */
   readonly interval: number;
 }
 
 export interface ClassBreaksResult {
-  /** The least value with all its digits; null without values, which makes no class. */
+  /** Minimum with all digits; null if there are no values and therefore no classes. */
   readonly least: AnyNumber | null;
   /**
-   * The greatest value of each class, ascending: the first has the least value, the others begin above the one before. The
-   * last has all its digits.
+   * Maximum of each class, ascending. The first class includes the minimum, other classes start above the previous
+   * maximum. The last maximum has all digits.
    */
   readonly maxima: readonly AnyNumber[];
 }

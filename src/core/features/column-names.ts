@@ -3,7 +3,7 @@ export function namesInUse(columns: readonly { readonly name: string }[]): Set<s
   return new Set(columns.map(({ name }) => name.toLowerCase()));
 }
 
-/** A name for a column beside others, which do not tell cases apart: underscores are appended until it is free. */
+/** Returns a name that is unused when case is ignored, by appending underscores. */
 export function findFreeName(name: string, taken: ReadonlySet<string>): string {
   let candidate = name;
   while (taken.has(candidate.toLowerCase())) candidate += '_';

@@ -16,13 +16,13 @@ export const CALENDAR_UNITS = [
 ] as const;
 export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 
-/** The ends of all bins: those of the values where they are absent. Of times milliseconds since 1970, as all limits. */
+/** Start and end of all bins, in milliseconds since 1970 for times. Default: minimum and maximum of the values. */
 interface Ends {
   readonly start?: AnyNumber;
   readonly end?: AnyNumber;
 }
 
-/** As many bins of one width. */
+/** A number of bins of equal width. */
 export interface CountCut extends Ends {
   readonly kind: 'count';
   readonly count: number;
@@ -32,24 +32,24 @@ export interface CountCut extends Ends {
 export interface IntervalCut extends Ends {
   readonly kind: 'interval';
   readonly interval: number;
-  /** Bins begin at a whole number of intervals from here; at the start when absent. */
+  /** Bins start at multiples of the interval from here. Default: the start. */
   readonly origin?: number;
 }
 
 export interface LimitsCut {
   readonly kind: 'limits';
-  /** Ascending, two at least. */
+  /** At least two limits, ascending. */
   readonly limits: readonly AnyNumber[];
 }
 
-/** Bins of so many units of a calendar, from the beginning of the unit in which the start lies. */
+/** Bins of calendar units, from the start of the unit that contains `start`. */
 export interface CalendarCut extends Ends {
   readonly kind: 'calendar';
   readonly unit: CalendarUnit;
   readonly number: number;
   /** An IANA time zone. */
   readonly zone: string;
-  /** Milliseconds of local time that bins begin after their unit. */
+  /** Offset of the bins from their unit, in milliseconds of local time. */
   readonly offset: number;
   /** 1 is Monday, 7 is Sunday. */
   readonly firstDayOfWeek: number;
@@ -63,7 +63,7 @@ export interface BinsTask extends FeatureQuery {
   /** A field of numbers or times, or the id column. */
   readonly field: string;
   readonly cut: BinCut;
-  /** A field each of whose values has bins of its own. */
+  /** Field whose values have separate bins. */
   readonly splitBy?: string;
   readonly statistics: readonly GroupStatistic[];
 }
@@ -73,11 +73,11 @@ export interface FeatureBin {
   readonly split: FeatureRow['values'][number];
   readonly lower: AnyNumber;
   readonly upper: AnyNumber;
-  /** Of the statistics; those of no feature where the bin has none. */
+  /** Values of the statistics. A bin without features has the values of an empty group. */
   readonly values: FeatureRow['values'];
 }
 
-/** Bins of each value in their order, empty ones too. */
+/** Bins in order, for each split value, including empty ones. */
 export interface BinsResult {
   readonly bins: readonly FeatureBin[];
 }

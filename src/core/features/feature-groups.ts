@@ -7,27 +7,30 @@ import { type FeatureQuery, type FeatureRow, findField, type SortKey } from './f
 
 /** Statistics of groups of features, which stores compute: the tasks of the workers and their results. */
 
-/** `count`, `min` and `max` are of values of any type that can be compared, the others of numbers and booleans, 0 and 1. */
+/**
+ * Type of a group statistic. `count`, `min` and `max` accept all comparable values, other types numbers and booleans
+ * (0 and 1).
+ */
 export type GroupStatisticType = StatisticType | 'percentile_cont' | 'percentile_disc';
 
-/** A number over the values of a field in a group. NULL is no value; `stddev` and `var` are those of a sample. */
+/** Statistic of field values in a group. Nulls are ignored; `stddev` and `var` are of a sample. */
 export interface GroupStatistic {
   readonly type: GroupStatisticType;
   /** A field of the source, or its id column. */
   readonly field: string;
-  /** For percentiles: 0 to 1, and whether the greatest value comes first. */
+  /** Percentile: fraction from 0 to 1, and whether values are sorted in descending order. */
   readonly percentile?: { readonly fraction: number; readonly descending: boolean };
 }
 
-/** Features in groups by the bin that a value lies in: its number from 0, NULL where it lies in none. */
+/** Key that groups features by the bin of a value: its number from 0; NULL outside all bins. */
 export interface BinKey {
   /** A field of numbers or times of the source, or its id column. */
   readonly field: string;
-  /** Ascending, two at least; of times milliseconds since 1970. The last bin has its upper limit, too. */
+  /** At least two limits, ascending, in milliseconds since 1970 for times. The last bin includes its upper limit. */
   readonly limits: readonly AnyNumber[];
 }
 
-/** What is grouped: by the values of some fields, or all features as one group. */
+/** Grouping by field values, or all features as one group. */
 export interface Grouping {
   /** Fields of the source, its id column, or bins. */
   readonly groupBy: readonly (string | BinKey)[];
@@ -53,7 +56,7 @@ export interface GroupsResult {
   more: boolean;
 }
 
-/** The values of a group as fields, under names of their own: `g0`, `g1` ... of what is grouped by, `s0`, `s1` ... of statistics. */
+/** Columns of a group with generated names: `g0`, `g1` ... for the group keys, `s0`, `s1` ... for statistics. */
 export function groupColumns(source: VectorSource, { groupBy, statistics }: Grouping): Field[] {
   const groups = groupBy.map((key, i): Field => ({ ...keyField(source, key), name: `g${i}` }));
   return [...groups, ...statistics.map((statistic, i) => statisticField(source, statistic, `s${i}`))];
@@ -74,7 +77,7 @@ function statisticField(source: VectorSource, { type, field }: GroupStatistic, n
   return { name, type: KEPT.has(fieldType) ? fieldType : isWhole ? 'integer' : 'number', nullable: true };
 }
 
-/** A field of the source, or its id column as one: type and name alone. */
+/** Type and name of a field or the id column of a source. */
 export function valueField(source: VectorSource, name: string): Pick<Field, 'name' | 'type' | 'nullable'> {
   if (name === source.idColumn) {
     const isNumber = (source.idType ?? 'integer') === 'integer';
@@ -84,9 +87,7 @@ export function valueField(source: VectorSource, name: string): Pick<Field, 'nam
   return { name, type, nullable };
 }
 
-/**
- * Groups as rows of a table of their own, for what writes and reads filters: it has neither ids nor geometries.
- */
+/** Groups as a table without ids and geometries, for filter writers. */
 export function groupTable<S extends VectorSource>(source: S, fields: Field[]): S {
   return { ...source, fields, idColumn: '', geometryColumn: '', hasIndex: false };
 }
@@ -97,9 +98,9 @@ export interface TopTask extends FeatureQuery {
   groupBy: readonly string[];
   /** Fields of the source, or its id column; then comes the id. */
   sort: readonly SortKey[];
-  /** How many of a group. */
+  /** Maximum groups of the page. */
   count: number;
-  /** How many there may be of all groups. */
+  /** Maximum number of all groups. */
   limit: number;
 }
 

@@ -1,4 +1,4 @@
-/** Feature sets of GeoServices, whose fields are those that their values make. */
+/** GeoServices feature sets with fields derived from their values. */
 
 import type { Geometry } from 'geojson';
 import { createEsriGeometry, esriGeometryType } from '../geometry/geoservices-geometry.js';
@@ -21,7 +21,10 @@ interface Feature {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** What analytics gave as GeoJSON in WGS 84. Attributes of features stand beside the others; lists and objects are JSON text. */
+/**
+ * Converts an analytics result, GeoJSON in WGS 84, to a feature set. Attributes of features are flattened; lists and
+ * objects are JSON text.
+ */
 export function createFeatureSet(result: AnalyticsResult): FeatureSetResult {
   const read = JSON.parse(`[${Buffer.from(result.features).toString()}]`) as Feature[];
   const features = read.map(({ geometry, properties: { attributes, ...own } }) => ({
@@ -47,7 +50,7 @@ const TEXT = 'esriFieldTypeString';
 const DOUBLE = 'esriFieldTypeDouble';
 const INTEGER = 'esriFieldTypeInteger';
 
-/** Fields that hold all values: of mixed ones texts. */
+/** Fields that can represent all values. Mixed types become strings. */
 export function createValueFields(features: readonly SentAttributes[]): ValueField[] {
   const types = new Map<string, string>();
   for (const { attributes } of features)

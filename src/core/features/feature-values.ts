@@ -17,22 +17,21 @@ import { compareNumbers } from '../values/sortable-digits.js';
 import { findMisfit } from './column-capacity.js';
 
 /**
- * Checks the properties of a feature against the fields of its source, and turns them into what stores keep.
- * JSON and arrays are JSON text, dates `YYYY-MM-DD`, timestamps RFC 3339 text in UTC, binary values bytes. Numbers of
- * decimal columns that a double does not hold are text of all their digits.
+ * Value of a field as stored. JSON and arrays are JSON text, dates `YYYY-MM-DD`, timestamps RFC 3339 text in UTC,
+ * binary values bytes. Decimals that a double cannot represent are text with all digits.
  */
 export type FieldValue = string | number | bigint | boolean | Uint8Array | null;
 
 export interface ValueRules {
   readonly fields: readonly Field[];
-  /** Fields that exist for who asks; all when absent. */
+  /** Fields that are visible to the caller. Default: all. */
   readonly visible?: readonly string[] | undefined;
-  /** Fields that may be changed; all when absent. */
+  /** Fields that the caller can change. Default: all. */
   readonly writable?: readonly string[] | undefined;
 }
 
 export interface ReadProperties {
-  /** By field, in the order they were sent. Columns that the store fills itself are left out. */
+  /** Values by field, in request order, without generated columns. */
   readonly values: ReadonlyMap<string, FieldValue>;
   readonly errors: readonly FieldError[];
   /** All values that do not fit their fields, by field; empty if there are other errors. */
@@ -41,7 +40,7 @@ export interface ReadProperties {
   readonly forbidden: readonly string[];
 }
 
-/** Errors that one answer lists. */
+/** Maximum number of errors in a response. */
 const MAX_ERRORS = 20;
 
 export function readProperties(
@@ -60,7 +59,7 @@ export function readProperties(
     if (!field || (rules.visible && !rules.visible.includes(name))) {
       unknown.push({ name: at, detail: 'is no property of this collection' });
     } else if (field.generated) {
-      // What was read may be sent back: the store fills this column whatever comes.
+      // Generated columns are ignored, so that clients can send back a feature that they read.
     } else if (rules.writable && !rules.writable.includes(name)) {
       forbidden.push(name);
     } else {
@@ -135,8 +134,8 @@ const READERS: Record<FieldType, Reader> = {
 };
 
 /**
- * The number of a JSON value: a number, or a string of the digits of one that a double does not hold. Undefined for
- * anything else. Numbers beyond all doubles stay text.
+ * Number of a JSON value: a number, or a string with the digits of a number that a double cannot represent. Undefined
+ * for other values. Numbers beyond the range of doubles remain text.
  */
 function numberIn(json: JsonText): AnyNumber | undefined {
   if (json.startsWith('"')) {
@@ -156,7 +155,7 @@ function readInteger(json: JsonText): Read {
   return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
 }
 
-/** Columns of decimals take the digits as they come; all others the nearest double. */
+/** Decimal columns receive the digits as sent, other columns the nearest double. */
 function readNumberValue(json: JsonText, field: Field): Read {
   const number = numberIn(json);
   if (number === undefined) return wrong('must be a finite number');
@@ -236,7 +235,7 @@ function readArray(json: JsonText, field: Field): Read {
     const isNested = element.startsWith('[') && item.type !== 'json';
     const read = isNested ? readArray(element, field) : readValue(element, item);
     if ('detail' in read) return wrong(`member ${i} ${read.detail}`);
-    // Times with an offset are stored as UTC, as those that are not in arrays.
+    // Times with an offset are stored as UTC, as outside arrays.
     const isTime = item.type === 'date-time' && typeof read.value === 'string';
     members.push(isNested ? (read.value as JsonText) : isTime ? JSON.stringify(read.value) : element);
   }

@@ -1,4 +1,4 @@
-/** What is asked of a feature store, whatever it is: queries, pages, counts. */
+/** Queries, pages and counts of feature stores. */
 
 import type { Expression } from '../cql2/ast.js';
 import type { Box } from '../geometry/box.js';
@@ -8,8 +8,8 @@ import type { RowsForm } from './item-rows.js';
 import type { MapResultsForm } from './map-results.js';
 
 /**
- * Features of a source that a checked filter lets through; all of them if it is undefined. Nobody leaves the member out by
- * mistake: it carries the rows that the caller may see.
+ * Features of a source that match a checked filter; undefined means all features. The member is required, because it
+ * contains the restriction to the rows of the caller.
  */
 export interface FeatureQuery {
   source: VectorSource;
@@ -28,7 +28,7 @@ export interface PageKey {
   id: string;
 }
 
-/** How coordinates become whole numbers: those of steps from an origin, in the output CRS. */
+/** Quantization: coordinates become integer steps from an origin in the output CRS. */
 export interface Quantisation {
   x: number;
   y: number;
@@ -37,11 +37,11 @@ export interface Quantisation {
   zScale: number;
   /** Whether y is counted to the south. */
   upperLeft: boolean;
-  /** Whether what nothing is to be seen of is left out: positions in the same place, lines and rings that shrink to it. */
+  /** Whether invisible parts are omitted: repeated positions, and lines and rings that collapse. */
   view: boolean;
 }
 
-/** How features are written. */
+/** Output format of features. */
 export interface FeatureOutput {
   /**
    * `geojson`: features joined by commas. `csv`: records of id, WKT and fields, each ended by CRLF, without a header.
@@ -55,21 +55,21 @@ export interface FeatureOutput {
   swapAxes: boolean;
   /** Decimal places of coordinates. */
   precision: number;
-  /** Attribute names to write; all when absent. */
+  /** Attribute names to write. Default: all. */
   fields?: string[];
   /** Property that repeats the id (only `geojson`). */
   idProperty?: string;
-  /** True: geometries are left out (null in GeoJSON). */
+  /** True: geometries are omitted (null in GeoJSON). */
   skipGeometry?: boolean;
-  /** Of `csv`: texts that spreadsheets take for formulas get an apostrophe in front. */
+  /** `csv` only: whether strings that spreadsheets would read as formulas get an apostrophe. */
   guardsFormulas?: boolean;
   /** For `esri-json` and `esri-pbf`: heights are kept. */
   z?: boolean;
-  /** Not for `csv` and `gml`: positions of lines and rings that lie no farther from what is left, in units of the CRS. */
+  /** Tolerance of simplification in units of the CRS, except for `csv` and `gml`. */
   tolerance?: number;
-  /** For `esri-json` and `esri-pbf`: features have their centroids, too. */
+  /** `esri-json` and `esri-pbf`: whether features have centroids. */
   centroid?: boolean;
-  /** For the same, and never absent for `esri-pbf`: coordinates are whole numbers. */
+  /** `esri-json` and `esri-pbf`: coordinates are integers. Required for `esri-pbf`. */
   quantisation?: Quantisation;
   /** For `geojson`: features have a member `loss` where their geometry is not what is stored (`GeometryLoss`). */
   loss?: boolean;
@@ -90,15 +90,15 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   endsBefore?: { key: PageKey; limit: number };
   /** Writing stops with the feature that reaches this size, before the page is full. */
   maxBytes?: number;
-  /** Counts the features that match, up to so many, unless the page holds them all. */
+  /** Counts matching features up to this number, unless the page contains all of them. */
   countAtMost?: number;
   /** Form of the features. Default: as the store wrote them. */
   form?: PageForm;
 }
 
 /**
- * Ids of a page in CSV, separated by commas or as varints; results of map services, of a page in Esri JSON; rows of a table, of a
- * page in GeoJSON.
+ * Form of a page: ids from CSV, separated by commas or as varints; map service results from Esri JSON; table rows
+ * from GeoJSON.
  */
 export type PageForm = { readonly kind: 'ids' | 'packed-ids' } | MapResultsForm | RowsForm;
 
@@ -107,12 +107,12 @@ export interface ItemsResult {
   returned: number;
   /** True when another feature follows the last one (with `before`: precedes the first one). */
   more: boolean;
-  /** Where the page begins that `endsBefore` asks for; without `after` at the first feature of all. */
+  /** Start of the page before `endsBefore`. Without `after`, it starts at the first feature. */
   start?: { after?: PageKey };
   /** Keys of the first and last feature; absent for an empty page. */
   first?: PageKey;
   last?: PageKey;
-  /** Features that match, as `countAtMost` requests; absent if the page holds them all. */
+  /** Matching features, as requested by `countAtMost`; absent if the page contains all of them. */
   matched?: number;
 }
 
@@ -121,7 +121,7 @@ export function keysOnly({ maxBytes, gml, countAtMost, form, ...task }: ItemsTas
   return { ...task, format: 'geojson', skipGeometry: true, fields: [] };
 }
 
-/** Whether a page holds all features that match. */
+/** Whether a page contains all matching features. */
 export function holdsAllMatches(
   { after, before, offset }: ItemsTask,
   { more, returned }: ItemsResult,
@@ -136,21 +136,24 @@ export interface ItemTask extends FeatureQuery, FeatureOutput {
 export interface ItemResult {
   /** The feature as the output format writes it. */
   data: Uint8Array;
-  /** 16 hexadecimal digits that name the stored row, whatever the output is. Not for those who may not read all of it. */
+  /**
+   * Hash of the stored row, 16 hexadecimal digits, independent of the output. Not for callers who cannot read the
+   * complete row.
+   */
   row: string;
   /** The same of the fields that the task names; `row` when it names none. */
   shown: string;
 }
 
 export interface ExtentResult {
-  /** In the CRS of the source; undefined when it is empty, or cannot be told in time. */
+  /** Extent in the CRS of the source; undefined if it is empty or takes too long to compute. */
   extent?: Box;
-  /** In CRS84; undefined, too, where it cannot be said in degrees. */
+  /** Extent in CRS84; also undefined if it cannot be expressed in degrees. */
   extent84?: Box;
 }
 
 export interface CountTask extends FeatureQuery {
-  /** Counting stops here; the answer is at most this. */
+  /** Maximum of the count. */
   atMost?: number;
 }
 
@@ -160,11 +163,11 @@ export interface LossesTask extends FeatureQuery {
   fields: string[];
 }
 
-/** What features of GeoJSON and CSV do not have of the rows of a query. */
+/** Values of query rows that GeoJSON and CSV cannot represent. */
 export interface Losses {
   /** Rows whose value is infinite or not a number, by the name of the field; only fields that have some. */
   readonly notFinite: Readonly<Record<string, number>>;
-  /** Geometries by what they lose; only losses that occur. */
+  /** Number of geometries by kind of loss. */
   readonly geometries: Readonly<Partial<Record<LossKind, number>>>;
 }
 
@@ -203,7 +206,7 @@ export interface FeatureRow {
   geometry: Uint8Array | null;
   /** In the order of the query's fields. Dates as ISO 8601 text, JSON and arrays as JSON text. */
   values: (string | number | bigint | boolean | ExactNumber | null)[];
-  /** Area in square metres, and length of lines and rings in metres, of the geometry as it is stored. */
+  /** Area in square metres, and length of lines and rings in metres, of the stored geometry. */
   ground?: { readonly area: number; readonly length: number };
 }
 

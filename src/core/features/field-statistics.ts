@@ -10,7 +10,7 @@ export interface StatisticsTask extends FeatureQuery {
 export interface StatisticsResult {
   /** Features that were read. */
   read: number;
-  /** False when limits of rows or time ended the reading: the statistics are those of the first features. */
+  /** False if a limit of rows or time ended the reading. The statistics then describe the first features. */
   complete: boolean;
   fields: FieldStatistics[];
 }
@@ -35,12 +35,12 @@ export interface NumberStatistics {
   min: number | string | null;
   max: number | string | null;
   mean: number | null;
-  /** That of a sample, which divides by n - 1. Null below two values. */
+  /** Sample standard deviation, with the divisor n - 1. Null for less than two values. */
   stddev: number | null;
   quantiles: { p: number; value: number }[];
   /** Values that the quantiles are of: all, or as many drawn at random. */
   quantileValues: number;
-  /** Values that are no numbers: NaN and infinity. They are counted, and in nothing else. */
+  /** Values that are not finite: NaN and infinity. Other statistics ignore them. */
   notFinite: number;
   bins: HistogramBin<number>[];
 }

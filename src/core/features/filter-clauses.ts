@@ -3,7 +3,7 @@ import { literalPattern } from '../cql2/pattern.js';
 import type { FieldType } from '../sources/vector-source.js';
 import { type AnyNumber, readNumber, toDouble } from '../values/exact-number.js';
 
-/** Conditions on single fields, as a form states them and bars of a chart stand for them, and their CQL2. */
+/** Conditions on single fields, from forms and chart bars, and their CQL2. */
 
 export const CLAUSE_OPERATORS = [
   '=',
@@ -26,12 +26,12 @@ export const CLAUSE_OPERATORS = [
 ] as const;
 export type ClauseOperator = (typeof CLAUSE_OPERATORS)[number];
 
-/** Values are text, as they stand in form fields. */
+/** Condition with values as text from form fields. */
 export interface Clause {
   readonly field: string;
   readonly op: ClauseOperator;
   readonly values: readonly string[];
-  /** Upper and lower case are the same. For text alone. */
+  /** Whether case is ignored; strings only. */
   readonly casei?: boolean;
 }
 
@@ -118,7 +118,7 @@ export function clauseExpression(clause: Clause, type: ClauseType): Expression {
   }
 }
 
-/** Text whose wildcards stand for themselves. */
+/** Pattern that matches the text itself: wildcards are escaped. */
 function plainPattern(text = ''): string {
   if (text === '') throw new ClauseProblem('Give some text.');
   return literalPattern(text);
@@ -150,7 +150,7 @@ function parseNumber(text: string): AnyNumber {
   return value;
 }
 
-/** Forms leave out the zone, which is UTC, and seconds that are zero. */
+/** Adds the zone (UTC) and seconds that form fields omit. */
 function parseTimestamp(text: string): string {
   const [, minutes, seconds = ':00'] = TIME.exec(text) ?? [];
   const timestamp = `${minutes}${seconds}Z`;

@@ -16,7 +16,7 @@ export interface RowFeature {
   readonly properties: Readonly<Record<string, unknown>> | null;
 }
 
-/** Rows of a table, numbered from 0 on. Numbers may be `ExactNumber`s. */
+/** Rows of a table, numbered from 0. Numbers can be `ExactNumber`s. */
 export function itemRows(features: readonly RowFeature[], { columns, itemsHref }: RowsForm): string {
   const rows = features.map(({ id, properties }, index) => {
     const cells = columns.map(({ name, isNumber }) => cell(properties?.[name], isNumber));

@@ -2,7 +2,7 @@ export const FEATURE_LIMITS = {
   /** Features that the size of a download is estimated from, and bytes of one reading of them. */
   sizeSample: 100,
   sizeSampleBytes: 4_194_304,
-  /** Clusters of one answer (contract). */
+  /** Clusters of a response (contract). */
   clusters: 10_000,
   /** Cells of one density grid (contract). */
   densityCells: 10_000,
@@ -15,11 +15,11 @@ export const FEATURE_LIMITS = {
   statisticsMs: 10_000,
   /** Pairs that a spatial join finds before it ends. */
   joinPairs: 1_000_000,
-  /** Statistics asked of one analytics operation. */
+  /** Statistics of one analytics operation. */
   statistics: 50,
   /** Milliseconds that one filter of a subscription may take for the events of a batch. */
   matchMs: 1000,
-  /** Bytes of single features kept as answers, and the longest such answer in characters. */
+  /** Bytes of cached single features, and maximum characters of one. */
   keptItemsBytes: 33_554_432,
   keptItemBytes: 65_536,
   /** Values that split the bins of a query. */

@@ -5,7 +5,7 @@ export interface MapResultsForm {
   readonly kind: 'map-results';
   readonly layerId: number;
   readonly layerName: string;
-  /** Name of the attribute whose value stands for a feature. */
+  /** Attribute whose value represents a feature. */
   readonly displayField: string;
   /** Titles of attributes by their names. */
   readonly titles: Readonly<Record<string, string>>;

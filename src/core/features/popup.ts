@@ -1,8 +1,8 @@
-/** How the pop-up of a layer tells about a feature. */
+/** Popup template of a layer. */
 export interface PopupTemplate {
   /** Text with names of attributes in braces: `{NAME}, {ADMIN}`; null for the layer's own title. */
   readonly title: string | null;
-  /** Attributes in the order in which they are shown; all when empty. */
+  /** Attributes in display order. Empty: all. */
   readonly fields: readonly { readonly name: string; readonly label: string }[];
 }
 

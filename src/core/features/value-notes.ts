@@ -34,7 +34,7 @@ export const noteDecimalIntegers = noteAs('Decimals in columns of integers: thes
 export const noteBase64Values = noteAs(
   'Binary values in columns of text: they are base64 text in these properties',
 );
-/** What is written of a geometry in place of what it loses. */
+/** Message for each kind of geometry loss. */
 const GEOMETRY_LOSSES: Readonly<Record<LossKind, string>> = {
   arcs: 'Arcs became lines',
   surfaces: 'Surfaces (TIN, PolyhedralSurface, Triangle) became polygons',
@@ -43,7 +43,7 @@ const GEOMETRY_LOSSES: Readonly<Record<LossKind, string>> = {
   unreadable: 'Unreadable geometries are null',
 };
 
-/** Sentences on values and geometries that features do not have as they are stored. */
+/** Messages about values and geometries that differ from the stored ones. */
 export function noteLosses({ notFinite, geometries }: Losses): string[] {
   const counts = Object.entries(notFinite).map(([name, count]) => `${name} (${count})`);
   const kinds = LOSS_KINDS.filter((kind) => geometries[kind] !== undefined);

@@ -1,7 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { heldFile } from './held-file.js';
 
-/** Where the header of a wal-index has its counter (https://www.sqlite.org/walformat.html). */
+/** Position of the counter in the header of a wal-index (https://www.sqlite.org/walformat.html). */
 const OFFSET = 8;
 
 /** Commits to a SQLite file, by whatever program. Counts of one log can be compared. */
@@ -18,7 +18,7 @@ export function countCommits(path: string): LogCommits | undefined {
     if (fd === undefined) return undefined;
     const counter = new Uint32Array(1);
     if (readSync(fd, counter, 0, 4, OFFSET) < 4) return undefined;
-    // The file stays held, so that no later one can have its inode.
+    // The file remains open, so that no later file can have its inode.
     const { dev, ino } = fstatSync(fd);
     return { log: `${dev}/${ino}`, count: counter[0]! };
   } catch {
@@ -26,7 +26,7 @@ export function countCommits(path: string): LogCommits | undefined {
   }
 }
 
-/** The number of `countCommits`. Two equal numbers of one content mean that nobody wrote in between. */
+/** Count of `countCommits`. Equal counts of one content mean that no program wrote in between. */
 export function commitCount(path: string): number | undefined {
   return countCommits(path)?.count;
 }

@@ -2,8 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Returns a text that every write to a file, or to one of the files beside it, changes; undefined without the file. A missing
- * file beside it counts as an empty one.
+ * Returns a text that changes with each write to a file or to one of its sidecar files; undefined if the file does
+ * not exist. A missing sidecar file counts as empty.
  */
 export function fileState(path: string, beside: readonly string[]): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });

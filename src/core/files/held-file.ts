@@ -4,9 +4,9 @@ import { openSync, statSync } from 'node:fs';
 const held = new Map<string, number>();
 
 /**
- * A descriptor of a file that SQLite has open, too; undefined when there is no such file. It is never closed: the system
- * drops all locks that a process has on a file, those of SQLite too, when the process closes any descriptor of it
- * (https://www.sqlite.org/howtocorrupt.html, 2.2). There is one for each such file and thread.
+ * Returns an open descriptor of a file that SQLite also uses; undefined if the file does not exist. The descriptor is
+ * never closed, because closing any descriptor drops all locks of the process on the file, including those of SQLite
+ * (https://www.sqlite.org/howtocorrupt.html, 2.2). There is one descriptor per file and thread.
  */
 export function heldFile(path: string): number | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** Width and height of images, from the beginning of their files. */
+/** Width and height of images, read from the start of their files. */
 
 export interface ImageSize {
   readonly width: number;
@@ -18,7 +18,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   'image/webp': webpSize,
 };
 
-/** Media types whose images tell their size at the beginning. */
+/** Media types of images with their size at the start of the file. */
 export const SIZED_IMAGES: ReadonlySet<string> = new Set(Object.keys(READERS));
 
 /** Undefined where it is not in the bytes, or the image is damaged. */
@@ -32,7 +32,7 @@ export function imageSize(mediaType: string, head: Uint8Array): ImageSize | unde
   }
 }
 
-/** Frames begin at one of these markers (ITU-T T.81, table B.1); the others between them are tables. */
+/** Frames start with one of these markers (ITU-T T.81, table B.1); the remaining markers between them are tables. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }

@@ -1,4 +1,4 @@
-/** What files are by their first bytes, and whether that is what others say of them. */
+/** Detects media types from the first bytes of files, and compares them with declared types. */
 
 const OCTETS = 'application/octet-stream';
 const TEXT = 'text/plain';
@@ -39,7 +39,7 @@ const SIGNATURES: readonly Signature[] = [
 
 const SIGNATURE_TYPES: ReadonlySet<string> = new Set(SIGNATURES.map(([mediaType]) => mediaType));
 
-/** What else one media type is called. */
+/** Alternative names of media types. */
 const ALIASES: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -109,7 +109,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   ods: 'application/vnd.oasis.opendocument.spreadsheet',
 };
 
-/** What browsers run. */
+/** Media types that browsers execute. */
 const ACTIVE: ReadonlySet<string> = new Set(['text/html', 'image/svg+xml', 'text/javascript']);
 
 export interface FileWords {
@@ -118,7 +118,7 @@ export interface FileWords {
   readonly name: string;
 }
 
-/** The media type of a file by its first bytes, or why it is not taken for what its sender says. */
+/** Returns the media type from the first bytes of a file, or the reason why it contradicts the declared type. */
 export function checkedMediaType(
   head: Uint8Array,
   { mediaType, name }: FileWords,
@@ -138,7 +138,10 @@ function normal(mediaType = ''): string | undefined {
   return word === '' || word === OCTETS ? undefined : (ALIASES[word] ?? word);
 }
 
-/** Formats that are made of others: documents in ZIP archives and in OLE storages, and languages of text and of XML. */
+/**
+ * Whether a declared type is a special case of a detected type: documents in ZIP archives and OLE storages, text and
+ * XML languages.
+ */
 function isNarrower(word: string, bytes: string): boolean {
   switch (bytes) {
     case ZIP:
@@ -161,7 +164,7 @@ function isText(word: string): boolean {
 function agrees(word: string, bytes: string): boolean {
   if (word === bytes || isNarrower(word, bytes)) return true;
   if (bytes === XML) return word === TEXT;
-  // What has no signature here may be anything that has none.
+  // Content without a known signature can have any declared type without a signature.
   const isPlain = !SIGNATURE_TYPES.has(word) && !isText(word) && !ACTIVE.has(word) && word !== XML;
   return bytes === OCTETS && isPlain && !isNarrower(word, ZIP) && !isNarrower(word, OLE);
 }
@@ -169,7 +172,7 @@ function agrees(word: string, bytes: string): boolean {
 function findSignature(head: Uint8Array): string {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(32, head.byteLength)).toString('latin1');
   const hit = SIGNATURES.find(([, at, bytes]) => start.startsWith(bytes, at));
-  // Two letters, with which texts may begin.
+  // The signature `BM` has two letters, which can also start a text.
   const isSure = hit !== undefined && hit[2] !== 'BM';
   const text = isSure ? OCTETS : textSignature(head);
   return text === OCTETS ? (hit?.[0] ?? OCTETS) : text;

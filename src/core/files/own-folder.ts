@@ -5,7 +5,10 @@ import { isInFolder } from './folders.js';
 /** Data folders of the servers of this thread, mostly one. */
 const folders = new Set<string>();
 
-/** From now on this thread makes no data folder anew that is gone, and refuses links where a plain file was published. */
+/**
+ * Registers a data folder: this thread then never recreates it if it is missing, and rejects links in place of
+ * published files.
+ */
 export function keepOwnFolder(dataDir: string): void {
   folders.add(dataDir);
 }
@@ -13,8 +16,8 @@ export function keepOwnFolder(dataDir: string): void {
 export const ownFolders = (): ReadonlySet<string> => folders;
 
 /**
- * Makes a folder with those above it, except a data folder that was deleted: the server would take the new one for
- * a folder that others put in its place. Throws `ENOENT` then.
+ * Creates a folder and its parents, except a deleted data folder, for which it throws `ENOENT`. Otherwise the server
+ * would use the new folder as if another program had provided it.
  */
 export function makeFolderSync(path: string, mode?: number): void {
   requireDataFolder(path);

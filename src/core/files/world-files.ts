@@ -1,4 +1,4 @@
-/** Pictures that say where they lie by a file beside them. */
+/** Images with their georeference in a sidecar file. */
 
 const PICTURE = /\.(png|jpe?g|webp|gif)$/i;
 
@@ -6,7 +6,7 @@ export function isPicture(path: string): boolean {
   return PICTURE.test(path);
 }
 
-/** Files that may say where a raster lies: `plan.pgw`, `plan.pngw`, `plan.wld`, and GDAL's own, `plan.png.aux.xml`. */
+/** Possible georeference files of a raster: `plan.pgw`, `plan.pngw`, `plan.wld`, and GDAL's `plan.png.aux.xml`. */
 export function listWorldFiles(path: string): string[] {
   const extension = path.slice(path.lastIndexOf('.') + 1);
   const stem = path.slice(0, -extension.length);

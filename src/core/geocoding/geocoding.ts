@@ -2,7 +2,7 @@
 
 import type { ItemsTask } from '../features/features.js';
 
-/** What columns of reference data may say, in the order of an address. */
+/** Fields of reference data, in address order. */
 export const PLACE_FIELDS = [
   'name',
   'houseNumber',
@@ -18,7 +18,7 @@ export const PLACE_FIELDS = [
 ] as const;
 export type PlaceField = (typeof PLACE_FIELDS)[number];
 
-/** Fields of `fieldMap`: those of a place, and `name_xx`, its name in the language `xx`. */
+/** Fields of `fieldMap`: fields of a place, and `name_xx`, its name in language `xx`. */
 export const REFERENCE_FIELDS = [...PLACE_FIELDS, 'address', 'language', 'x', 'y', 'rank'] as const;
 export type ReferenceField = (typeof REFERENCE_FIELDS)[number] | `name_${string}`;
 
@@ -29,17 +29,17 @@ export interface Place extends PlaceText {
   readonly id: number;
   /** In one line. */
   readonly label: string;
-  /** Language of the name that the label has; empty when nobody said. */
+  /** Language of the label; empty if unknown. */
   readonly language: string;
   readonly x: number;
   readonly y: number;
-  /** Population, for instance: of places that fit alike the one of the higher rank goes first. */
+  /** Rank such as the population. The higher rank wins between equal matches. */
   readonly rank: number;
 }
 
 export type PlaceType = 'PointAddress' | 'StreetName' | 'Postal' | 'Locality' | 'POI';
 
-/** What kind of thing a place is, by the fields that it has. */
+/** Kind of place, derived from its fields. */
 export function placeType({ houseNumber, street, name, city, postal }: PlaceText): PlaceType {
   if (street !== '') return houseNumber === '' ? 'StreetName' : 'PointAddress';
   if (name !== '') return 'POI';
@@ -48,7 +48,7 @@ export function placeType({ houseNumber, street, name, city, postal }: PlaceText
 
 export interface Candidate {
   readonly place: Place;
-  /** 0 to 100: docs/reference/apis/geocoding.md says how. */
+  /** Score from 0 to 100, see docs/reference/apis/geocoding.md. */
   readonly score: number;
 }
 
@@ -60,7 +60,7 @@ export interface PlaceWindow {
   readonly north: number;
 }
 
-/** What holds for each place that is found. */
+/** Filter of places. */
 export interface PlaceFilter {
   readonly window?: PlaceWindow;
   /** Codes or names of countries, in lower case. */
@@ -78,7 +78,7 @@ export interface PlaceWords {
 }
 
 export interface PlaceQuery extends PlaceWords, PlaceFilter {
-  /** Places near it go before others. */
+  /** Position near which places are preferred. */
   readonly near?: readonly [x: number, y: number];
   readonly limit: number;
 }
@@ -95,7 +95,7 @@ export interface ReverseQuery extends PlaceFilter {
   readonly distance: number;
 }
 
-/** A row that was left out, counted from 1 after the line of names. */
+/** Skipped row, counted from 1 after the header. */
 export interface SkippedRow {
   readonly rowNumber: number;
   readonly reason: string;
@@ -115,25 +115,25 @@ export interface ReferenceImport {
   readonly skippedRows: SkippedRow[];
 }
 
-/** What the sender of reference data has to change, by the part of the form that is wrong. */
+/** Error in a part of the reference data form. */
 export interface ReferenceProblem {
   readonly problem: { readonly part: 'referenceData' | 'fieldMap' | 'mode'; readonly detail: string };
 }
 
-/** How the name of an index that is being written ends. */
+/** Extension of an index that is being written. */
 export const DRAFT_ENDING = '.draft';
 
 export interface ReferenceTask {
   /** The CSV file. */
   readonly file: string;
-  /** The index that is replaced as a whole. */
+  /** Index that is replaced completely. */
   readonly index: string;
-  /** Fields by columns; by the names of the columns when absent. */
+  /** Fields by columns. Default: by column names. */
   readonly fieldMap?: Readonly<Record<string, string>>;
   readonly mode: 'replace' | 'append';
 }
 
-/** What is told of an index. */
+/** Description of an index. */
 export interface LocatorInfo {
   /** Changes with each import. */
   readonly stamp: string;
@@ -142,21 +142,21 @@ export interface LocatorInfo {
   readonly languages: readonly string[];
 }
 
-/** What fields of a collection may say. */
+/** Fields that a collection can provide. */
 type SearchedField = PlaceField | 'address' | 'rank';
-/** Fields of a collection by what they say. */
+/** Fields of a collection by meaning. */
 export type SearchedFields = Readonly<Partial<Record<SearchedField, string>>>;
 
 export interface FeatureCandidate extends Candidate {
   /** Id of the feature. */
   readonly key: string;
-  /** From the point that was asked for. */
+  /** Distance from the requested point. */
   readonly metres?: number;
 }
 
 export interface FeatureCandidates {
   readonly candidates: FeatureCandidate[];
-  /** There are more features than were read. */
+  /** Whether more features exist than were read. */
   readonly more: boolean;
 }
 

@@ -24,7 +24,7 @@ const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['docker', 'how-to/install/deploy', 'how-to/install/install'],
   ['kubernetes', 'how-to/install/deploy'],
   ['postgis password', 'how-to/data/postgis', 'how-to/data/connections'],
-  ['geojson upload', 'how-to/data/import'],
+  ['geojson upload', 'how-to/data/import', 'reference/data/imports'],
   ['csv import', 'how-to/data/import'],
   ['shapefile encoding', 'how-to/data/import', 'reference/data/file-formats'],
   ['raster colours', 'how-to/styling/raster-colours'],
@@ -40,6 +40,7 @@ const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['otlp', 'reference/server/traces', 'reference/server/logs', 'how-to/operate/monitoring'],
   [
     'memory',
+    'reference/server/settings',
     'how-to/operate/scaling',
     'how-to/operate/troubleshooting',
     'explanation/performance',
@@ -68,7 +69,7 @@ const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['1122', 'reference/server/logs'],
   ['invalid-parameter', 'reference/server/errors'],
   ['command line', 'reference/server/command-line'],
-  ['wms', 'reference/apis/geoservices-maps', 'reference/apis/geoservices'],
+  ['wms', 'reference/apis/geoservices-maps'],
   ['fonts', 'how-to/styling/fonts-and-icons'],
   ['stac', 'reference/apis/stac', 'how-to/data/stac-imagery'],
 ];

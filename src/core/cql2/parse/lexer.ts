@@ -3,7 +3,7 @@ import { Cql2Error, excerpt } from '../error.js';
 
 export interface Token {
   kind: 'word' | 'quoted' | 'string' | 'number' | 'symbol' | 'end';
-  /** What stands there: the name without quotes, the value of a string. */
+  /** Text of the token: a name without quotes, or the value of a string. */
   text: string;
   /** Characters before it. */
   at: number;
@@ -46,7 +46,7 @@ export function tokenise(text: string): Token[] {
   return tokens;
 }
 
-/** Where the next token begins. Most tokens have one blank or none before them. */
+/** Start of the next token. At most one blank precedes most tokens. */
 function afterSpace(text: string, at: number): number {
   const after = text.charCodeAt(at) === 0x20 ? at + 1 : at;
   const code = text.charCodeAt(after);
@@ -61,7 +61,7 @@ function match(pattern: RegExp, text: string, at: number): string | undefined {
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** Tokens of one character that begin no other one. */
+/** Single-character tokens that do not start another token. */
 const LONE = '(),=+-*/%^';
 
 function next(text: string, at: number): [token: Token, end: number] {
@@ -91,7 +91,7 @@ function next(text: string, at: number): [token: Token, end: number] {
   throw new Cql2Error(`unexpected '${excerpt(character)}' at ${at + 1}`, { position: at + 1 });
 }
 
-/** Requirement /req/cql2-text/escaping. The order is that of the code points 7 to 13. */
+/** Escapes of requirement /req/cql2-text/escaping, in the order of the code points 7 to 13. */
 const CONTROLS = 'abtnvfr';
 
 /** Other characters keep their backslash, so that LIKE patterns can say `\%`. */

@@ -9,8 +9,9 @@ import { ARRAY, CONSTRUCTORS, isAmong, operatorNamed, RESERVED } from '../operat
 import { isPlainName } from './lexer.js';
 
 /**
- * Reads CQL2 JSON (OGC 21-065r2, clause 8.3) that has been parsed already, by `parseJsonExactly` where its numbers are to
- * keep their digits: any value is checked and copied, nothing of it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
+ * Validates and copies CQL2 JSON (OGC 21-065r2, clause 8.3) that is already parsed. Use `parseJsonExactly` for
+ * numbers with all digits. The value can be untrusted; time and stack are bounded. Throws `Cql2Error` with a JSON
+ * pointer.
  */
 export function parseJson(value: unknown): Expression {
   return asExpression(parseJsonOperand(value));
@@ -71,7 +72,7 @@ function endsApart(args: readonly unknown[]): readonly unknown[] {
   return args.length === 2 && Array.isArray(ends) && ends.length === 2 ? [value, ...ends] : args;
 }
 
-/** Arrays stand in array predicates and as the list of IN, nowhere else. */
+/** Arrays are allowed only in array predicates and as the list of IN. */
 function argument(op: string, value: unknown, index: number, pointer: string, depth: number): Operand {
   const isList = op === 'in' && index === 1;
   if (!Array.isArray(value)) {
@@ -91,7 +92,7 @@ function few(values: readonly unknown[], pointer: string): void {
     });
 }
 
-/** A name that the text encoding can write too. */
+/** Function name that the text encoding can also represent. */
 function functionName(name: string, pointer: string): string {
   const word = name.toLowerCase();
   if (isPlainName(name) && !RESERVED.has(word) && !CONSTRUCTORS.has(word)) return name;
@@ -114,7 +115,7 @@ function parseInterval(value: unknown, pointer: string, depth: number): Interval
   return { interval: [end(0), end(1)] };
 }
 
-/** Neither store can hold these characters, nor can they be sent to one. */
+/** Rejects characters that neither store can contain or receive. */
 function readString(value: string, pointer: string): string {
   if (/[\p{Surrogate}\0]/u.test(value)) throw new Cql2Error('invalid character in a string', { pointer });
   if (value.length > LIMITS.filterCharacters)

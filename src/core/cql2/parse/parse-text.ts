@@ -6,8 +6,8 @@ import { box, geometry, geometryAhead } from '../wkt.js';
 import { Tokens } from './tokens.js';
 
 /**
- * Reads CQL2 text (OGC 21-065r2, annex B). Keywords in any case. A property of type boolean may stand alone as a
- * predicate. Takes bounded time and stack for any text. Throws `Cql2Error`; positions count characters from 1.
+ * Parses CQL2 text (OGC 21-065r2, annex B). Keywords are case-insensitive. A boolean property is a complete
+ * predicate. Time and stack are bounded for any text. Throws `Cql2Error` with positions in characters from 1.
  */
 export function parseText(text: string): Expression {
   return asExpression(parseTextOperand(text));
@@ -46,7 +46,7 @@ function negation(tokens: Tokens): Operand {
   );
 }
 
-/** Rule `comparisonPredicate`, or any operand alone. */
+/** Rule `comparisonPredicate`, or a single operand. */
 function predicate(tokens: Tokens): Operand {
   const left = sum(tokens);
   const { kind, text } = tokens.peek();
@@ -106,7 +106,10 @@ function power(tokens: Tokens): Operand {
   return tokens.accept('^') ? call('^', base, factor(tokens)) : base;
 }
 
-/** A sign belongs to the number; before anything else it is a multiplication by -1, as JSON knows no unary minus. */
+/**
+ * Factor with an optional sign. A sign before a number belongs to it; before another operand it is a multiplication
+ * by -1, because CQL2 JSON has no unary minus.
+ */
 function factor(tokens: Tokens): Operand {
   if (!tokens.sees('-') && !tokens.sees('+')) return operand(tokens);
   if (tokens.peek(1).kind === 'number') return tokens.signedNumber();
@@ -133,14 +136,17 @@ function enclosed(tokens: Tokens): Operand {
   return [first, ...tokens.list(() => element(tokens))];
 }
 
-/** Operands of the array operators: what stands in parentheses is always an array there, also one member alone. */
+/** Operand of an array operator. Parentheses always contain an array there, also with one member. */
 function element(tokens: Tokens): Operand {
   if (!tokens.accept('(')) return disjunction(tokens);
   if (tokens.accept(')')) return [];
   return tokens.nested(() => tokens.list(() => disjunction(tokens)));
 }
 
-/** What a word begins: a keyword literal, a spatial or temporal literal, a function or a property name. */
+/**
+ * Parses the construct that starts with a word: a keyword literal, a spatial or temporal literal, a function or a
+ * property name.
+ */
 function named(tokens: Tokens, text: string): Operand {
   const word = text.toLowerCase();
   if (word === 'true' || word === 'false') return tokens.take() && word === 'true';

@@ -23,7 +23,7 @@ export class Tokens {
     return token;
   }
 
-  /** Whether this keyword (lower case) or symbol comes next. */
+  /** Whether the next token is this keyword (lower case) or symbol. */
   sees(text: string, ahead = 0): boolean {
     const token = this.peek(ahead);
     if (token.kind === 'symbol') return token.text === text;
