@@ -7,9 +7,9 @@ const SHARED = 'src/core/kit/limits.ts';
 const SETTINGS = 'src/core/config/limits.ts';
 const HEAD = `# Fixed limits
 
-This page lists the limits that no setting changes. [Settings](settings.md) lists the others. "(contract)" marks numbers of the interface contract. [Limits of requests](request-limits.md) lists the responses to requests that exceed a limit.
+This page lists the limits that no setting changes. [Settings](settings.md) lists configurable limits. "(contract)" marks numbers of the interface contract. [Request limits](request-limits.md) lists the responses to requests that exceed a limit.
 
-Names are those in the code. Each heading is a room; its limits are in \`limits.ts\` of that room.
+Names are from the code. Each heading is a module; its limits are in \`limits.ts\` of that module.
 `;
 const KIB = 1024;
 const BYTES = [
@@ -70,7 +70,7 @@ function printRoom(path) {
     ({ text, members }) =>
       `| ${text.replace(/\s+/g, ' ').replaceAll('|', '\\|')} | ${members.map(([name]) => `\`${name}\``).join(', ')} | ${members.map(([name, value]) => format(name, value)).join('; ')} |`,
   );
-  return `\n## ${heading}\n\n| What is limited | Names | Values |\n|---|---|---|\n${rows.join('\n')}\n`;
+  return `\n## ${heading}\n\n| Limit | Names | Values |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 /** The page as it should be. */

@@ -19,7 +19,11 @@ const RULES = [
     /^(?:Where|That of|Those of|Nor|Neither)\b(?! (?:a result|of))/,
     'condition first, with if or when',
   ],
-  ['that of', /\b(?:that|those|the ones?) of\b.*(?:\b(?:that|those|the ones?) of\b|\bof it\b)/, 'repeat the noun'],
+  [
+    'that of',
+    /\b(?:that|those|the ones?) of\b.*(?:\b(?:that|those|the ones?) of\b|\bof it\b)/,
+    'repeat the noun',
+  ],
   ['those who', /\b(?:those|he|she) (?:who|which|that)\b/, 'name them: clients, users, operators'],
   [
     'is no',
@@ -95,7 +99,11 @@ const RULES = [
 ];
 
 /** Marks a comment whose first sentence does not start with the thing that it describes. */
-const FIRST = ['comment start', /^(?:Of|As|That|What|Who|How|Whether .* or (?:it|they|not|whether))\b/, 'name the thing first'];
+const FIRST = [
+  'comment start',
+  /^(?:Of|As|That|What|Who|How|Whether .* or (?:it|they|not|whether))\b/,
+  'name the thing first',
+];
 
 /** Most words of a sentence, and of a cell of a table. */
 export const MAX_WORDS = { sentence: 30, cell: 20 };

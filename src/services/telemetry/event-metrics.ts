@@ -17,14 +17,8 @@ export const outboxRecovered = counter(
   'Outboxes whose lease expired in another process',
 );
 export const outboxPending = gauge('svc.outbox.pending_count', 'Due deliveries');
-export const outboxDead = gauge(
-  'svc.outbox.dead_lettered_count',
-  'Deliveries dropped after all attempts',
-);
-export const outboxOldest = gauge(
-  'svc.outbox.oldest_pending_age_seconds',
-  'Age of the oldest due delivery',
-);
+export const outboxDead = gauge('svc.outbox.dead_lettered_count', 'Deliveries dropped after all attempts');
+export const outboxOldest = gauge('svc.outbox.oldest_pending_age_seconds', 'Age of the oldest due delivery');
 
 // A server without receivers has nothing due, which is not the same as nothing known.
 for (const one of [outboxPending, outboxDead, outboxOldest]) one.cell().set(0);
