@@ -21,23 +21,26 @@ import { type CallerCredential, type Credentials, presented } from './credential
 import { AUTH_LIMITS } from './limits.js';
 
 export interface AuthenticatorOptions {
-  /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
+  /**
+   * Milliseconds for which a verified key is trusted without a query. A revocation by another server takes at most
+   * this long.
+   */
   trustMs?: number;
-  /** As `trustMs`, while the database does not answer. */
+  /** Same as `trustMs` while the database does not respond. */
   lostTrustMs?: number;
   /** Milliseconds between writes of when keys and sessions were used last. */
   touchMs?: number;
-  /** Has every process forget the secrets that were lost, this one too; only this one, by asking anew, when absent. */
+  /** Makes all processes forget lost secrets, including this one. Default: only this process, by verifying again. */
   settle?(): Promise<void>;
-  /** Counts wrong passwords by address; nobody does when absent. */
+  /** Counts wrong passwords by address. Default: not counted. */
   attempts?: Pick<Attempts, 'spend'>;
-  /** Reads bearer tokens; none are taken when absent. */
+  /** Verifies bearer tokens. Default: bearer tokens are rejected. */
   tokens?: BearerTokens;
-  /** Whether a session of this provider may go on; all may when absent. */
+  /** Whether sessions of this provider are valid. Default: all. */
   isProvider?(key: string): Promise<boolean>;
-  /** What roles give; nothing when absent. */
+  /** Rules with the permissions of roles. Default: none. */
   rules?(): RuleSet;
-  /** Who comes with an embed key; undefined for one that is not valid. */
+  /** Principal of an embed key; undefined for invalid keys. */
   embedKey?(secret: string): Principal | undefined;
   /** The caller as its tenant lets it in. Throws `forbidden` when that does not. */
   admitted?(principal: Principal): Principal;
@@ -55,13 +58,14 @@ export interface Authenticator {
   readonly users: Users;
   readonly sessions: Sessions;
   /**
-   * Who asks. Answers at once for a secret checked within the last second; no credentials give the anonymous
-   * principal. Throws (or rejects with) `unauthenticated` for unknown, revoked and expired ones.
+   * Returns the principal of credentials, synchronously for a secret verified within the last second. Without
+   * credentials, it is the anonymous principal. Throws or rejects with `unauthenticated` for unknown, revoked and
+   * expired credentials.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /** Asks the database again about the key of this hash, from now on. */
   forget(hash: string): void;
-  /** As `forget`, of all secrets. */
+  /** Same as `forget` for all secrets. */
   forgetAll(): void;
   /** Writes pending times of last use. */
   flush(): Promise<void>;
@@ -151,7 +155,7 @@ class StateAuthenticator implements Authenticator {
     return { principal, expiresAt: key.expiresAt };
   }
 
-  /** Who comes with a session that has ended is a stranger: a browser goes on sending its cookie. */
+  /** A caller with an ended session is anonymous, because a browser continues to send its cookie. */
   #ofSession(secret: string): Principal | Promise<Principal> {
     try {
       const principal = this.#signedIn(sessionHash(secret));
@@ -191,7 +195,7 @@ class StateAuthenticator implements Authenticator {
     return this.#admitted(buildPrincipal(identity, this.#rules()));
   }
 
-  /** Basic credentials hold the name and password of a user, or a key as password beside any name. */
+  /** Basic credentials contain the name and password of a user, or a key as password with any name. */
   #ofPassword(
     { name, secret }: CallerCredential & { kind: 'password' },
     address: string,

@@ -3,7 +3,7 @@ import type { Principal } from '../../core/http/operation.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import { invalidCredentials } from './credentials.js';
 
-/** Whom a secret belongs to, as it was looked up. */
+/** Holder of a secret, as found in the state. */
 export interface SecretHolder {
   readonly principal: Principal;
   /** Milliseconds since 1970 at which the secret ends; null: never. */
@@ -11,17 +11,17 @@ export interface SecretHolder {
 }
 
 export interface Trust {
-  /** Milliseconds for which a secret is believed without looking it up again. */
+  /** Milliseconds for which a secret is trusted without a query. */
   readonly trustMs: number;
-  /** The same while the state does not answer. */
+  /** Same as `trustMs` while the state does not respond. */
   readonly lostTrustMs: number;
 }
 
-/** Secrets of the cache; a valid one is a few hundred bytes here, and those of strangers are never kept. */
+/** Maximum cached secrets. A valid one takes a few hundred bytes; invalid ones are never cached. */
 const MAX_SECRETS = 10_000;
 
 interface KnownHolder extends SecretHolder {
-  /** When it was looked up. */
+  /** Time of the query. */
   readonly checkedAt: number;
 }
 
@@ -30,16 +30,16 @@ interface Question {
   readonly answer: Promise<Principal>;
 }
 
-/** Secrets that were found valid, by their hashes, and the look-ups of those that come for the first time. */
+/** Cache of valid secrets by hash, with the pending queries of new ones. */
 export class CheckedSecrets {
   readonly #checked = boundedCache<string, KnownHolder>(MAX_SECRETS);
   readonly #asking = new Map<string, Question>();
   readonly #trust: Trust;
   readonly #used: (hash: string, principal: Principal) => void;
-  /** The state did not answer the last question. */
+  /** Whether the state did not respond to the last query. */
   #isLost = false;
 
-  /** `used` is called for each request that a secret was believed for. */
+  /** `used` is called for each request with a trusted secret. */
   constructor(trust: Trust, used: (hash: string, principal: Principal) => void) {
     this.#trust = trust;
     this.#used = used;
@@ -70,7 +70,7 @@ export class CheckedSecrets {
     return principal;
   }
 
-  /** Requests that bring the same secret while it is being looked up share the answer. */
+  /** Concurrent requests with the same secret share one query. */
   #ask(hash: string, lookUp: () => Promise<SecretHolder | undefined>): Promise<Principal> {
     const asking = this.#asking.get(hash);
     if (asking) return asking.answer;
@@ -84,7 +84,9 @@ export class CheckedSecrets {
     return question.answer;
   }
 
-  /** An answer to a question that was forgotten while it was on its way is not kept, even if the secret is asked for again. */
+  /**
+   * The result of a query that was forgotten in the meantime is not cached, even if the secret is requested again.
+   */
   async #lookUp(
     hash: string,
     lookUp: () => Promise<SecretHolder | undefined>,

@@ -10,15 +10,15 @@ import { parseForwardedCertificate } from './forwarded-certificates.js';
 /** A request, as far as certificates are concerned. Only while it is attached. */
 export interface CertifiedRequest {
   readonly operation: Pick<Operation, 'surface' | 'tag' | 'permission'>;
-  /** Whether a proxy that is believed sent it. */
+  /** Whether a trusted proxy sent the request. */
   readonly isForwarded: boolean;
-  /** What was shown in TLS of ours; PEM. */
+  /** Client certificate of the TLS connection, as PEM. */
   readonly peerCertificate: string;
   header(name: string): string | undefined;
   eachHeader(visit: (name: string, value: string) => void): void;
 }
 
-/** Who came with a certificate. */
+/** Caller with a certificate. */
 export interface CertificateCaller {
   /** Throws what is wrong with the certificate. */
   principal(): Principal;
@@ -27,7 +27,7 @@ export interface CertificateCaller {
 export interface ClientCertificatesOptions {
   readonly mode: Exclude<CertificateMode, 'Disabled'>;
   readonly header: CertificateHeader;
-  /** Whether TLS of ours asks for certificates. */
+  /** Whether the TLS server of this process requests certificates. */
   readonly fromTls: boolean;
   judge(proof: Proof, now: number): Judgement;
   /** The caller; throws `forbidden` for one whose tenant is not active. */
@@ -36,7 +36,7 @@ export interface ClientCertificatesOptions {
   expiring(judgement: Success, proof: Proof, now: number): void;
 }
 
-/** Milliseconds for which a certificate is believed without being judged again. */
+/** Milliseconds for which a certificate is trusted without another check. */
 const TRUST_MS = 1000;
 const MAX_CALLERS = 10_000;
 /** Characters of the certificates of these callers. */
@@ -47,10 +47,10 @@ interface Caller {
   readonly judgedAt: number;
 }
 
-/** What of a request is taken for a certificate. */
+/** Certificate of a request. */
 type PresentedCertificate = { readonly header: string; readonly chain: string } | { readonly pem: string };
 
-/** Certificates that requests come with, from TLS of ours or from a proxy that is believed, and never from anybody else. */
+/** Callers by client certificate, from the TLS connection or a trusted proxy, never from other peers. */
 export class ClientCertificates {
   readonly #callers = new LRUCache<string, Caller>({
     max: MAX_CALLERS,
@@ -65,7 +65,10 @@ export class ClientCertificates {
     this.#callers.clear();
   }
 
-  /** Who comes with a certificate; undefined for who has none. Throws where one is required and there is no valid one. */
+  /**
+   * Returns the caller with a certificate; undefined without one. Throws if a certificate is required and missing or
+   * invalid.
+   */
   of(x: CertifiedRequest): CertificateCaller | undefined {
     const isRequired = requires(this.options.mode, x.operation);
     const presented = this.#presented(x, isRequired);
@@ -90,7 +93,7 @@ export class ClientCertificates {
         'client_certificate_forwarding_untrusted',
         `The header ${header} is taken from proxies of server.trustProxy alone.`,
       );
-    // What a proxy shows in TLS is its own, not that of its client.
+    // The TLS certificate of a proxy belongs to the proxy, not to its client.
     const pem = fromTls && !isForwarded ? x.peerCertificate : '';
     return pem === '' ? undefined : { pem };
   }
@@ -145,12 +148,12 @@ function requireOnce(x: CertifiedRequest, header: string): void {
     throw new ApiError('client_certificate_forwarding_invalid', `The header ${header} came more than once.`);
 }
 
-/** What tells callers how to sign in is there for those who have not yet. */
+/** Operations that describe how to sign in are available without a certificate. */
 const SIGN_IN = 'Security and admin auth';
 
 type RequestOperation = CertifiedRequest['operation'];
 
-/** Whether an operation is for callers with a certificate alone. */
+/** Whether an operation requires a certificate. */
 function requires(mode: CertificateMode, operation: RequestOperation): boolean {
   const { surface, tag, permission } = operation;
   const isSignIn = surface === 'admin' && tag === SIGN_IN && permission === 'public';

@@ -13,27 +13,27 @@ export interface Credentials {
   readonly address?: string | undefined;
 }
 
-/** What a caller shows of itself. */
+/** Credential of a caller. */
 export type CallerCredential =
   | { readonly kind: 'key'; readonly secret: string }
   | { readonly kind: 'password'; readonly name: string; readonly secret: string }
   | { readonly kind: 'session'; readonly secret: string }
   | { readonly kind: 'token'; readonly secret: string };
 
-/** Longest secret, and longest token, that is looked at. */
+/** Maximum length of a secret and of a token. */
 const MAX_SECRET = 512;
 const MAX_TOKEN = 8192;
 /** A JWT in compact form (RFC 7519): its header is a JSON object. Keys have no dots. */
 const TOKEN = /^eyJ[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Cookies of sessions: over HTTPS browsers take the first from this very host alone, and send it nowhere else. */
+/** Session cookies. Over HTTPS, browsers accept the first only from this host and send it only to this host. */
 export const SECURE_COOKIE = '__Host-graticule';
 export const PLAIN_COOKIE = 'graticule';
 
 /**
- * What a request carries: X-API-Key, else `Authorization: Bearer <key or token>`, else Basic, else embed_key, else the cookie
- * of a session.
- * Undefined when it carries none. Throws `unauthenticated` for an Authorization header that is none of these.
+ * Returns the credential of a request: X-API-Key, else `Authorization: Bearer <key or token>`, else Basic, else
+ * embed_key, else the session cookie. Undefined without one. Throws `unauthenticated` for other Authorization
+ * headers.
  */
 export function presented({
   apiKey,
@@ -77,7 +77,7 @@ function proofOfCookie(header: string): CallerCredential | undefined {
   return secret === undefined ? undefined : { kind: 'session', secret };
 }
 
-/** The value of a cookie (RFC 6265, 4.2); undefined when the header has none of that name. */
+/** Returns the value of a cookie (RFC 6265, 4.2); undefined without a cookie of that name. */
 export function findCookie(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const cut = pair.indexOf('=');
@@ -86,7 +86,7 @@ export function findCookie(header: string, name: string): string | undefined {
   return undefined;
 }
 
-/** One answer for unknown, revoked and expired secrets: which it was is nobody's business. */
+/** Common error for unknown, revoked and expired secrets, so that the response does not reveal which it was. */
 export class InvalidCredentials extends ApiError {
   constructor() {
     super('unauthenticated', 'The credentials are not valid.');
@@ -95,14 +95,14 @@ export class InvalidCredentials extends ApiError {
 
 export const invalidCredentials = (): ApiError => new InvalidCredentials();
 
-/** A key or a token as clients of GeoServices send it: in a header of their own, or as the parameter `token`. */
+/** Returns a key or token as GeoServices clients send it: in their header or as parameter `token`. */
 export function findToken(header: string | undefined, query: string): string | undefined {
   const [, ofHeader] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   if (ofHeader !== undefined) return ofHeader;
   return query.includes('token=') ? new URLSearchParams(query).get('token') || undefined : undefined;
 }
 
-/** A browser sends Basic credentials along by itself, once it has them. */
+/** Whether credentials are Basic. A browser sends them automatically once it has them. */
 export const isBasic = (header: string | undefined) => header !== undefined && /^basic /i.test(header);
 
 /** The value of embed_key in a query. */

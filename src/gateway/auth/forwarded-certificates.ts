@@ -11,7 +11,7 @@ import type { Proof } from '../../services/access/certificates/judgement.js';
 
 /** Headers in which proxies pass on the certificate that a client showed them. */
 
-/** As a header has it. Throws `UnreadableCertificate`. */
+/** Parses a certificate from a header. Throws `UnreadableCertificate`. */
 export function parseForwardedCertificate(
   header: Exclude<CertificateHeader, ''>,
   value: string,
@@ -42,8 +42,8 @@ function buildChain(value: string): readonly Certificate[] {
 }
 
 /**
- * Envoy's list of elements: each proxy adds one behind those that it was sent, so the last is what the proxy before this
- * server saw itself.
+ * Parses an element of Envoy's list. Each proxy appends one, so the last element is from the proxy in front of this
+ * server.
  */
 function proofOfElement(value: string): Proof {
   const pairs = new Map(splitOutside(splitOutside(value, ',').at(-1) ?? '', ';').map(buildPair));

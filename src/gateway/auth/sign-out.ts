@@ -25,8 +25,8 @@ export async function signOut(x: Request, deps: SignOutDeps): Promise<StoredSess
 }
 
 /**
- * Ends the sessions whose cookies came with a request to sign in: who has planted a cookie in the browser, or used it before,
- * is not signed in by it any longer.
+ * Ends the sessions whose cookies a sign-in request contains, so that an earlier or planted cookie is no longer
+ * valid.
  */
 export async function endSessions(
   x: Pick<Exchange, 'header'>,

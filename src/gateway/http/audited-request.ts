@@ -2,7 +2,7 @@ import type { Operation, Principal, Reply } from '../../core/http/operation.js';
 import type { HttpExchange } from './exchange.js';
 import type { CredentialScheme } from './requests/request-credentials.js';
 
-/** A request as the audit trail tells it. */
+/** Request as recorded in the audit trail. */
 export interface AuditedRequest {
   operation: Operation;
   principal: Principal;
@@ -13,13 +13,13 @@ export interface AuditedRequest {
   userAgent: string | undefined;
 }
 
-/** Who is told what requests do. */
+/** Recorder of requests. */
 export interface RequestAuditor {
-  /** Runs an audited request and writes its row before the answer. */
+  /** Runs an audited request and writes its entry before the response. */
   run(request: AuditedRequest, work: () => Promise<Reply>): Promise<Reply>;
-  /** A request that was answered 401 or 403 before it ran. */
+  /** Records a request that was rejected with 401 or 403 before it ran. */
   refused(request: AuditedRequest, status: number): void;
-  /** Credentials that were looked up and found valid. */
+  /** Records valid credentials. */
   signedIn(principal: Principal, scheme: CredentialScheme, request: () => AuditedRequest): void;
 }
 

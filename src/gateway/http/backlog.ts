@@ -1,16 +1,16 @@
 import { HTTP_LIMITS } from '../../core/http/limits.js';
 
-/** A large answer that is on its way to one client. */
+/** Large response in transfer to one client. */
 export interface ReplyTransfer {
-  /** Bytes that stay in memory until the answer is out. */
+  /** Bytes in memory until the response is sent. */
   readonly bytes: number;
-  /** Ends the connection; the answer is lost. */
+  /** Closes the connection; the response is lost. */
   cut(): void;
 }
 
 /**
- * Large answers that clients have not read yet. Their bytes together are bounded: above the limit, those that
- * stalled the longest are cut, so that clients which never read cannot fill the memory.
+ * Large unread responses with a limit of their total bytes. Above the limit, those that stalled the longest are cut,
+ * so that clients that never read cannot fill the memory.
  */
 export class Backlog {
   /** The one that made no progress for the longest time comes first. */
@@ -26,7 +26,7 @@ export class Backlog {
     return this.#bytes;
   }
 
-  /** A single answer may exceed the limit; it is cut only for the sake of later ones. */
+  /** A single response can exceed the limit. It is cut only in favour of later ones. */
   add(sending: ReplyTransfer): void {
     this.#sendings.add(sending);
     this.#bytes += sending.bytes;
@@ -42,7 +42,7 @@ export class Backlog {
     if (this.#sendings.delete(sending)) this.#sendings.add(sending);
   }
 
-  /** It is out, or its client is gone. Idempotent. */
+  /** Removes a response that is sent or whose client disconnected. Idempotent. */
   remove(sending: ReplyTransfer): void {
     if (this.#sendings.delete(sending)) this.#bytes -= sending.bytes;
   }

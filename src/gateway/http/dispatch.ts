@@ -22,7 +22,7 @@ import { type BodyReader, bodyReader } from './validation.js';
 
 export interface DispatchOptions extends IdentificationOptions {
   operations: readonly Operation[];
-  /** Where large bodies are parsed. */
+  /** Pools that parse large bodies. */
   pools: Pick<Pools, 'run'>;
   audit: RequestAuditor;
   /** Why what is written now would be lost; absent or undefined: it is kept. */
@@ -31,7 +31,7 @@ export interface DispatchOptions extends IdentificationOptions {
   full?(): string | undefined;
   /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
   count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
-  /** See `Pauses.current`; absent: nothing is remembered. */
+  /** See `Pauses.current`. Default: no cached values are outdated. */
   current?(): Promise<void> | undefined;
   /** See `Pauses.currentForChanges`. */
   currentForChanges?(): Promise<void> | undefined;
@@ -47,15 +47,15 @@ interface PreparedOperation {
 }
 
 /**
- * A target (path and query) that was read before. Clients ask for the same tiles again and again: what does
- * not depend on their headers is worked out once. The parameters are shared, so handlers must not change them.
+ * Cached target (path and query). Clients often repeat requests, so everything that does not depend on headers is
+ * computed once. Parameters are shared, so handlers must not change them.
  */
 interface Target {
   readonly prepared: PreparedOperation;
   readonly params: HttpExchange['params'];
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
-  /** What it was asked for with last, and the format that this came to. */
+  /** Accept header of the last request, and the negotiated format. */
   accept: string | undefined;
   format: Format;
   /** The handlers' own: this is `Exchange.memo`. */
@@ -63,13 +63,13 @@ interface Target {
   readonly plainPath: boolean;
 }
 
-/** Targets that are remembered, and the longest one. */
+/** Maximum cached targets, and maximum length of one. */
 const MAX_TARGETS = 8192;
 const MAX_TARGET_LENGTH = 512;
 
 /**
- * Takes a request through its steps in fixed order: route, authenticate, authorise, read parameters,
- * negotiate, read the body, run. Stays synchronous while every step is, which is what a cached tile needs.
+ * Processes a request in fixed steps: route, authenticate, authorise, parse parameters, negotiate, read the body,
+ * run. It remains synchronous while each step is, as a cached tile requires.
  */
 export class Dispatcher {
   readonly #router: Router;
@@ -120,7 +120,7 @@ export class Dispatcher {
     return admitted ? admitted.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
   }
 
-  /** A preflight of a browser has no credentials and asks about the path; others ask what the caller may do. */
+  /** Responds to OPTIONS: without credentials for the path (preflight of a browser), otherwise for the caller. */
   #replyWithOptions(x: HttpExchange, match: Match): Reply | Promise<Reply> {
     if (x.header('access-control-request-method') !== undefined) return optionsReply(match);
     const [first] = match.route.methods.values();
@@ -131,9 +131,11 @@ export class Dispatcher {
     return entered ? entered.then(reply) : reply();
   }
 
-  /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
+  /**
+   * Authenticates and authorises the caller and applies rate limits. Returns a promise only if this requires waiting.
+   */
   #enter(x: HttpExchange): Promise<void> | undefined {
-    // Orchestrators ask whether the process runs, whatever it knows.
+    // Orchestrators request the liveness probe independent of all other state.
     const isProbe = x.operation.surface === 'operations' && x.operation.permission === 'public';
     const waits = isProbe ? undefined : this.#options.current?.();
     if (!waits) return this.#enterNow(x);
@@ -148,7 +150,7 @@ export class Dispatcher {
 
   #count(x: HttpExchange): Promise<void> | undefined {
     const { count } = this.#options;
-    // Probes and scrapes are asked for by a clock of the operator's.
+    // Probes and scrapes are periodic requests of the operator.
     if (!count || x.operation.surface === 'operations') return undefined;
     const limits = count(x);
     if (!(limits instanceof Promise)) {
@@ -181,8 +183,8 @@ export class Dispatcher {
     query.delete('embed_key');
     const f = query.get('f');
     if (operation.formats.length > 0) {
-      // Every operation with formats takes one from `f`, else from Accept.
-      // A change that has one answer is not refused for what its client writes into Accept by habit.
+      // Operations with formats negotiate by `f` or Accept. A change with one response format ignores Accept, which
+      // clients often set by habit.
       const isForced = x.hasBody && operation.formats.length === 1;
       x.format = negotiate(f, isForced ? undefined : x.headerOf(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
@@ -222,24 +224,24 @@ export class Dispatcher {
     return fresh;
   }
 
-  /** Only once a form is read it is known who asks, and they are counted. */
+  /** The caller of a form with a token is known, and counted, only after the form is read. */
   #identifyByToken(x: HttpExchange, token: unknown): Promise<void> | undefined {
     return this.#identification.identifyByToken(x, token)?.then(() => this.#count(x));
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return this.#runOnce(x, operation);
-    // A body that nobody has begun to read would be cut off with the refusal.
+    // A body that is not being read would be lost with the rejection.
     x.detach();
     const waits = this.#requireRecordable(operation);
     return waits ? waits.then(() => this.#runOnce(x, operation)) : this.#runOnce(x, operation);
   }
 
-  /** Throws, or rejects, when a change could not be recorded, or who asks for it may have lost the right to it elsewhere. */
+  /** Throws or rejects if a change could not be recorded, or if the caller may have lost the permission elsewhere. */
   #requireRecordable({ ownCredentials }: Operation): Promise<void> | undefined {
     const lost = this.#options.lost?.();
     if (lost !== undefined) throw new ApiError('unavailable', `The server cannot keep changes: ${lost}`);
-    // Who signs in may be about to make room.
+    // A caller who signs in can be about to free space.
     const full = ownCredentials ? undefined : this.#options.full?.();
     if (full !== undefined)
       throw new ApiError('insufficient-storage', `The server cannot record changes: ${full}.`);
@@ -277,7 +279,7 @@ export class Dispatcher {
   }
 }
 
-/** Operations that do more than a task have a span of their own, and spans of their tasks are children of it. */
+/** Runs an operation in a span, the parent of its task spans, if the operation does more than one task. */
 function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
   if (!x.span || operation.span === undefined) return operation.run(x);
   const facts = { name: operation.span, attributes: { 'svc.operation': operation.id } };
@@ -310,7 +312,7 @@ function describeHeaders(x: HttpExchange): string {
   }).join('');
 }
 
-/** What is kept of a request holds no secret. */
+/** Removes secrets from the stored URL of a request. */
 function withoutToken(x: HttpExchange): string {
   const query = new URLSearchParams(x.query);
   query.delete('token');

@@ -19,12 +19,12 @@ import { countRequest, requestId, requestIdBytes } from './requests/request-id.j
 import type { Upgrade } from './socket.js';
 import { clientCertificate, eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
 
-/** Until the target is known. Frozen, so that nothing is ever kept for all targets. */
+/** Memo until the target is known. Frozen, so that no value is shared by all targets. */
 const NO_MEMO: { value?: unknown } = Object.freeze({});
 
 const CORRELATION = /^[\w.:-]{1,128}$/;
 
-/** A header that every request is asked for. The library reads a name given as bytes faster than a string. */
+/** Header that each request is checked for. The library reads a name given as bytes faster than a string. */
 export interface KnownHeader {
   readonly name: string;
   readonly bytes: ArrayBuffer;
@@ -54,8 +54,8 @@ const ARCGIS = '/arcgis';
 const ARCGIS_PATH = /^\/arcgis\/(?:rest|sharing)(?:\/|$)/;
 
 /**
- * One request and its response. While the request handler runs, headers are read straight from the parser;
- * `detach()` copies them before the first wait, because the parser's buffer is gone afterwards.
+ * Request with its response. While the request handler runs, headers are read directly from the parser. `detach()`
+ * copies them before the first wait, because the buffer of the parser is then invalid.
  */
 export class HttpExchange implements Exchange {
   operation!: Operation;
@@ -69,21 +69,21 @@ export class HttpExchange implements Exchange {
   span: unknown;
   /** The span of the request; the span of the caller where the server records none. */
   trace: { readonly traceId: string; readonly spanId: string } | undefined;
-  /** What the answer says of rate limits. */
+  /** Rate limit headers of the response. */
   limits: LimitHeaders | undefined;
   hold: Hold | undefined;
   identify: ((token: string) => Promise<void>) | undefined;
-  /** Whether the log may write the path as it is; known for targets that are remembered. */
+  /** Whether the log can write the path unchanged; known for cached targets. */
   plainPath = false;
-  /** Whether the connection may go on after the answer. */
+  /** Whether the connection remains open after the response. */
   keepAlive = true;
-  /** Whether the server closes the connection after the answer because it stops. */
+  /** Whether the server closes the connection after the response because it stops. */
   closeAfterReply = false;
   aborted = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
   onGone: (() => void) | undefined;
-  /** Called once the answer is out. */
+  /** Called when the response is sent. */
   onSent: (() => void) | undefined;
   readonly startedAt = performance.now();
   readonly method: string;
@@ -98,7 +98,7 @@ export class HttpExchange implements Exchange {
   #peer: string | undefined;
   #caller: Caller | undefined;
   #callerOf: Principal | undefined;
-  /** What stands before the path, and is a part of the links. */
+  /** Prefix of the path in links. */
   readonly #prefix: string;
   /** The id that the client gave. */
   readonly #clientId: string | undefined;
@@ -147,17 +147,17 @@ export class HttpExchange implements Exchange {
     return this.#caller!;
   }
 
-  /** Whether the connection is that of a proxy which is believed. */
+  /** Whether the connection is from a trusted proxy. */
   get isForwarded(): boolean {
     return this.forwarding.isProxy(this.#peerAddress);
   }
 
-  /** The certificate (PEM) that the client showed in TLS; empty when it has none. Only where certificates are asked for. */
+  /** Client certificate (PEM) of the TLS connection; empty without one. */
   get peerCertificate(): string {
     return clientCertificate(this.res);
   }
 
-  /** Empty once the connection is gone, unless it was read before. */
+  /** Empty after the connection is closed, unless it was read before. */
   get #peerAddress(): string {
     this.#peer ??= this.aborted || this.responded ? '' : peerAddress(this.res.getRemoteAddress());
     return this.#peer;
@@ -167,12 +167,12 @@ export class HttpExchange implements Exchange {
     return this.#clientId ?? requestId(this.#number);
   }
 
-  /** The same as bytes, to be copied at once; undefined for an id that the client gave. */
+  /** The id as bytes, to be copied immediately; undefined for an id of the client. */
   get correlationBytes(): Uint8Array | undefined {
     return this.#clientId === undefined ? requestIdBytes(this.#number) : undefined;
   }
 
-  /** True until `detach`: the response is corked and nothing has waited yet. */
+  /** True until `detach`: the response is corked and no wait has occurred. */
   get attached(): boolean {
     return this.#req !== undefined;
   }
@@ -192,13 +192,13 @@ export class HttpExchange implements Exchange {
     return value;
   }
 
-  /** As `header`. */
+  /** Same as `header`. */
   headerOf({ name, bytes }: KnownHeader): string | undefined {
     if (this.#req) return this.#req.getHeader(bytes) || undefined;
     return this.#headers?.get(name);
   }
 
-  /** Calls back for each header as it was sent; only while attached. */
+  /** Calls back for each header as sent; only while attached. */
   eachHeader(visit: (name: string, value: string) => void): void {
     if (this.#req) eachHeader(this.#req, visit);
   }
@@ -233,12 +233,15 @@ export class HttpExchange implements Exchange {
     return this.#requestBody === undefined || this.#requestBody.complete;
   }
 
-  /** Whether the client asked for the end of the connection after this response (RFC 9112, 9.6). */
+  /** Whether the client requested to close the connection after this response (RFC 9112, 9.6). */
   get asksToClose(): boolean {
     return this.headerOf(CONNECTION_HEADER)?.toLowerCase() === 'close';
   }
 
-  /** Notes the span of the caller (W3C Trace Context). Lines of the log are written when the headers are gone. */
+  /**
+   * Stores the span of the caller (W3C Trace Context) for log lines, which are written when headers are no longer
+   * available.
+   */
   noteTrace(): void {
     const value = this.headerOf(TRACEPARENT);
     if (value === undefined) return;

@@ -17,9 +17,9 @@ import {
 
 export interface IdentificationOptions {
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
-  /** Reads client certificates; none are taken when absent. */
+  /** Verifies client certificates. Default: certificates are ignored. */
   certificates?: { of(request: CertifiedRequest): CertificateCaller | undefined } | undefined;
-  /** Whether a principal holds a permission label. */
+  /** Whether a principal has a permission label. */
   permits(principal: Principal, permission: string): boolean;
   audit: Pick<RequestAuditor, 'refused' | 'signedIn'>;
   /** Requests with this mark come from imports of this very server: what they show of a caller is not read. */
@@ -27,8 +27,8 @@ export interface IdentificationOptions {
 }
 
 /**
- * Finds out who sends a request, and whether they may: by its headers, its cookie, its address, the certificate of its
- * connection, or a token in its form. Stays synchronous while nothing has to be looked up.
+ * Identifies the caller of a request by headers, cookie, address, client certificate or a token in its form, and
+ * checks the permission. It remains synchronous while no query is required.
  */
 export class Identification {
   constructor(private readonly options: IdentificationOptions) {}
@@ -39,7 +39,10 @@ export class Identification {
     return this.options.permits(principal, permission);
   }
 
-  /** Sets the principal. A promise only when that has to be looked up. Throws, or rejects, for callers who may not. */
+  /**
+   * Sets the principal. Returns a promise only if a query is required. Throws or rejects for callers without
+   * permission.
+   */
   identify(x: HttpExchange): Promise<void> | undefined {
     try {
       const certified = this.options.certificates?.of(x);
@@ -52,7 +55,7 @@ export class Identification {
       const principal = credentials ? this.#authenticate(x, credentials) : x.principal;
       if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
       x.principal = principal;
-      // A key that is believed without a look is only told of when it comes in another way.
+      // A trusted key is reported only if it was presented in another way.
       this.#conclude(x, certified, credentials?.authorization !== undefined);
       return undefined;
     } catch (error) {
@@ -60,7 +63,7 @@ export class Identification {
     }
   }
 
-  /** For credentials that have to be looked up. */
+  /** For credentials that require a query. */
   async #identifyLater(
     x: HttpExchange,
     principal: Promise<Principal>,
@@ -76,7 +79,7 @@ export class Identification {
     }
   }
 
-  /** What a request carries of its own goes before the certificate of its connection. */
+  /** Credentials of the request take precedence over the client certificate of the connection. */
   #conclude(
     x: HttpExchange,
     certified: CertificateCaller | undefined,

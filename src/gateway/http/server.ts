@@ -35,19 +35,19 @@ export interface HttpServerOptions {
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;
-  /** Of the certificate; without it the server speaks plain HTTP. */
+  /** Files of the TLS certificate. Default: plain HTTP. */
   certificate?: CertificateFiles;
   /** Says failures of requests that no operation takes, where that is not by a problem document. */
   strayFailure?(x: HttpExchange, error: ApiError): Reply | undefined;
-  /** Pages for JSON and errors in browsers; both stay JSON when absent. */
+  /** HTML pages for JSON documents and errors in browsers. Default: JSON. */
   pages?: BrowserPages;
 }
 
-/** Milliseconds in which kept connections, once nothing is in flight, still get an answer to a request under way. */
+/** Milliseconds in which idle connections can still get a response during the stop. */
 const LINGER_MS = 200;
 const RETRY_SECONDS = '5';
 
-/** Certificates whose connections may go on beside each other. */
+/** Maximum certificates with open connections. */
 const MAX_APPS = 3;
 
 function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
@@ -69,7 +69,7 @@ interface Cells {
 
 /** The HTTP server: the only place that knows the socket library. */
 export class HttpServer {
-  /** One, and with TLS those that still have connections under earlier certificates. */
+  /** The current app, and with TLS the apps with connections under earlier certificates. */
   readonly #apps = new Set<TemplatedApp>();
   readonly #options: HttpServerOptions;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
@@ -78,7 +78,7 @@ export class HttpServer {
   #listening: { socket: us_listen_socket; host: string; port: number } | undefined;
   #redirect: { app: TemplatedApp; socket: us_listen_socket } | undefined;
   #idle: (() => void) | undefined;
-  /** Requests that are not answered yet. Those answered in the handler's own turn are never in it. */
+  /** Requests in progress that did not complete in their event-loop iteration. */
   readonly #inFlight = new Set<HttpExchange>();
   #refuses = false;
   /** Made once, not once a request. */
@@ -102,8 +102,8 @@ export class HttpServer {
   }
 
   /**
-   * Speaks with the certificate that the files hold now; connections that are open go on with theirs. Rejects when that
-   * cannot be, and goes on as before.
+   * Uses the current certificate files for new connections; open connections keep their certificate. Rejects and
+   * keeps the previous certificate on failure.
    */
   async renewCertificate(): Promise<void> {
     const { socket, host, port } = this.#listening!;
@@ -160,7 +160,7 @@ export class HttpServer {
     for (const x of this.#inFlight) x.closeAfterReply = true;
   }
 
-  /** Waits for requests in flight up to `graceMs`, answers the rest with 503, then closes every connection. */
+  /** Waits up to `graceMs` for requests in progress, responds to the rest with 503, then closes all connections. */
   async close(graceMs: number): Promise<void> {
     this.refuse();
     if (this.#active.value > 0) {
@@ -186,7 +186,7 @@ export class HttpServer {
     try {
       if (this.#refuses) {
         x.closeAfterReply = true;
-        // What is answered in this turn would keep its connection.
+        // A response in this iteration would keep its connection open.
         x.detach();
         throw stoppingError('The server is stopping. Send the request again.');
       }
@@ -235,14 +235,14 @@ export class HttpServer {
     } catch (error) {
       this.#options.log.write('http.response.failed', { ...this.#about(x), ...exception(error) });
       if (!x.aborted) x.res.close();
-      // The library may still look at the body.
+      // The library can still read the body.
       x.onSent = undefined;
       this.#finish(x, 500, 0);
     }
   }
 
   #fail(x: HttpExchange, thrown: unknown): void {
-    // The client went away; what that did to the work is nobody's fault.
+    // The client disconnected, so a failure of its work is not an error.
     if (x.aborted) return this.#finish(x, CLIENT_GONE, 0);
     x.abandon();
     const error = nameReceived(asApiError(thrown), (name) => valueInQuery(x.query, name));
@@ -276,7 +276,7 @@ export class HttpServer {
     const about = {
       ...this.#about(x),
       Code: error.code,
-      // What has a meaning has no stack worth telling; what a worker added to it has.
+      // Expected errors do not need a stack, except a stack that a worker added.
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
     };
     this.#options.log.write(
@@ -286,7 +286,7 @@ export class HttpServer {
     );
   }
 
-  /** What a line of the log says of the request that it is about. */
+  /** Request properties for log lines. */
   #about(x: HttpExchange) {
     const { trace } = x;
     const operation = (x.operation as Operation | undefined)?.id ?? 'unknown';
@@ -378,7 +378,7 @@ function unfinishedError({ operation }: HttpExchange): Failure {
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** Whose label sets a request uses: anonymous requests must not take those of what is served. */
+/** Label set group of a request, because anonymous requests must not use up the label sets of served requests. */
 function chooseShare(operation: Operation | undefined, status: number): Share {
   if (operation === undefined || REFUSALS.has(status)) return 'refused';
   if (operation.surface === 'admin') return 'admin';
@@ -402,7 +402,7 @@ function correlatedReply(x: HttpExchange, reply: Reply): Reply {
   return { ...reply, headers: { ...reply.headers, 'x-correlation-id': x.correlationId } };
 }
 
-/** Bodies have no place in addresses: what is asked by a body is answered as it is. */
+/** Requests with a body cannot be presented as pages, because a URL cannot contain the body. */
 function presentReply(x: HttpExchange, reply: Reply): Reply {
   const { operation } = x as { operation: Operation | undefined };
   return operation?.present && !x.hasBody ? operation.present(x, reply) : reply;

@@ -13,7 +13,7 @@ import {
 /** Close code (RFC 6455, 7.4.1). */
 const INTERNAL_ERROR = 1011;
 
-/** What a request to become a WebSocket carries, for as long as it is one. */
+/** Properties of a request that becomes a WebSocket. */
 export interface Upgrade {
   readonly key: string;
   readonly protocol: string;
@@ -35,9 +35,9 @@ const IDLE_SECONDS = 120;
 export interface SocketHandlers {
   /** Decides what becomes of the request, as of any other. */
   serve(res: HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
-  /** Those whose sockets are told together what is published: the app, and others of the same server. */
+  /** Apps whose sockets receive published messages: this app, and others of the same server. */
   readonly apps: ReadonlySet<TemplatedApp>;
-  /** Told of what was thrown while a frame was handled; the connection has ended for it. */
+  /** Called for errors while a frame is processed; the connection is then closed. */
   fault(error: unknown): void;
 }
 
@@ -45,10 +45,10 @@ export interface SocketHandlers {
 export function acceptSockets(app: TemplatedApp, path: string, { serve, fault, apps }: SocketHandlers): void {
   app.ws<Data>(path, {
     compression: SHARED_COMPRESSOR,
-    // Somewhat more than is taken, so that a client hears why its frame was refused.
+    // More than the accepted size, so that a client receives the reason of the rejection.
     maxPayloadLength: 4 * LIMITS.controlFrameBytes,
     maxBackpressure: MAX_BACKPRESSURE,
-    // What is published to many has no outcome: nobody goes on with a frame less.
+    // Publishing has no result per client, so a client that misses a frame is disconnected.
     closeOnBackpressureLimit: true,
     idleTimeout: IDLE_SECONDS,
     sendPingsAutomatically: true,

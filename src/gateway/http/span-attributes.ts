@@ -4,7 +4,7 @@ import type { HttpExchange } from './exchange.js';
 /** Attributes of the span of a request. */
 type Attributes = Record<string, string | number | boolean>;
 
-/** Path parameters that spans tell of, by the attribute. The tile is counted from the north-west corner. */
+/** Path parameters in span attributes. Tiles are counted from the north-west corner. */
 const FROM_PATH: Readonly<Record<string, readonly string[]>> = {
   'svc.service.id': ['serviceId', 'serviceName'],
   'svc.layer.id': ['layerId'],

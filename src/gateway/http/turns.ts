@@ -1,9 +1,9 @@
-/** Work that waits for a turn of the event loop of its own. */
+/** Work that waits for a separate event-loop iteration. */
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a later turn of the event loop, in which nobody else's `turn` resolves: what is costly but short follows
- * one by one, and others are served between.
+ * Resolves in a later event-loop iteration, at most one caller per iteration, so that other work runs between
+ * expensive steps.
  */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {

@@ -16,7 +16,7 @@ type Newer = typeof import('@btc-vision/uwebsockets.js');
 type Older = typeof import('uWebSockets.js');
 type OlderRequest = import('uWebSockets.js').HttpRequest;
 
-// Read by the library as it loads. It takes less by default than an address may have, and answers 431 itself.
+// Read by the library when it is loaded. Its default is below the maximum URL length, and it would respond 431 itself.
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_LIMITS.headBytes);
 const name = uwsPackage(process.version);
 const library: unknown = createRequire(import.meta.url)(name);
@@ -33,8 +33,8 @@ interface Files {
 }
 
 /**
- * With the files of a certificate an app speaks TLS, 1.2 at least. With those of authorities it asks clients for a
- * certificate, and refuses the connections of those that none of them signed; who has none comes in.
+ * Creates an app; with certificate files it uses TLS 1.2 or newer. With authority files, it requests client
+ * certificates and rejects certificates of other authorities; clients without a certificate are accepted.
  */
 export function createApp(files?: Files): TemplatedApp {
   if (!files) return newer.App();
@@ -43,10 +43,10 @@ export function createApp(files?: Files): TemplatedApp {
   return newer.SSLApp({ cert_file_name: cert, key_file_name: key, ...authorities });
 }
 
-/** Whether the library can tell which certificate a client showed. */
+/** Whether the library provides the client certificate. */
 export const KNOWS_CLIENT_CERTIFICATES = !older;
 
-/** The certificate (PEM) that the client showed in an app that asks for one; empty when it has none. */
+/** Client certificate (PEM) in an app that requests one; empty without one. */
 export function clientCertificate(response: HttpResponse): string {
   // The types of the library leave it out.
   return (response as HttpResponse & { getX509Certificate(): string }).getX509Certificate();
@@ -61,7 +61,7 @@ export function getSocketPort(socket: us_listen_socket): number {
   return older ? older.getSocketPort(socket as never) : newer.us_socket_local_port(socket as never);
 }
 
-/** Calls back for each header as it was sent. */
+/** Calls back for each header as sent. */
 export const eachHeader: (request: HttpRequest, visit: (name: string, value: string) => void) => void = older
   ? (request, visit) => (request as unknown as OlderRequest).forEachHeader(visit)
   : (request, visit) => request.forEach(visit);

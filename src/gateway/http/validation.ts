@@ -73,7 +73,7 @@ function buildBounds({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBou
   return { bytes: maxBytes, json: { depth, values, names, string: maxBytes, ...bounds } };
 }
 
-/** What an anonymous client may send is never more than others may. */
+/** Limits of anonymous clients, never above the general limits. */
 function anonymousBounds({ bytes, json }: BodyBounds): BodyBounds {
   return {
     bytes: Math.min(bytes, HTTP_LIMITS.anonymousBodyBytes),
@@ -86,7 +86,7 @@ function anonymousBounds({ bytes, json }: BodyBounds): BodyBounds {
   };
 }
 
-/** The parts of a body, in order, as they were before they were coded for the way. */
+/** Decompressed parts of a body in order. */
 async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<ArrayBuffer>[]> {
   const memory = new ReceivedBytes(x.principal.kind === 'anonymous');
   const declared = Number(x.header('content-length') ?? 0);
@@ -96,7 +96,7 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
   try {
     const parts = await x.upload.collect(maxBytes, memory);
     if (coding === 'identity' || parts.length === 0) return parts;
-    // What comes out is not known before.
+    // The decompressed size is unknown in advance.
     memory.take(maxBytes);
     return [await inflateBody(Buffer.concat(parts), coding, maxBytes)];
   } finally {
@@ -132,7 +132,7 @@ async function parse(
   }
 }
 
-/** Threads that are busy or gone are no fault of the body. */
+/** Busy or missing threads are not a fault of the body. */
 function refusal(error: unknown): Pick<BodyError, 'message' | 'tooLarge' | 'pointer'> | undefined {
   if (error instanceof BodyError) return error;
   if (!(error instanceof TaskFailure)) return undefined;

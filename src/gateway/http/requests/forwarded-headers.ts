@@ -10,7 +10,7 @@ export interface ForwardingOptions {
   fallbackHost: string;
   /** Whether the server itself speaks TLS. */
   isSecure?: boolean;
-  /** Header in which a CDN reads the tags of an answer; none when empty or absent. */
+  /** Response header for the tags of a CDN. Default: none. */
   tagHeader?: string;
 }
 
@@ -21,13 +21,13 @@ const PREFIX = /^(\/[\w.~-]+)*\/?$/;
 const VARY = 'accept';
 
 /**
- * Where clients reach this server and who they are, as trusted proxies tell it. The X-Forwarded-* headers of any
- * other peer are ignored.
+ * Public URL of the server and address of the client, according to trusted proxies. The X-Forwarded-* headers of
+ * other peers are ignored.
  */
 export class ForwardedHeaders {
-  /** Value of the Vary header of what has one coding only: the names of the request headers that answers may depend on. */
+  /** Vary header of responses with one coding: request headers that responses can depend on. */
   readonly vary: string;
-  /** Header in which a CDN reads the tags of an answer; empty: none does. */
+  /** Response header for the tags of a CDN; empty: none. */
   readonly tagHeader: string;
   readonly #fixed: string | undefined;
   readonly #scheme: string;
@@ -45,23 +45,26 @@ export class ForwardedHeaders {
     this.vary = varies ? `${VARY}, x-forwarded-proto, x-forwarded-host, x-forwarded-prefix` : VARY;
   }
 
-  /** Whether answers depend on the peer's address, which can be read only while the connection is open. */
+  /** Whether responses depend on the address of the peer, which is readable only while the connection is open. */
   get asksForPeer(): boolean {
     return this.#proxies !== undefined;
   }
 
-  /** Whether this peer is a proxy that is believed. */
+  /** Whether this peer is a trusted proxy. */
   isProxy(peer: string): boolean {
     return this.#proxies?.has(peer) ?? false;
   }
 
-  /** Origin (and prefix) of links in answers: configured, else forwarded, else the Host header. No trailing slash. */
+  /**
+   * Origin and prefix of links in responses: configured, else forwarded, else from the Host header. Without a
+   * trailing slash.
+   */
   baseUrl(header: Header, peer: string): string {
     if (this.#fixed !== undefined) return this.#fixed;
     const host = hostName(header('host')) ?? this.#fallbackHost;
     if (!this.#proxies?.has(peer)) return `${this.#scheme}://${host}`;
     const proto = header('x-forwarded-proto');
-    // Each header counts without the others.
+    // Each header applies independently.
     const scheme = proto ? (first(proto) === 'https' ? 'https' : 'http') : this.#scheme;
     const forwardedHost = hostName(first(header('x-forwarded-host'))) ?? host;
     const prefix = first(header('x-forwarded-prefix')) ?? '';
@@ -85,7 +88,7 @@ export class ForwardedHeaders {
   }
 }
 
-/** Address of a peer as the socket library gives it: 4 or 16 bytes; none of a connection that is gone. */
+/** Address of a peer as returned by the HTTP library: 4 or 16 bytes; empty for a closed connection. */
 export function peerAddress(bytes: ArrayBuffer): string {
   const octets = new Uint8Array(bytes);
   if (octets.length === 4) return octets.join('.');
@@ -108,7 +111,7 @@ function first(value: string | undefined): string | undefined {
 }
 
 /** A host name is echoed in links: anything but a plain one is ignored. */
-/** The host of a request, with its port; undefined for what cannot be one. */
+/** Host of a request with its port; undefined if it is invalid. */
 export function hostName(host: string | undefined): string | undefined {
   return host && host.length < 256 && HOST.test(host) ? host : undefined;
 }

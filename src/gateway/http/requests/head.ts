@@ -21,15 +21,17 @@ const STATUS_LINES: Record<number, string> = Object.fromEntries(
 
 const CONTROL = /[\r\n]/g;
 
-/** Heads of constant answers; those of tiles differ in nothing but the entity tag, so one is used for all and stays hot. */
+/**
+ * Cached header blocks of constant responses. Blocks of tiles differ only in the entity tag, so all tiles share one.
+ */
 const blocks = new LRUCache<string, ArrayBuffer>({ max: 256 });
 
-/** What the block was made of that was asked for last: answers of one kind come in runs. */
+/** Source of the last block, because responses of one kind often follow each other. */
 let lastBlock: { of: Reply; encoding: ContentCoding; block: ArrayBuffer } | undefined;
 
 /**
- * Status line and all headers, written as one block, whose last name is followed by what differs from answer to answer.
- * Values are stripped of line breaks.
+ * Writes the status line and all headers as one block. The last header contains the part that differs between
+ * responses. Line breaks are removed from values.
  */
 export function writeReplyHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, length = ''): void {
   // 200 is the library's own default.
@@ -71,7 +73,7 @@ function sameBlock(a: Reply, b: Reply): boolean {
 
 const AFTER_TAG = '\r\nX-Request-Id: ';
 
-/** Value of the last header of the block, and the headers that stand behind it. */
+/** Value of the last header of the block, and the headers after it. */
 function lastText(x: HttpExchange, reply: Reply, encoding: ContentCoding, length: string): string {
   const tag = reply.etag === undefined ? '' : `${codedTag(reply.etag, encoding)}${AFTER_TAG}`;
   const timing = x.serverTiming ? `\r\nServer-Timing: ${x.serverTiming}` : '';
@@ -93,7 +95,7 @@ function cacheTags({ forwarding: { tagHeader } }: HttpExchange, { cacheTags: tag
 /** Length of the entity tags that name a content. */
 const TAG_LENGTH = 16;
 
-/** Room for a tag of that length and an id, filled anew for each answer: no text is made then. */
+/** Buffers for a tag of fixed length and an id, reused for each response without creating strings. */
 const ROOMS = {
   identity: roomFor('identity'),
   gzip: roomFor('gzip'),
@@ -125,8 +127,8 @@ function isHexDigit(code: number): boolean {
 }
 
 /**
- * All headers up to the name of the last one, the entity tag or the request id, as one: the library writes names and
- * values as they are given, and each call of it costs.
+ * Joins all headers up to the name of the last one (entity tag or request id), because each call of the library is
+ * expensive and it writes names and values unchanged.
  */
 function headerBlock(reply: Reply, encoding: ContentCoding, vary: string): string {
   let block = COMMON;

@@ -13,8 +13,8 @@ const names = new Map<string, string>();
 const MAX_NAMES = 500;
 
 /**
- * A header name in its usual case: `content-crs` becomes `Content-Crs`. Names are case-insensitive (RFC 9110, 5.1), but
- * some clients look for one case only.
+ * Header name in its common case: `content-crs` becomes `Content-Crs`. Names are case-insensitive (RFC 9110, 5.1),
+ * but some clients expect one case.
  */
 export function usualName(name: string): string {
   const known = names.get(name);

@@ -14,7 +14,7 @@ export interface RepeatableRequest {
   /** Value of Idempotency-Key. */
   readonly key: string;
   readonly principal: string;
-  /** What the principal proved itself by: stored answers cannot be read without it. */
+  /** Credential of the principal, which encrypts stored responses. */
   readonly credential: string;
   /** Method, path, query, and the headers that change what the body means. */
   readonly target: string;
@@ -24,14 +24,14 @@ export interface RepeatableRequest {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const PRUNE_MS = 3_600_000;
-/** How often it is tried again to write what became of requests, and of how many at most. */
+/** Interval of retries for writing outcomes, and maximum pending outcomes. */
 const RETRY_MS = 2000;
 const MAX_OPEN = 10_000;
 
-/** Answers requests with an idempotency key once: whoever repeats one gets the first answer, for a day. */
+/** Executes requests with an idempotency key once: repetitions get the first response for a day. */
 export class Idempotency {
   readonly #timers: NodeJS.Timeout[];
-  /** What became of requests, and could not be written yet. */
+  /** Outcomes of requests that could not be written yet. */
   readonly #open = new Set<() => Promise<void>>();
   #concluding = false;
 
@@ -87,14 +87,14 @@ export class Idempotency {
     try {
       return await this.store.begin(keyed, this.instance, claim);
     } catch (error) {
-      // The answer may be all that was lost: without this the key would be in use for as long as this process runs.
+      // Only the response can be lost. Otherwise the key would remain in use while this process runs.
       void this.#conclude(() => this.store.withdraw(keyed, this.instance, claim));
       throw error;
     }
   }
 
   async #renew(keyed: KeyedRequest): Promise<PresenceMark | undefined> {
-    // In this order: from now on nobody is told that it is lost, and who was told before is seen.
+    // Order: first no further caller is told that the edit is lost, then earlier reports are visible.
     await this.cluster.appear();
     const mark = this.cluster.presence.mark();
     return (await this.store.holds(keyed, this.instance)) ? mark : undefined;
@@ -105,7 +105,7 @@ export class Idempotency {
     await this.#conclude(() => this.store.finish(keyed, stored));
   }
 
-  /** The work is over: what goes wrong here must not tell the client otherwise, and is done later. */
+  /** The work is complete. A failure here must not change the response, and is retried later. */
   async #conclude(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -156,19 +156,22 @@ function lostKeyError(): ApiError {
 
 const UNCERTAIN = new Set(['outcome-unknown', 'absent', 'worker-lost']);
 
-/** Whether the work may have been done though it failed: what should have said so is gone. */
+/** Whether the work can have been done although it failed, because its confirmation was lost. */
 function isUncertain(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   if (error instanceof TaskFailure) return UNCERTAIN.has(code as string);
   return code === STATE_UNREACHABLE;
 }
 
-/** The parts of an answer that are kept. */
+/** Stored parts of a response. */
 type ReplyParts = Pick<Reply, 'status' | 'mediaType' | 'headers' | 'etag' | 'cacheControl'> & {
   body: string | undefined;
 };
 
-/** Some answers hold secrets, which are stored nowhere else: without the client's own credential they stay closed. */
+/**
+ * Encrypts a response with the credential of the client, because some responses contain secrets that are stored
+ * nowhere else.
+ */
 function sealed(reply: Reply, request: RepeatableRequest): string | null {
   const { status, mediaType, headers, etag, cacheControl, body } = reply;
   if (reply.encoding || (typeof body !== 'string' && body !== undefined && !(body instanceof Uint8Array)))

@@ -2,8 +2,8 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange } from '../../../core/http/operation.js';
 
 /**
- * WebSockets are not under the same-origin rule of browsers. Pages of other sites may listen to what everybody may; with
- * credentials, which a page must have been given, they are refused (403).
+ * Checks the origin of WebSockets, which browsers do not restrict to the same origin. Pages of other sites can
+ * receive public data; with credentials they are rejected (403).
  */
 export function refuseForeignPages(x: Pick<Exchange, 'header' | 'principal' | 'baseUrl'>): void {
   const origin = x.header('origin');

@@ -5,8 +5,8 @@ import { nameReceived } from './received-value.js';
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Decodes `a=1&b=2`. A name given twice is an error, except for those that may be: their values are joined by commas. With
- * `allowsEqual` the same value may come twice: clients of WMS add parameters to addresses that have them.
+ * Parses `a=1&b=2`. A repeated name is an error, except for repeatable names, whose values are joined by commas. With
+ * `allowsEqual`, the same value can be repeated, because WMS clients add parameters to URLs that contain them.
  */
 export function parseQuery(query: string, repeatable = NONE, allowsEqual = false): Map<string, string> {
   const values = new Map<string, string>();
@@ -34,14 +34,14 @@ function decodePart(text: string): string {
   }
 }
 
-/** How one operation's parameters are read, prepared once. */
+/** Prepared parameter parsers of an operation. */
 export interface ParamPlan {
   readonly entries: readonly (readonly [key: string, param: Param])[];
   readonly queryNames: ReadonlySet<string>;
   /** Names that may be given several times. */
   readonly repeatable: ReadonlySet<string>;
   readonly open: boolean;
-  /** True when some parameter is a request header: the target alone does not give the values. */
+  /** Whether a parameter is a request header, so that values depend on more than the target. */
   readonly readsHeaders: boolean;
 }
 

@@ -5,13 +5,13 @@ import { HTTP_LIMITS } from '../../../core/http/limits.js';
 let all = 0;
 let anonymous = 0;
 
-/** What one body takes of the memory for bodies. */
+/** Memory of one body within the limit of all bodies. */
 export class ReceivedBytes {
   #bytes = 0;
 
   constructor(private readonly isAnonymous: boolean) {}
 
-  /** Throws 503 when others have taken it all. */
+  /** Reserves bytes. Throws 503 if the limit is reached. */
   take(bytes: number): void {
     const full =
       all + bytes > HTTP_LIMITS.receivedBytes ||

@@ -2,25 +2,28 @@ import { ApiError } from '../../../core/errors/errors.js';
 import { findToken, isBasic } from '../../auth/credentials.js';
 import { AUTHORIZATION, type HttpExchange, X_API_KEY, X_ESRI_AUTHORIZATION } from '../exchange.js';
 
-/** What a request shows of who sends it, and whether another site made a browser send it. */
+/** Credentials of a request, and whether another site made a browser send it. */
 
-/** How credentials were presented. */
+/** Form of the credentials. */
 export type CredentialScheme = 'api-key' | 'bearer' | 'basic' | 'certificate';
 
-/** The Authorization header, or what stands for it. */
+/** Authorization header or its equivalent. */
 export function readAuthorization(x: HttpExchange): string | undefined {
   const header = x.headerOf(AUTHORIZATION);
   return header === undefined || (isBasic(header) && isScript(x)) ? readBearer(x) : header;
 }
 
-/** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
+/** Credentials in API-specific form, as an Authorization header. */
 export function readBearer(x: HttpExchange): string | undefined {
   if (!x.operation.takesToken) return undefined;
   const token = findToken(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
   return token === undefined ? undefined : `Bearer ${token}`;
 }
 
-/** Any page can load an answer as a script: it must hold nothing that the visitor's own cookies, certificates and Basic credentials open. */
+/**
+ * Whether the response can be loaded as a script by any page. It must not contain data that requires cookies,
+ * certificates or Basic credentials of the visitor.
+ */
 export function isScript({ operation, query }: HttpExchange): boolean {
   return operation.present !== undefined && query.includes('callback=');
 }
@@ -31,8 +34,8 @@ export function findScheme(x: HttpExchange): CredentialScheme {
 }
 
 /**
- * Browsers send cookies and Basic credentials and show certificates with whatever any page asks for: with those nothing is
- * changed, and no connection is opened, at the behest of another site's page. Throws `forbidden`.
+ * Throws `forbidden` if a page of another site can have caused the request. Browsers send cookies, Basic credentials
+ * and certificates automatically, so such requests must not change data or open connections.
  */
 export function requireSameOrigin(x: HttpExchange): void {
   const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x) || isByProgram(x);
@@ -40,7 +43,7 @@ export function requireSameOrigin(x: HttpExchange): void {
   if (!x.hasBody && !x.upgradable) return;
   const site = x.header('sec-fetch-site');
   const origin = x.header('origin');
-  // Programs with a certificate or a password say nothing of pages.
+  // Programs with a certificate or a password send no page headers.
   if (mayBeProgram && site === undefined && origin === undefined) return;
   const isOwn =
     site === undefined ? origin === new URL(x.baseUrl).origin : site === 'same-origin' || site === 'none';
@@ -48,10 +51,10 @@ export function requireSameOrigin(x: HttpExchange): void {
     throw new ApiError('forbidden', 'A page of another site asked for this.');
 }
 
-/** Whether a session may be that of a program: a browser sends the cookie for its own site alone, and names the page. */
+/** Whether a session can be of a program: a browser sends the cookie only to its site, and names the page. */
 const isByProgram = (x: HttpExchange) =>
   x.operation.takesSessionOfPrograms === true && x.header('referer') === undefined;
 
-/** Whether a password in the header says who asks. */
+/** Whether the caller is identified by a password in the header. */
 const isByBasic = (x: HttpExchange) =>
   x.principal.kind !== 'anonymous' && !x.headerOf(X_API_KEY) && isBasic(x.headerOf(AUTHORIZATION));

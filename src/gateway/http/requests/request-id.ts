@@ -30,10 +30,10 @@ export function requestId(request: number): string {
   return text(request);
 }
 
-/** Digits of the id that was asked for as bytes last, but for the newest. */
+/** Digits of the last id requested as bytes, except the newest. */
 const scratch = Uint8Array.from(last);
 
-/** The same as ASCII; to be copied before the next is asked for. */
+/** The id as ASCII, to be copied before the next call. */
 export function requestIdBytes(request: number): Uint8Array {
   if (request === count) return last;
   let rest = request;

@@ -2,7 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 
 const CHUNK_BYTES = 262_144;
 
-/** Bytes on disk without a name: they are gone when nobody reads them any more, whatever becomes of this process. */
+/** Bytes in an unlinked file, which disappears with its last reader, also if the process is killed. */
 export class ByteSpool {
   #readers = 0;
   #isDropped = false;
@@ -12,7 +12,7 @@ export class ByteSpool {
     readonly size: number,
   ) {}
 
-  /** Writes all parts to a new file; `seen` is told of each. */
+  /** Writes all parts to a new file; `seen` receives each part. */
   static async write(
     path: string,
     parts: AsyncIterable<Uint8Array>,
