@@ -68,7 +68,7 @@ export type Operand =
   | GeometryLiteral
   | readonly Operand[];
 
-/** Whether a value is a number literal, representable as a double or not. */
+/** Whether a value is a number literal, with or without an exact representation as a double. */
 export const isNumber = (value: Operand): value is AnyNumber =>
   typeof value === 'number' || isExactNumber(value);
 

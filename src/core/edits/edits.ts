@@ -20,7 +20,7 @@ export interface FeatureInput {
 }
 
 /**
- * Reason why clients receive another geometry than the stored one: arcs became lines, faces of a surface became
+ * Why clients receive a geometry that differs from the stored one: curves became lines, faces of a surface became
  * polygons, measures (M) are omitted, or the geometry or a part of it is unreadable.
  */
 export type GeometryLoss = 'arcs' | 'surface' | 'measures' | 'unreadable';

@@ -55,8 +55,8 @@ export function boxesTouch(a: Box, b: Box): boolean {
 }
 
 /**
- * Intersection of two boxes, a line or point if they only touch; undefined if they are disjoint. Neither crosses the
- * antimeridian.
+ * Intersection of two boxes; a line or a point if they only touch, and undefined if they are disjoint. Neither box
+ * crosses the antimeridian.
  */
 export function commonBox(a: Box, b: Box): Box | undefined {
   const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];

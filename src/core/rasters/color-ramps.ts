@@ -1,6 +1,6 @@
 /**
  * Colour ramps by name, as equidistant colours from low to high. viridis, magma, inferno, plasma and cividis are from
- * matplotlib (CC0), turbo from Google (Apache-2.0), and the remaining ones from ColorBrewer (Apache-2.0, Cynthia
+ * matplotlib (CC0), turbo is from Google (Apache-2.0), and the others are from ColorBrewer (Apache-2.0, Cynthia
  * Brewer).
  */
 const RAMPS = {

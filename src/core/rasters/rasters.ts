@@ -92,7 +92,7 @@ export interface RasterMosaic {
 /** Pixels that run from north to south. */
 export interface RasterGrid {
   crs: string;
-  /** As in `RasterInfo`, without rotation. */
+  /** Same as in `RasterInfo`, but without rotation. */
   geoTransform: [number, number, number, number, number, number];
   width: number;
   height: number;

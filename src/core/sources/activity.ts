@@ -1,6 +1,9 @@
 import type { VectorSource } from './vector-source.js';
 
-/** Counters of table writes: inserted, updated and deleted rows since the statistics began, and current rows. */
+/**
+ * Counters of the writes to a table: rows inserted, updated and deleted since the statistics were reset, and the
+ * current number of rows.
+ */
 export type Activity = readonly number[];
 
 const COUNTERS = 4;

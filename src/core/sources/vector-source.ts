@@ -146,9 +146,9 @@ export interface PostgisSource extends VectorSource {
   compositeKey?: CompositeKey;
   /** Whether the column is declared as curve type. */
   curved?: boolean;
-  /** Whether inspected rows contain curves or surfaces. */
+  /** Whether the inspected rows contain curves or surfaces. */
   holdsCurves?: boolean;
-  /** Whether the column can contain polyhedral surfaces, TINs or triangles. */
+  /** Whether the column can hold polyhedral surfaces, TINs or triangles. */
   mayHoldSurfaces?: boolean;
   /** SRID of the stored geometries; 0 if undefined. */
   srid: number;

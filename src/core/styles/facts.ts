@@ -1,11 +1,11 @@
 import { LAYER_TYPES } from './layer-types.js';
 import type { MapStyle } from './model.js';
 
-/** What has to be read of a collection for its style, worked out once per style. */
+/** What a style needs from its collection. Computed once per style. */
 export interface StyleFacts {
   /** Names among which the attributes are that its expressions read; undefined when they may read any. */
   readonly names: ReadonlySet<string> | undefined;
-  /** Pixels that symbols reach beyond their geometry, at most. */
+  /** Maximum distance in pixels by which symbols extend beyond their geometry. */
   readonly reach: number;
 }
 
@@ -28,8 +28,8 @@ export function styleFacts(style: MapStyle): StyleFacts {
 }
 
 /**
- * Every text in the style, and every name in braces within one: an attribute is always named by a literal, except
- * where an expression computes the name or asks for all properties.
+ * All strings in the style, and all names in braces inside them. An attribute name is always a literal, unless an
+ * expression computes it or reads all properties.
  */
 function namesIn(layers: unknown): ReadonlySet<string> | undefined {
   const names = new Set<string>();

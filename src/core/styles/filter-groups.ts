@@ -10,7 +10,7 @@ export function layersByFilter(layers: readonly StyleLayer[]): Map<string, Style
   return groups;
 }
 
-/** What a legend calls the features of a layer, where its author or a translation said so. */
+/** Legend title of the features of a layer, if the author or a translation set one. */
 export function findLegendTitle({ metadata }: StyleLayer): string | undefined {
   const title = (metadata as Record<string, unknown> | undefined)?.['graticule:title'];
   return typeof title === 'string' ? title : undefined;

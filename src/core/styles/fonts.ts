@@ -1,6 +1,6 @@
 /**
- * The one list of fonts for labels, whoever draws them: Mapnik here, or MapLibre from glyphs of ours. Names are those
- * that MapLibre styles write into `text-font`; they are also the names under which Mapnik knows the faces.
+ * The single list of fonts for labels, for Mapnik and for MapLibre glyphs. The names are those in `text-font` of
+ * MapLibre styles, and also the face names in Mapnik.
  */
 
 /** One font file. */
@@ -9,13 +9,13 @@ export interface FontFace {
   readonly name: string;
   /** A file of a package (`@scope/name/path`), or an absolute path of the system where it may be missing. */
   readonly file: string;
-  /** Code points that only this face is asked for, first and last; all when absent. */
+  /** First and last code points for which this face is used; all code points if absent. */
   readonly blocks?: readonly (readonly [first: number, last: number])[];
 }
 
 const NOTO_PACKAGES = '@expo-google-fonts/';
 
-/** Whether the build copies the face's file out of its package, to `dist/fonts`. */
+/** Whether the build copies the font file from its package to `dist/fonts`. */
 export function isBuiltFace({ file }: FontFace): boolean {
   return file.startsWith(NOTO_PACKAGES);
 }
@@ -88,7 +88,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
 };
 
 const SANS = 'Noto Sans';
-/** Families whose names stand in many styles; Noto Sans, which was drawn after Open Sans, takes their place. */
+/** Font families that many styles name. Noto Sans, which is derived from Open Sans, replaces them. */
 const TAKEN_FOR_NOTO = [
   'Open Sans',
   'Arial Unicode MS',
@@ -195,19 +195,19 @@ function faceKey(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
-/** What a style gets that names no font (the default of MapLibre's style specification). */
+/** Font of styles that name none (the default of the MapLibre style specification). */
 export const DEFAULT_TEXT_FONT: readonly string[] = ['Open Sans Regular', 'Arial Unicode MS Regular'];
 /** Names in one `text-font`. */
 export const MAX_FONTS = 8;
 
-/** The first name of a `text-font` that is none of ours; undefined when all are. */
+/** The first unknown font name in a `text-font`; undefined if all are known. */
 export function unknownFont(textFont: readonly string[]): string | undefined {
   return textFont.find((name) => !CHOICES.has(faceKey(name)));
 }
 
 /**
- * Faces for a `text-font`, in the order in which they are asked for a character: those named, then those of other
- * scripts in the weight of the first. Names that are unknown are left out.
+ * Faces for a `text-font`, in order of preference for each character: first the named faces, then faces of other
+ * scripts in the weight of the first one. Unknown names are omitted.
  */
 export function listFontFaces(textFont: readonly string[]): FontFace[] {
   const fonts = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(faceKey(name)) ?? []);
@@ -216,7 +216,7 @@ export function listFontFaces(textFont: readonly string[]): FontFace[] {
   return [...byName.values()];
 }
 
-/** Whether a face is asked for any character of a range of code points. */
+/** Whether a face covers any character in a range of code points. */
 export function hasCodePoints({ blocks }: FontFace, first: number, last: number): boolean {
   return blocks === undefined || blocks.some(([from, to]) => from <= last && to >= first);
 }

@@ -5,7 +5,10 @@ import type { Expr } from './sld/values.js';
 /** Ends the name of an attribute that has the digits of another one, in maps that the server draws. */
 export const DIGITS = '\u0000digits';
 
-/** The strings that `to-string` makes of an integer: that of its digits, and that of its double, which MapLibre clients have. */
+/**
+ * The two strings that `to-string` can give for an integer: its digits, and the digits of the nearest double, which
+ * MapLibre clients use.
+ */
 export function listIntegerTexts(digits: string): string[] {
   const double = Number(digits);
   const isRounded = /^-?\d{16,19}$/.test(digits) && !Number.isSafeInteger(double);
@@ -21,7 +24,7 @@ export function equalsTexts(value: Expr, [digits, double]: readonly string[]): E
   return double === undefined ? equals : ['any', equals, ['==', value, ['literal', double]]];
 }
 
-/** What `equalsTexts` wrote for digits that doubles round: the alternative that has all digits. */
+/** The alternative with all digits, out of what `equalsTexts` wrote for digits that a double cannot represent. */
 export function exactAlternative(json: readonly unknown[]): readonly unknown[] | undefined {
   const [operator, exact, rounded] = json;
   if (operator !== 'any' || json.length !== 3 || !Array.isArray(exact) || !Array.isArray(rounded))

@@ -1,8 +1,8 @@
 import type { StyleLayer } from './model.js';
 
-/** What a type of style layers declares. Its symbolizers, swatch and translations are found by the tables that name it. */
+/** Properties of a type of style layer. Tables elsewhere define its symbolizers, swatch and translations. */
 export interface LayerType {
-  /** What it draws: the source of the style specification that its layers need. */
+  /** Type of the source that layers of this type need, as the style specification names it. */
   readonly source: 'vector' | 'raster' | 'raster-dem';
   /** Esri's drawing information can say it. */
   readonly inDrawingInfo?: boolean;
@@ -10,11 +10,11 @@ export interface LayerType {
   readonly atVertices?: boolean;
   /** Marks and labels: drawn above all else, over the edge of a tile, and without a swatch where they have no icon. */
   readonly isMark?: boolean;
-  /** Drawn by ourselves as a surface, not by Mapnik. */
+  /** Whether Graticule draws the layer itself as a surface, without Mapnik. */
   readonly isSurface?: boolean;
 }
 
-/** Every type of layers that a style may have, in the order in which they are told. */
+/** All supported types of style layers, in the order in which texts list them. */
 export const LAYER_TYPES: Readonly<Record<StyleLayer['type'], LayerType>> = {
   fill: { source: 'vector', inDrawingInfo: true },
   line: { source: 'vector', inDrawingInfo: true },
@@ -27,7 +27,7 @@ export const LAYER_TYPES: Readonly<Record<StyleLayer['type'], LayerType>> = {
   'color-relief': { source: 'raster-dem' },
 };
 
-/** The types that draw features, or those that draw rasters. */
+/** Layer types that draw features, or those that draw rasters. */
 export function layerTypesFor(data: 'vector' | 'raster'): string[] {
   const types = Object.entries(LAYER_TYPES);
   return types
@@ -35,7 +35,7 @@ export function layerTypesFor(data: 'vector' | 'raster'): string[] {
     .map(([name]) => name);
 }
 
-/** What a layer of this type draws; features for a type that is none. */
+/** Source type of a layer type; `vector` for unknown types. */
 export function getLayerSourceType(type: string): LayerType['source'] {
   return Object.hasOwn(LAYER_TYPES, type) ? LAYER_TYPES[type as StyleLayer['type']].source : 'vector';
 }

@@ -2,7 +2,7 @@ export const STYLE_LIMITS = {
   /** Levels of nesting of a style in SLD, and rules of one. */
   sldDepth: 64,
   sldRules: 1000,
-  /** Characters of what a style in SLD becomes. */
+  /** Maximum bytes of the style that an SLD is translated into. */
   sldStyleBytes: 1_048_576,
   /** Classes of a renderer of a drawingInfo. */
   drawingClasses: 1000,

@@ -1,4 +1,4 @@
-/** Tasks of vector threads that describe the tables of a database, for those who choose among them. */
+/** Tasks of vector threads that describe the tables of a database, so that an operator can choose among them. */
 
 import type { Activity } from '../sources/activity.js';
 import type { FieldType } from '../sources/vector-source.js';
@@ -9,16 +9,16 @@ export interface TableName {
   table: string;
 }
 
-/** What is to be published of a table, where that is not what the table itself says. */
+/** Choices for publishing a table that override what the table declares. */
 export interface TableChoice extends TableName {
   geometryColumn?: string;
   /** Column that identifies rows. */
   key?: string;
-  /** Of a column that declares none. */
+  /** SRID for a column that declares none. */
   srid?: number;
-  /** Of a column that declares none. */
+  /** Geometry type for a column that declares none. */
   geometryType?: string;
-  /** Fields that are published; all when absent. */
+  /** Published fields; all if absent. */
   fields?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export interface DatabaseTables {
   tables: TableInfo[];
 }
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface TableCheck {
   code: string;
   severity: 'pass' | 'warning' | 'error';
@@ -64,19 +64,19 @@ export interface ReportedField extends ColumnInfo {
   isSelected: boolean;
 }
 
-/** What speaks for and against publishing a table. */
+/** Reasons for and against publishing a table. */
 export interface TableReport {
   checks: TableCheck[];
   fields: ReportedField[];
   geometryColumn: string | null;
   geometryType: string | null;
   primaryKey: string | null;
-  /** How rows are told from each other. */
+  /** How rows are identified. */
   identity: 'primaryKey' | 'uniqueColumn' | 'statedColumn' | 'unresolved';
   sourceSrid: number | null;
   estimatedRows: number | null;
   featureCount: number | null;
-  /** Among the rows that were looked at. */
+  /** Counted in the inspected rows. */
   nullGeometries: number | null;
   invalidGeometries: number | null;
 }
@@ -91,10 +91,13 @@ export interface TableTasks {
   'vector.validate': { input: { database: string; choice: TableChoice }; output: TableReport };
   /** Tables as layers, in the order of the choices. */
   'vector.layers': { input: { database: string; choices: TableChoice[] }; output: TableLayer[] };
-  /** A text for each table that changes with its columns and rights; null for one that is gone. */
+  /** A fingerprint for each table that changes with its columns and privileges; null if the table does not exist. */
   'vector.fingerprints': { input: { database: string; tables: TableName[] }; output: (string | null)[] };
-  /** Counters of the writes to tables, which are named with their schemas; null for one that is gone. */
+  /** Counters of the writes to tables, with schema-qualified names; null if a table does not exist. */
   'vector.activity': { input: { database: string; tables: string[] }; output: (Activity | null)[] };
-  /** Texts that two looks at one table share, whatever address its database is reached by; none for one that is gone. */
+  /**
+   * Identifiers that are the same whenever the same table is inspected, whatever the address of its database; empty
+   * if there are none.
+   */
   'vector.table-identities': { input: { database: string; tables: TableName[] }; output: string[][] };
 }

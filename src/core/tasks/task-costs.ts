@@ -4,7 +4,7 @@ import type { VectorSource } from '../sources/vector-source.js';
 import { TASK_LIMITS } from './limits.js';
 import type { TaskName } from './tasks.js';
 
-/** Members of task inputs that an estimate looks at. */
+/** Members of task inputs that estimates read. */
 interface CostedInput {
   readonly source?: VectorSource;
   readonly filter?: Expression;
@@ -26,7 +26,7 @@ interface CostedInput {
   readonly items?: CostedInput;
 }
 
-/** What a task is estimated to take: evaluations of a condition on a row, and pixels of an image. */
+/** Estimated cost of a task: the evaluations of a condition on a row, and the pixels of an image. */
 export interface TaskCost {
   readonly steps: number;
   readonly pixels: number;
@@ -37,10 +37,10 @@ const NOTHING: TaskCost = { steps: 0, pixels: 0 };
 const UNITS_PER_PIXEL = 16;
 /** Part of the rows that a window is taken to leave. */
 const WINDOW_PART = 1 / 20;
-/** Steps of a row that is projected, grouped or compared with others. */
+/** Steps for a row that is projected, grouped or compared with other rows. */
 const ANALYSIS_STEPS = 8;
 const TEXT_STEPS = 4;
-/** Steps of an address that is looked for in the index of a locator: one with wrong letters takes 20 to 100 ms. */
+/** Steps for one address in the index of a locator: a misspelled address takes 20 to 100 ms. */
 const ADDRESS_STEPS = 60_000;
 
 const rowsOf = ({ source }: CostedInput) => source?.rows ?? 0;
@@ -114,7 +114,7 @@ const COSTS: Partial<Record<TaskName, (input: CostedInput) => TaskCost>> = {
   'raster.coverage': coverage,
 };
 
-/** Estimates what a task takes, from its input alone. */
+/** Estimates the cost of a task from its input only. */
 export function estimateCost(name: TaskName, input: unknown): TaskCost {
   return COSTS[name]?.(input as CostedInput) ?? NOTHING;
 }
@@ -136,7 +136,7 @@ function filterSteps(filter: Expression | undefined): number {
 
 function operandSteps(operand: Operand): number {
   if (typeof operand !== 'object') return 0;
-  // A list is looked up in an index of its values.
+  // A list is searched through an index of its values.
   if (isArray(operand)) return Math.log2(operand.length + 1) / 2;
   if (isGeometry(operand)) return TEXT_STEPS;
   if (!isCall(operand)) return 0;

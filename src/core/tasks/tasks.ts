@@ -1,9 +1,7 @@
 /**
- * Every task that a worker can run: its name, input and output.
- *
- * The gateway calls `pools.run(name, input, options)` and does not know on which thread or in which
- * process the task runs. Inputs carry whole source definitions, so workers hold no catalog of their own
- * and a catalog reload can never be half visible.
+ * All tasks of workers: their names, inputs and outputs. The gateway calls `pools.run(name, input, options)` and does
+ * not know in which thread or process the task runs. Inputs contain complete source definitions, so workers have no
+ * catalog, and a reload of the catalog is never partly visible to them.
  */
 
 import type { TableRule } from '../catalog/table-rule.js';
@@ -101,8 +99,8 @@ interface Tasks
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
   /**
-   * Tables of a GeoPackage that hold tiles, those that hold neither tiles nor geometries, and why feature tables are not among
-   * those that `vector.inspect` found.
+   * Tables of a GeoPackage with tiles, tables with neither tiles nor geometries, and the reasons why `vector.inspect`
+   * omitted feature tables.
    */
   'vector.otherTables': {
     input: { kind: string; path: string; inspected: readonly string[] };
@@ -115,14 +113,14 @@ interface Tasks
     input: { database: string; patience?: Patience; tables?: TableRule };
     output: DiscoveredDatabase;
   };
-  /** Makes or removes the triggers that tell edits by others. */
+  /** Creates or drops the triggers that record edits by other clients. */
   'vector.capture': { input: CaptureTask; output: CaptureResult };
-  /** Resolves when the database answers. */
+  /** Resolves when the database responds. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
   /** Builds the overview of one layer's table; the number of its levels. */
   'vector.overview': { input: { layers: [TileLayer] }; output: number };
-  /** Whether anything may lie in each box. */
+  /** Whether each box may contain any features. */
   'vector.occupied': { input: OccupiedTask; output: boolean[] };
   'vector.items': { input: ItemsTask; output: ItemsResult };
   /** One feature, or null when there is none of that id. */
@@ -137,13 +135,16 @@ interface Tasks
   'vector.bins': { input: BinsTask; output: BinsResult };
   'vector.top': { input: TopTask; output: TopResult };
   'vector.groupCount': { input: GroupCountTask; output: number };
-  /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
+  /**
+   * Parses a request body outside the event loop, which a large body would block. The memory of the parts is
+   * transferred to the thread.
+   */
   'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReadOptions }; output: unknown };
-  /** Reads a style in SLD: a large one would hold up the event loop. */
+  /** Translates an SLD outside the event loop, which a large style would block. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
-  /** What is wrong with the layers of a style, which are JSON. */
+  /** Problems in the layers of a style, which are given as JSON. */
   'vector.styleProblems': { input: { json: string }; output: StyleProblem[] };
-  /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
+  /** Edits features. Once started, it completes even if the caller is gone. */
   'vector.edit': { input: EditTask; output: EditResult };
   /** Moves the write-ahead log of an edited file into the file. */
   'vector.emptyLog': { input: { path: string }; output: EmptiedLog };
@@ -157,15 +158,15 @@ interface Tasks
   'vector.match': { input: MatchTask; output: MatchResult };
   /** Metadata of a tile archive. */
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
-  /** One outcome for each tile, in their order: a tile that cannot be read does not harm the others. */
+  /** One result for each tile, in the same order. An unreadable tile does not affect the others. */
   'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTilesResult };
   /** A stored vector tile in the other encoding. */
   'vector.transcode': { input: TranscodeTask; output: ArchiveTile };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: LoadResult };
-  /** Removes a table of features from a store; nothing when it is gone. */
+  /** Drops a feature table of a store; does nothing if the table does not exist. */
   'vector.drop': { input: DropTask; output: null };
-  /** Keeps styles beside a table of a store, each in the place of one of its name. */
+  /** Stores styles next to a table of a store. Each replaces a style of the same name. */
   'vector.layerStyles': { input: LayerStylesTask; output: null };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.stage': { input: StageTask; output: StagedLayer | StageProblem };
@@ -174,7 +175,7 @@ interface Tasks
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
   /** Layers of a foreign file, and attributes of the first feature of the one that an import would read. */
   'ogr.preview': { input: { path: string }; output: OgrPreview };
-  /** How a CSV file is read, and why. */
+  /** How a CSV file is read, and the reasons. */
   'ogr.inspectCsv': { input: { path: string }; output: CsvInspection };
   'ogr.unpack': { input: UnpackTask; output: UnpackResult };
   'map.render': { input: MapTask; output: ImageResult };
@@ -185,24 +186,24 @@ export type TaskInput<N extends TaskName> = Tasks[N]['input'];
 export type TaskOutput<N extends TaskName> = Tasks[N]['output'];
 
 export interface TaskOptions {
-  /** On whose behalf; `BACKGROUND` when absent. */
+  /** The caller for whom the task runs; `BACKGROUND` if absent. */
   caller?: Caller;
   /** It is estimated to take much time or memory: set by the pools. */
   heavy?: boolean;
-  /** Aborting drops a queued task at once; a running one stops at its next safe point. */
+  /** Abort drops a queued task at once. A running task stops at its next safe point. */
   signal?: AbortSignal;
-  /** Aborting asks a running task to end early; its answer is waited for all the same. */
+  /** Abort asks a running task to finish early. The caller still waits for its result. */
   stop?: AbortSignal;
   /** Milliseconds from now; past it the caller gets a `deadline-exceeded` failure. */
   deadlineMs?: number;
-  /** The answer has begun: the task is taken, however many wait. */
+  /** The response has started, so the task is accepted regardless of the queue length. */
   begun?: boolean;
   /** Called with 0..1 by tasks that report progress. */
   onProgress?: (fraction: number) => void;
   onUsage?: (usage: TaskUsage) => void;
-  /** Context of the trace that the task belongs to (W3C Trace Context); nothing is measured without it. */
+  /** Trace context of the task (W3C Trace Context); without it nothing is measured. */
   traceparent?: string;
-  /** Told when and where the work of a traced task was done, before its answer. */
+  /** Called with the time and place of the work of a traced task, before its result. */
   onWork?: (work: TaskWork) => void;
 }
 
@@ -226,7 +227,7 @@ export interface PoolStatus {
   connections?: ConnectionTotals;
 }
 
-/** What a task of a job tells of itself, now and then and at its end. */
+/** Resource usage that a task of a job reports at intervals and at its end. */
 export interface TaskUsage {
   /** Features that it has read so far. */
   count: number;
@@ -234,7 +235,7 @@ export interface TaskUsage {
   memoryBytes: number;
 }
 
-/** Where tasks run. Rejects with `TaskFailure` only. */
+/** Runs tasks. Rejects only with `TaskFailure`. */
 export interface Pools {
   run<N extends TaskName>(name: N, input: TaskInput<N>, options?: TaskOptions): Promise<TaskOutput<N>>;
   status(): PoolStatus[];

@@ -9,38 +9,41 @@ import type { VectorSource } from '../sources/vector-source.js';
 import type { FileStyle } from '../styles/model.js';
 import type { ArchiveTile } from '../tiles/archives.js';
 
-/** What inspection of one vector layer found. */
+/** Result of the inspection of one vector layer. */
 export interface VectorLayerInfo {
   source: VectorSource;
   /** The cluster, the database and the table by the numbers that PostgreSQL gave them: the same under another name. */
   identity?: string;
   title?: string;
   description?: string;
-  /** Extent in the source CRS, x,y ordered, of what lies in the domain of the CRS; absent for an empty layer. */
+  /**
+   * Extent in the source CRS, x,y ordered, of the features inside the domain of the CRS; absent if the layer is
+   * empty.
+   */
   extent?: Box;
-  /** Box around all geometries in the source CRS, where some lie outside of the domain of the CRS. */
+  /** Bounding box of all geometries in the source CRS, if some lie outside the domain of the CRS. */
   beyond?: Box;
   /** Extent in CRS84 (degrees, longitude first). */
   extent84?: Box;
   /**
-   * What the coordinates are taken for when no CRS is named: longitudes and latitudes, if they can be that, or else those of
-   * a plane without a place on Earth.
+   * Assumed meaning of the coordinates if no CRS is declared: longitude and latitude if the values allow that,
+   * otherwise a plane without a position on Earth.
    */
   takenFor?: 'degrees' | 'plane';
-  /** Sentences on what was assumed of the data, or cannot be read. */
+  /** Sentences about assumptions on the data, and about unreadable parts. */
   remarks?: string[];
   featureCount: number;
   /** Counters of a table of a database, from before its features were counted. */
   activity?: Activity;
   /** True when `featureCount` is the database's estimate. */
   countEstimated?: boolean;
-  /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
+  /** Cursor of the last edit that the other members contain; 0 if the store has had no edits. */
   cursor: number;
   /** Commits that the other members know of; absent where they cannot be counted. */
   commits?: LogCommits;
   /** Styles that the file brings along. */
   styles?: FileStyle[];
-  /** Of a table of STAC items: the document of their collection, as it was read. */
+  /** Only for a table of STAC items: the document of their collection, as it was read. */
   stac?: Record<string, unknown>;
 }
 
@@ -58,25 +61,25 @@ export interface InspectTask {
 
 export interface CaptureTask {
   database: string;
-  /** Tables of which edits by others are to be told; of all others they are not. */
+  /** Tables for which edits by other clients are captured. Capture ends for all other tables. */
   tables: VectorSource[];
 }
 
 export interface CaptureResult {
-  /** How many tables are captured. */
+  /** Number of captured tables. */
   captured: number;
   problems: { table: string; reason: string }[];
 }
 
-/** What discovery found in a database. */
+/** Result of the discovery of a database. */
 export interface DiscoveredDatabase {
   layers: VectorLayerInfo[];
   rasters: (PostgisRaster & Pick<VectorLayerInfo, 'identity'>)[];
-  /** What cannot be published, and why; without a layer it concerns the whole database. */
+  /** Tables that cannot be published, and the reasons. A problem without a layer concerns the whole database. */
   problems: { layer?: string; reason: string; isSlow?: true }[];
 }
 
-/** Milliseconds for one view or foreign table, and for all of those that take too long. */
+/** Time limits in milliseconds: for one view or foreign table, and in total for those that exceed it. */
 export interface Patience {
   tableMs: number;
   allMs: number;
@@ -86,12 +89,12 @@ export interface Patience {
 export interface TileLayer {
   name: string;
   source: VectorSource;
-  /** Attribute names to carry; all when absent. */
+  /** Names of the attributes in the tile; all if absent. */
   fields?: string[];
   filter: Expression | undefined;
   /** Version of the collection; with it the layer may be read from an overview of its table. */
   version?: string;
-  /** The last edit that the layer must show; 0 when absent. */
+  /** The last edit that the layer must contain; 0 if absent. */
   cursor?: number;
   /** Most features of the layer, and most bytes before compression. */
   maxFeatures?: number;
@@ -113,11 +116,11 @@ export interface VectorTileTask {
   /** The least important features are dropped beyond these; bytes are those before compression. */
   maxFeatures?: number;
   maxBytes?: number;
-  /** Mapbox Vector Tile when absent. */
+  /** Mapbox Vector Tile if absent. */
   format?: 'mvt' | 'mlt';
-  /** Compress the answer. */
+  /** Compresses the tile. */
   encoding: 'identity' | 'gzip';
-  /** 1 to 12; a fast one when absent. */
+  /** 1 to 12; a fast level if absent. */
   gzipLevel?: number;
   /** Smaller tiles stay uncompressed. */
   gzipMinBytes?: number;
@@ -127,16 +130,16 @@ export interface VectorTileResult {
   /** The encoded tile; length 0 when no feature touches it. */
   data: Uint8Array;
   encoding: 'identity' | 'gzip';
-  /** Names the encoded tile before its compression: the same whoever asks first, and in which coding. */
+  /** Entity tag of the tile before compression, the same for every request and coding. */
   tag: string;
   features: number;
-  /** Features that were left out because the tile would be too large. */
+  /** Features that were omitted because the tile would be too large. */
   dropped: number;
   /** Layers, by index, that were much to read and should get an overview of their table. */
   heavy?: number[];
 }
 
-/** A stored tile that is asked for in the other encoding of vector tiles. */
+/** A stored tile to be transcoded into the other vector tile encoding. */
 export interface TranscodeTask {
   tile: ArchiveTile;
   to: 'mvt' | 'mlt';
@@ -182,13 +185,13 @@ export interface LoadTask {
   /** The staging file stays. */
   keepsStaging?: boolean;
   stagingTable: string;
-  /** The file has texts alone: columns get the type that all of their texts have. */
+  /** The file contains only texts: each column gets the type that fits all of its values. */
   untyped?: boolean;
   /** GeoPackage store to load into; created when missing. */
   store: string;
   /**
-   * The store is the first file of a series (src/core/tiles/store-series.ts): a new table goes into the first file that has fewer
-   * tables, and no two files have tables of the same name. Absent for a store that is one file.
+   * The store is the first file of a series (src/core/tiles/store-series.ts). A new table is created in the first
+   * file with fewer tables than this, and table names are unique in the series. Absent if the store is a single file.
    */
   maxTables?: number;
   table: string;
@@ -196,9 +199,9 @@ export interface LoadTask {
   /** The columns `begin`, `end` and `timestamp` are those of KML. */
   spans?: boolean;
   /**
-   * Takes the place of a table of that name in the same transaction, if that is the one which `replaced` names: the caller
-   * has judged it. Another table stays, and the load answers which one it is; so does a load with `false`. Without it, a
-   * load of a name that is taken fails.
+   * Replaces an existing table of this name in the same transaction, if it is the table in `replaced`, which the
+   * caller has checked. If it is another table, or if this member is `false`, the load keeps the table and returns
+   * its identity. If this member is absent, a load under an existing name fails.
    */
   replace?: boolean;
   replaced?: LoadedTable;
@@ -206,7 +209,7 @@ export interface LoadTask {
   keepIds?: boolean;
   /** The ids of the staging table become a column `id`, unless a column of that name has the same values. */
   idsAsColumn?: boolean;
-  /** Nobody reads the store before the caller has written it to the disk and given it its name: it is worth nothing until then. */
+  /** The caller flushes and renames the store before anyone reads it, so the load itself does not flush. */
   unpublished?: boolean;
   /** Identity of the load: a second load with the same token into the same store changes nothing. */
   token?: string;

@@ -1,4 +1,4 @@
-/** Tile archives as they are written: what a draft is, what goes into it, and the tasks that do it. */
+/** Tile archives while they are written: drafts, their contents, and the tasks that write them. */
 
 import type { FailureMessage } from '../errors/failure.js';
 import type { Box } from '../geometry/box.js';
@@ -12,7 +12,7 @@ export type ArchiveFormat = 'mvt' | 'mlt' | 'png' | 'jpeg' | 'webp';
 export const isVectorArchive = (format: ArchiveFormat): format is 'mvt' | 'mlt' =>
   format === 'mvt' || format === 'mlt';
 
-/** What inspection of a tile archive found. Its tiles are those of WebMercatorQuad. */
+/** Result of the inspection of a tile archive. Its tiles are those of WebMercatorQuad. */
 export interface ArchiveInfo {
   path: string;
   container: ArchiveContainer;
@@ -26,7 +26,7 @@ export interface ArchiveInfo {
   attribution?: string;
   /** The layers in vector tiles, as far as the metadata lists them. */
   vectorLayers: VectorLayerMetadata[];
-  /** What tells this state of a remote archive from others. */
+  /** Identifies the version of a remote archive. */
   revision?: string;
 }
 
@@ -46,11 +46,11 @@ export interface ArchiveTilesTask {
   addresses: Int32Array;
 }
 
-/** What became of each tile, in the order of the task; of the first ones where all would take too long. */
+/** Results for the tiles, in the order of the task. If all would take too long, only the first ones. */
 export interface ArchiveTilesResult {
   /** The stored bytes of all tiles, end to end: one buffer moves for less than many are copied. */
   data: Uint8Array;
-  /** Where each tile ends in them. */
+  /** End offset of each tile in these bytes. */
   ends: Int32Array;
   /** The content coding of each tile, by its place in `CONTENT_CODINGS`. */
   codings: Uint8Array;
@@ -61,7 +61,7 @@ export interface ArchiveTilesResult {
 export interface ArchiveTile {
   /** The stored bytes; length 0 when the archive has no such tile. */
   data: Uint8Array;
-  /** That of the stored bytes, which has been checked. */
+  /** Content coding of the stored bytes, which has been checked. */
   encoding: ContentCoding;
 }
 
@@ -73,7 +73,7 @@ export const ARCHIVE_MEDIA_TYPES: Readonly<Record<WrittenContainer, string>> = {
   gpkg: 'application/geopackage+sqlite3',
 };
 
-/** File name endings, and what they stand for. */
+/** File name extensions and the archive formats they stand for. */
 export const WRITTEN_CONTAINERS: ReadonlyMap<string, WrittenContainer> = new Map([
   ['.mbtiles', 'mbtiles'],
   ['.pmtiles', 'pmtiles'],
@@ -81,15 +81,15 @@ export const WRITTEN_CONTAINERS: ReadonlyMap<string, WrittenContainer> = new Map
 ]);
 
 /**
- * An archive that is being written. Until it is finished it lies beside `output` under other names, so a file called
- * `output` is always whole.
+ * An archive that is being written. Until it is complete, it is stored next to `output` under other names, so a file
+ * named `output` is always complete.
  */
 export interface ArchiveDraft {
   /** Absolute path of the archive; must not exist. */
   output: string;
   container: WrittenContainer;
   format: ArchiveFormat;
-  /** Names what goes into the archive. A draft that was left behind is gone on with only when it has the same plan. */
+  /** Identifies the contents of the archive. An unfinished draft is continued only if it has the same plan. */
   plan: string;
 }
 
@@ -107,7 +107,7 @@ export interface VectorLayerMetadata {
   description?: string;
   minzoom?: number;
   maxzoom?: number;
-  /** Attribute names, and what they hold: `Number`, `Boolean` or `String`. */
+  /** Attribute names and their types: `Number`, `Boolean` or `String`. */
   fields: Record<string, string>;
 }
 
@@ -130,7 +130,7 @@ export interface TileGrid {
   }[];
 }
 
-/** What an archive says of itself. */
+/** Metadata of an archive. */
 export interface ArchiveDescription {
   /** Identifier; names the tables of a GeoPackage. */
   name: string;
@@ -145,7 +145,7 @@ export interface ArchiveDescription {
   grid: TileGrid;
 }
 
-/** What became of the draft. */
+/** Result of finishing a draft. */
 export interface WrittenArchive {
   bytes: number;
   /** Addresses that have a tile. */
@@ -154,15 +154,15 @@ export interface WrittenArchive {
   contents: number;
 }
 
-/** How far a draft is: whatever the writer of tiles said with the last ones. Undefined for a new draft. */
+/** Progress of a draft: the value that the writer passed with the last tiles. Undefined for a new draft. */
 export type DraftCursor = string | undefined;
 
 export interface ArchiveTasks {
-  /** Begins a draft, or goes on with the one that is there. */
+  /** Starts a draft, or continues the existing one. */
   'archive.open': { input: { draft: ArchiveDraft }; output: { cursor: DraftCursor } };
   /**
-   * Adds tiles, each once, and moves the cursor in the same transaction. Fails with `invalid-input` when the draft is not
-   * at `from`: somebody else writes to it.
+   * Adds tiles, each once, and advances the cursor in the same transaction. Fails with `invalid-input` if the cursor
+   * of the draft is not `from`, because another process writes to it.
    */
   'archive.append': {
     input: { draft: ArchiveDraft; tiles: WrittenTile[]; from: DraftCursor; to: string };

@@ -1,13 +1,13 @@
 export const TILE_LIMITS = {
   /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
   tileBytes: 1_048_576,
-  /** Bytes of a stored tile, inflated, that is taken over into the other encoding of vector tiles. */
+  /** Maximum bytes of a stored tile, decompressed, that is transcoded into the other vector tile encoding. */
   transcodedTileBytes: 8_388_608,
   /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
   tileWork: 8_388_608,
   /** Bytes of all overviews together; beyond it the oldest are removed. */
   overviewBytes: 53_687_091_200,
-  /** Areas of past edits that are remembered per collection. */
+  /** Areas of past edits that are kept for each collection. */
   loggedAreas: 1024,
   /** Look-ups of tiles on disk that may wait; more go without. */
   levelQueue: 256,

@@ -1,7 +1,7 @@
 import { PbfReader, PbfWriter } from 'pbf';
 import { DIGITS } from '../styles/integer-texts.js';
 
-/** Vector tiles as far as styles need them: attributes are decoded, geometries stay as they are (MVT 2.1). */
+/** Vector tiles, decoded as far as styles need them: attributes are decoded, geometries stay encoded (MVT 2.1). */
 
 export type AttributeValue = string | number | boolean;
 
@@ -39,7 +39,7 @@ export function readTileLayers(tile: Uint8Array): MvtLayer[] {
 
 type Content = Pick<MvtLayer, 'keys' | 'values' | 'digits' | 'features'>;
 
-/** A layer whose features are decoded when they are asked for: most styles draw them as they are. */
+/** A layer that decodes its features on demand: most styles draw them unchanged. */
 class EncodedLayer implements MvtLayer {
   readonly name: string;
   readonly extent: number;
@@ -213,7 +213,7 @@ export class TileLayerWriter {
     this.add(type, pbf.finish(), tags);
   }
 
-  /** A tile of this layer alone; tiles of several layers are such tiles one after another. */
+  /** A tile with only this layer. A tile with several layers is a concatenation of such tiles. */
   finish(): Uint8Array {
     for (const key of this.#keys) this.#layer.writeStringField(3, key);
     for (const value of this.#values) this.#layer.writeMessage(4, writeValue, value);
@@ -249,7 +249,7 @@ export function decodePositions(geometry: Uint8Array): [number, number][] {
   });
 }
 
-/** Every position of a line or polygon as a point of its own, as circle layers draw them. */
+/** Converts every vertex of a line or polygon into a point, as circle layers draw them. */
 export function convertToPoints(geometry: Uint8Array): Uint8Array {
   const moves = readMoves(geometry);
   const writer = new PbfWriter();

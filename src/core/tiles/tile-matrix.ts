@@ -4,7 +4,7 @@ import { REGISTERED_SETS } from './tile-matrix/registry.js';
 export * from './tile-matrix/matrix.js';
 export { WEB_MERCATOR, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from './tile-matrix/registry.js';
 
-/** The sets that tiles can be had in: those that are built in first, then those of the configuration. */
+/** Available tile matrix sets: first the built-in sets, then those of the configuration. */
 export class MatrixSets {
   readonly all: readonly TileMatrixSet[];
   readonly #byId: ReadonlyMap<string, TileMatrixSet>;

@@ -1,4 +1,4 @@
-/** Tile packages of ArcGIS, and other archives, as they are imported: what one holds, and the tasks that read it. */
+/** ArcGIS tile packages and other archives for import: their contents, and the tasks that read them. */
 
 import type { Box } from '../geometry/box.js';
 import type { ArchiveDraft, ArchiveFormat, DraftCursor, VectorLayerMetadata } from './archives.js';
@@ -8,23 +8,23 @@ export const PACKAGE_ENDINGS = ['.tpk', '.tpkx', '.vtpk', '.mbtiles', '.gpkg'] a
 
 /** Tiles that are read and written together. */
 export interface PackagePart {
-  /** Of a bundle the name of its entry in the archive; of a database its table. */
+  /** For a bundle, the name of its entry in the archive; for a database, its table. */
   readonly name: string;
-  /** What the package calls the zoom. */
+  /** Zoom level in the numbering of the package. */
   readonly level: number;
   /** In WebMercatorQuad. */
   readonly zoom: number;
   /** Row and column of the first tile; rows are counted from the top. */
   readonly row: number;
   readonly column: number;
-  /** How many there are. */
+  /** Number of tiles. */
   readonly tiles: number;
 }
 
-/** What a package holds. Its tiles are those of WebMercatorQuad. */
+/** Contents of a package. Its tiles are those of WebMercatorQuad. */
 export interface TilePackage {
   readonly format: ArchiveFormat;
-  /** As the format of the package calls it. */
+  /** Name of the storage format in the package. */
   readonly storageFormat: string;
   /** Extent in CRS84. */
   readonly extent84: Box;
@@ -37,7 +37,7 @@ export interface TilePackage {
 }
 
 export interface TilePackageTasks {
-  /** Reads what a package holds. Fails with `source-unreadable`, `invalid-input` and `too-large`. */
+  /** Reads the contents of a package. Fails with `source-unreadable`, `invalid-input` and `too-large`. */
   'archive.package': { input: { path: string }; output: TilePackage };
   /** Copies a part into a draft, and moves the cursor in the same transaction, as `archive.append` does. */
   'archive.copy': {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * A cache that forgets the entry unused for longest once it has `max` entries. It takes memory as it fills, whereas `LRUCache`
- * with a number of entries allocates 28 bytes for each of them at once.
+ * A cache of at most `max` entries that drops the least recently used one. It allocates memory as it fills, whereas
+ * `LRUCache` with a number of entries allocates 28 bytes for each of them at once.
  */
 export function boundedCache<K extends {}, V extends {}>(
   max: number,

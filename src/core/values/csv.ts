@@ -1,9 +1,9 @@
-/** Files of texts in columns, which have no types of their own. */
+/** Files of text columns, which have no types. */
 export function isCsv(path: string): boolean {
   return /\.[ctp]sv$/i.test(path);
 }
 
-/** How a CSV file is read, and why. */
+/** How a CSV file is read, and the reasons. */
 export interface CsvInspection {
   encoding: string;
   encodingReason: string;
@@ -18,7 +18,7 @@ export interface CsvInspection {
 
 export interface CsvTextColumn {
   column: string;
-  /** The first value that is no number, and its record, counted from 1 after the line of names. */
+  /** The first value that is not a number, and its record, counted from 1 after the header line. */
   value: string;
   record: number;
   reason: string;

@@ -1,8 +1,8 @@
 /**
- * A number whose digits a JavaScript number does not hold: integers beyond 2^53, and decimals that it would round. It is a
- * `String` object of the number in decimal notation. No JSON is read as such an object, so data cannot pass for one; and
- * unlike objects of other classes it keeps its class in other threads and processes. JSON that is read again is written
- * by `keepJson`.
+ * A number that a JavaScript number cannot represent exactly: an integer beyond 2^53, or a decimal that would be
+ * rounded. It is a `String` object of the number in decimal notation. Parsed JSON never contains such an object, so
+ * data cannot imitate it; and unlike objects of other classes it keeps its class in other threads and processes.
+ * `keepJson` writes JSON that is parsed again.
  */
 export interface ExactNumber {
   readonly [EXACT]: true;
@@ -10,7 +10,7 @@ export interface ExactNumber {
 }
 declare const EXACT: unique symbol;
 
-/** A number with all its digits: a JavaScript number where that holds them. */
+/** A number with all its digits: a JavaScript number if it is exact. */
 export type AnyNumber = number | ExactNumber;
 
 /** A number of these digits, in decimal notation. */
@@ -29,7 +29,7 @@ const MAX_SAFE_DIGITS = 15;
 /** Digits that are written without an exponent. */
 const MAX_PLAIN_DIGITS = 60;
 
-/** The number that a decimal text stands for; undefined for other texts, and for numbers beyond all doubles. */
+/** Parses a decimal number. Undefined for other texts, and for numbers outside the range of a double. */
 export function readNumber(text: string): AnyNumber | undefined {
   const parts = DECIMAL.exec(text);
   if (!parts) return undefined;
@@ -57,7 +57,7 @@ export function negate(value: AnyNumber): AnyNumber {
   return exactNumber(digits.startsWith('-') ? digits.slice(1) : `-${digits}`);
 }
 
-/** A number as text with all its digits, in the notation that it came in; strings stay as they are. */
+/** A number as text with all its digits, in its original notation. Strings are returned unchanged. */
 export const writeDigits = (value: AnyNumber | string): string => String(value);
 
 /** A JSON value whose `ExactNumber`s are the nearest doubles, for checks of its form. */
@@ -71,7 +71,7 @@ export function roundExactNumbers(value: unknown): unknown {
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** A number as an integer of 64 bits; undefined for others. */
+/** A number as a 64-bit integer; undefined if it is not one. */
 export function toInt64(value: AnyNumber): bigint | undefined {
   if (Number.isSafeInteger(value)) return BigInt(value as number);
   const digits = formatDecimal(value);
@@ -110,12 +110,12 @@ function written(digits: string, scale: number, maxPlain: number): string {
   return `${digits[0]}${rest && `.${rest}`}e${point - 1}`;
 }
 
-/** Digits that tell all doubles apart. */
+/** Number of significant digits that distinguish all doubles. */
 const DOUBLE_DIGITS = 17;
 
 /**
- * Whether a number that a client sent is a stored one as a double, in the shortest digits or in 17: clients of GeoServices
- * read `esriFieldTypeDouble` so, and send it back with every edit of the feature.
+ * Whether a number from a client is the double of a stored number, written with the shortest digits or with 17.
+ * Clients of GeoServices read `esriFieldTypeDouble` this way, and send it back with every edit of the feature.
  */
 export function isSameDouble(sent: string, stored: string): boolean {
   if (!isNumberText(sent) || !isNumberText(stored)) return false;
@@ -141,7 +141,9 @@ export function difference(a: AnyNumber | bigint, b: AnyNumber | bigint): number
 /** Most digits that are computed with. */
 const MAX_DIGITS = 700;
 
-/** A number as an integer of so many decimal places; undefined for what is not finite, and for far too many digits. */
+/**
+ * A number as an integer and a number of decimal places; undefined if it is not finite or has far too many digits.
+ */
 function placedDigits(value: AnyNumber | bigint): { digits: bigint; places: number } | undefined {
   const [, sign, whole, fraction, exponent = '0'] = DECIMAL.exec(String(value)) ?? [];
   if (whole === undefined || `${whole}${fraction}` === '') return undefined;

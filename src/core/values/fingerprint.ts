@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isExactNumber } from './exact-number.js';
 
-/** Digests of documents that others made, and that we check. */
+/** Digests of documents from outside that the server verifies. */
 
 export function computeFingerprint(text: string | Uint8Array): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** JSON in one form: members in the order of their names, no white space (RFC 8785 for what JavaScript writes). */
+/** Canonical JSON: members sorted by name, no white space (RFC 8785 for what JavaScript writes). */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -19,7 +19,7 @@ export function canonical(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** Fingerprint of a document without the member that holds it. */
+/** Fingerprint of a document without its member `fingerprint`. */
 export function fingerprintWithin({ fingerprint: _, ...rest }: Record<string, unknown>): string {
   return computeFingerprint(canonical(rest));
 }

@@ -4,8 +4,9 @@ export function pmtilesId(zoom: number, row: number, column: number): number {
 }
 
 /**
- * Place of a cell on the Hilbert curve through a square of 2^order cells a side. Cells of a block of 2^n a side, aligned
- * to its size, follow each other, and the blocks themselves lie on the curve of order - n. Exact up to order 26.
+ * Position of a cell on the Hilbert curve through a square with 2^order cells on each side. The cells of an aligned
+ * block with sides of 2^n cells are consecutive, and the blocks themselves follow the curve of order - n. Exact up to
+ * order 26.
  */
 export function hilbertIndex(order: number, column: number, row: number): number {
   let index = 0;

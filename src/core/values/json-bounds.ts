@@ -2,7 +2,7 @@ import { LIMITS } from '../kit/limits.js';
 import { type ExactMembers, parseJsonExactly } from './json.js';
 import { VALUE_LIMITS } from './limits.js';
 
-/** What a JSON text may hold. Looked at before anything is built of it: a value can cost a hundred times its bytes. */
+/** Limits of a JSON text, checked before it is parsed: a parsed value can take a hundred times its bytes. */
 export interface JsonBounds {
   /** Levels of arrays and objects. */
   readonly depth: number;
@@ -10,17 +10,17 @@ export interface JsonBounds {
   readonly values: number;
   /** Names of members, which cost most. */
   readonly names: number;
-  /** Bytes of one string as it is written. */
+  /** Maximum bytes of one string in its encoded form. */
   readonly string: number;
 }
 
-/** How the bytes of a request body become a value. */
+/** How the bytes of a request body are parsed. */
 export type BodyForm = 'json' | 'features' | 'form' | 'multipart' | 'bytes';
 
 export interface BodyReadOptions {
-  /** `features`: geometries stay text (`parseFeatures`); `bytes`: nothing is read of it. */
+  /** `features`: geometries stay text (`parseFeatures`). `bytes`: the body is not parsed. */
   readonly form: BodyForm;
-  /** Of a `multipart` form. */
+  /** Only for a `multipart` form. */
   readonly boundary?: string | undefined;
   readonly bounds: JsonBounds;
   /** Members whose text may be JSON: it is read with the body where it is an object or an array. */
@@ -48,8 +48,9 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Throws a `JsonBoundsError` when a JSON text is beyond its bounds. One pass over the bytes, no stack, nothing built: a
- * text that is no JSON passes, and fails when it is parsed. Empty arrays and objects count as two values.
+ * Throws a `JsonBoundsError` if a JSON text exceeds its limits. It reads the bytes once, without recursion and
+ * without building values. Invalid JSON passes, and fails later in the parser. Empty arrays and objects count as two
+ * values.
  */
 export function requireBounds(json: Uint8Array, { depth, values, names, string }: JsonBounds): void {
   let level = 0;
@@ -93,7 +94,7 @@ function tooMuch(message: string): JsonBoundsError {
   return new JsonBoundsError(message, true);
 }
 
-/** Of JSON in a parameter, a field or a frame. Larger texts come in a body, which a worker reads. */
+/** Limits for JSON in a parameter, a field or a frame. Larger texts must be sent in a body, which a worker parses. */
 const TEXT: JsonBounds = {
   depth: LIMITS.textDepth,
   values: VALUE_LIMITS.textValues,

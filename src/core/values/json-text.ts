@@ -13,7 +13,7 @@ export function membersIn(json: JsonText): Map<string, JsonText> | undefined {
   const members = new Map<string, JsonText>();
   for (const part of parts) {
     const end = endOfString(part, 0);
-    // As `JSON.parse` has it, a repeated name keeps its first place.
+    // As in `JSON.parse`, a repeated name keeps its first position.
     members.set(JSON.parse(part.slice(0, end)) as string, part.slice(part.indexOf(':', end) + 1).trim());
   }
   return members;
@@ -22,7 +22,7 @@ export function membersIn(json: JsonText): Map<string, JsonText> | undefined {
 /** Elements of an array as text. Undefined for anything but an array. */
 export const elementsIn = (json: JsonText): JsonText[] | undefined => listParts(json, '[');
 
-/** The text of each value; numbers may be `ExactNumber`s. What is undefined is omitted. */
+/** The text of each value. Numbers may be `ExactNumber`s. Undefined values are omitted. */
 export function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, JsonText> {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, stringifyExactly(value)]));
@@ -58,8 +58,8 @@ export function sameJson(a: JsonText, b: JsonText): boolean {
 const isNumberText = (json: JsonText) => /^-?\d/.test(json);
 
 /**
- * JSON merge patch (RFC 7396) of texts: members of objects are replaced, removed by null, and patched where both are
- * objects. What the patch does not name stays letter by letter.
+ * Applies a JSON merge patch (RFC 7396) to texts: members of objects are replaced, removed by null, or patched if
+ * both are objects. All other text stays unchanged, character by character.
  */
 export function mergePatchText(target: JsonText | undefined, patch: JsonText): JsonText {
   const changes = membersIn(patch);
@@ -85,7 +85,7 @@ export function jsonDepth(json: JsonText): number {
   return most;
 }
 
-/** What stands between the commas of an object or array; undefined where the text is something else. */
+/** The parts between the commas of an object or array; undefined if the text is something else. */
 function listParts(json: string, open: '{' | '['): string[] | undefined {
   const text = json.trim();
   if (text[0] !== open) return undefined;
@@ -105,7 +105,7 @@ function listParts(json: string, open: '{' | '['): string[] | undefined {
   return parts.length === 1 && parts[0] === '' ? [] : parts;
 }
 
-/** One past the quote that ends the string which begins there. */
+/** Position after the closing quote of the string that starts at `from`. */
 function endOfString(text: string, from: number): number {
   let i = text.indexOf('"', from + 1);
   while (i >= 0 && isEscaped(text, i)) i = text.indexOf('"', i + 1);

@@ -2,23 +2,29 @@ import { exactNumber, isExactNumber, isNumberText, readNumber } from './exact-nu
 
 /** A string, a number, or punctuation. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]:,]/gs;
-/** Numbers that a double may not hold have 16 digits and more, or an exponent. */
+/** Numbers that a double may not represent exactly have at least 16 digits, or an exponent. */
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
 
-/** Whether a JSON text may have numbers that a double does not hold. */
+/** Whether a JSON text may contain numbers that a double does not represent exactly. */
 export const mayHoldExactNumbers = (text: string): boolean => LONG_NUMBER.test(text);
 
 /** Members whose numbers keep their digits, by name at any depth, with all that they contain. */
 export type ExactMembers = 'all' | readonly string[];
 
-/** `JSON.parse` after which the numbers of some members that a double does not hold are `ExactNumber`s. Throws a SyntaxError. */
+/**
+ * `JSON.parse`, but in some members a number that a double does not represent exactly becomes an `ExactNumber`.
+ * Throws a SyntaxError.
+ */
 export function parseJsonExactly(text: string, members: ExactMembers): unknown {
   const value = JSON.parse(text) as unknown;
   if (members.length === 0 || !mayHoldExactNumbers(text)) return value;
   return parseMarked(markExactNumbers(text, members));
 }
 
-/** Name of the member that marks a number in a text. It differs in each process: no text of others has it. */
+/**
+ * Name of the member that marks a number in a text. It is different in each process, so no text from outside contains
+ * it.
+ */
 const MARK = `exact-${crypto.randomUUID()}`;
 
 /** The value of a text of `markExactNumbers`. */
@@ -30,7 +36,7 @@ function unmark(_name: string, value: unknown): unknown {
   return exactNumber((value as Record<string, string>)[MARK]!);
 }
 
-/** A valid JSON text that marks the numbers of some members that a double does not hold, for `parseMarked`. */
+/** Valid JSON for `parseMarked`, in which some members mark the numbers that a double does not represent exactly. */
 export function markExactNumbers(text: string, members: ExactMembers, anyCase = false): string {
   if (members === 'all') return withExactNumbers(text, () => false, -1);
   const names = new Set(anyCase ? members.map((name) => name.toLowerCase()) : members);
@@ -63,7 +69,7 @@ function withExactNumbers(text: string, isExact: (name: string) => boolean, outs
   });
 }
 
-/** Whether a double holds all digits of a number. */
+/** Whether a double represents a number exactly. */
 const isHeld = (token: string) => typeof readNumber(token) === 'number';
 
 /** `JSON.stringify` of a JSON value, also of integers as `bigint` and of `ExactNumber`s, which are written digit by digit. */
@@ -74,7 +80,7 @@ export function stringifyExactly(value: unknown, indent = ''): string {
 /** An `ExactNumber` as `JSON.stringify` writes it. It has an exponent, or at least 16 characters. */
 const QUOTED_NUMBER = /"-?(?:[\d.]{16,}|[\d.]+[eE][+-]?\d+)"/;
 
-/** What `JSON.stringify` writes, much quicker; undefined where there may be numbers that it cannot write. */
+/** As `JSON.stringify`, but much faster. Undefined if the value may contain numbers that it cannot write. */
 function plainText(value: unknown, indent: string): string | undefined {
   try {
     const text = JSON.stringify(value, null, indent);
@@ -104,8 +110,8 @@ function written(value: unknown, indent: string, line: string): string {
 }
 
 /**
- * JSON that this server keeps for itself, which `readKept` reads with its `ExactNumber`s. They are objects with the member
- * `number`; objects of others that look so are escaped.
+ * JSON for the server's own storage, which `readKept` parses with its `ExactNumber`s. They are written as objects
+ * with the member `number`; other objects that look the same are escaped.
  */
 export function keepJson(value: unknown): string {
   const text = JSON.stringify(value);
@@ -144,7 +150,7 @@ function onlyMember(value: unknown, name: string): unknown {
   return names.length === 1 && names[0] === name ? value[name] : undefined;
 }
 
-/** Text of UTF-8 bytes. Throws an Error for what is none. */
+/** Decodes UTF-8. Throws an Error for invalid bytes. */
 export function utf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,4 +1,7 @@
-/** Does something with each item, so many at a time, and answers in their order. The first failure is that of the whole. */
+/**
+ * Processes items with limited concurrency, and returns the results in the order of the items. Rejects with the first
+ * failure.
+ */
 export async function mapInLanes<T, R>(
   items: readonly T[],
   lanes: number,

@@ -6,7 +6,9 @@ import { type AnyNumber, exactInteger, isExactNumber, toInt64 } from './exact-nu
  */
 export type ObjectId = number | bigint;
 
-/** The object id that a client names, as a number, its digits, or an `ExactNumber`; undefined for what is none. */
+/**
+ * Reads an object id that a client sent as a number, as digits, or as an `ExactNumber`; undefined if it is invalid.
+ */
 export function readObjectId(value: unknown): ObjectId | undefined {
   if (typeof value === 'bigint') return findObjectId(String(value));
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;

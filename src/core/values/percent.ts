@@ -1,4 +1,4 @@
-/** A text without its percent-encoding (RFC 3986, 2.1); as it is where that is broken. */
+/** Decodes percent-encoding (RFC 3986, 2.1). Text with invalid encoding is returned unchanged. */
 export function plainText(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,13 +1,16 @@
-/** A time of presence without a break, as threads are told of it. */
+/** An uninterrupted period of presence, in a form that can be passed to threads. */
 export interface PresenceMark {
   readonly shared: SharedArrayBuffer;
   readonly period: number;
 }
 
-/** What a request holds that others may be told is lost. */
+/** The lease of a request, which other processes may report as lost. */
 export interface Hold {
   readonly mark: PresenceMark;
-  /** Makes the process present again: another mark, or nothing where others were told that the request is lost. */
+  /**
+   * Renews the presence of the process. Returns a new mark, or undefined if others were told that the request is
+   * lost.
+   */
   renew(): Promise<PresenceMark | undefined>;
 }
 
@@ -15,8 +18,9 @@ const UNTIL = 0;
 const PERIOD = 1;
 
 /**
- * Until when others count on this process, in memory that its threads read. Who was paused, or cut off, finds out before it
- * does what others were told is lost: each break begins another period.
+ * The time until which others rely on this process, in memory that its threads can read. A process that was paused or
+ * disconnected notices this before it completes work that others were told is lost: each interruption starts a new
+ * period.
  */
 export class Presence {
   readonly #shared = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT);
@@ -37,13 +41,13 @@ export class Presence {
   }
 }
 
-/** Whether others have counted on this process since a mark was made, and still do. */
+/** Whether others have relied on this process without interruption since the mark was made. */
 export function isPresent({ shared, period }: PresenceMark): boolean {
   const values = new Float64Array(shared);
   return values[PERIOD] === period && monotonicMs() <= values[UNTIL]!;
 }
 
-/** Milliseconds of a clock that all threads of a process share; it goes on while the process is paused. */
+/** Milliseconds of a clock that all threads of a process share. It continues while the process is paused. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -1,7 +1,7 @@
 import { canonicalDigits } from './exact-number.js';
 import { mayHoldExactNumbers } from './json.js';
 
-/** A number of a JSON text that a double holds as another number. */
+/** A number in a JSON text that a double would round. */
 export interface RoundedInteger {
   /** JSON pointer of the number. */
   readonly pointer: string;
@@ -14,7 +14,10 @@ export interface RoundedInteger {
 /** A string, a number, or punctuation. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]:,]/gs;
 
-/** The first number beyond 2^53 of a valid JSON text that a double does not hold. Fractions of smaller numbers may be rounded. */
+/**
+ * The first number beyond 2^53 in a valid JSON text that a double does not represent exactly. Fractions of smaller
+ * numbers may be rounded.
+ */
 export function findRoundedInteger(json: string): RoundedInteger | undefined {
   if (!mayHoldExactNumbers(json)) return undefined;
   /** The member or the index in each object and array that is open. */
@@ -35,7 +38,7 @@ export function findRoundedInteger(json: string): RoundedInteger | undefined {
   return undefined;
 }
 
-/** Whether a double holds a number of JSON, which is beyond 2^53, as another number. */
+/** Whether a double rounds a JSON number that is beyond 2^53. */
 function isRoundedInteger(written: string): boolean {
   const value = Number(written);
   if (Math.abs(value) < Number.MAX_SAFE_INTEGER) return false;

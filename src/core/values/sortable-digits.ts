@@ -1,15 +1,15 @@
 import { type AnyNumber, canonicalDigits, formatDecimal, writeDigits } from './exact-number.js';
 
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:e(-?\d+))?$/;
-/** More than any exponent of a number that a store holds. */
+/** Larger than any exponent of a stored number. */
 const MIDDLE = 500_000;
 const DIGITS = 6;
 /** Greater than every digit: of two negative numbers the one with more digits is less. */
 const END = '~';
 
 /**
- * A number as a text whose order by code points is that of the numbers, whatever digits they have. Undefined for what is
- * no number.
+ * A text for a number, so that the order by code points is the order of the numbers, with any number of digits.
+ * Undefined if it is not a number.
  */
 export function sortableDigits(value: AnyNumber | string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] =

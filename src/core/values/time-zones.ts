@@ -1,4 +1,4 @@
-/** Local times of IANA time zones. A local time is told as the instant at which UTC shows it. */
+/** Local times of IANA time zones. A local time is represented as the UTC instant with the same clock reading. */
 
 export const UTC = 'UTC';
 /** Milliseconds of the farthest instants that a date can name. */
@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const FORMATS = 50;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Throws `RangeError` for what is no time zone. */
+/** Throws `RangeError` for an unknown time zone. */
 function buildFormat(zone: string): Intl.DateTimeFormat {
   const format =
     formats.get(zone) ?? new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });

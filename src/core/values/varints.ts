@@ -1,4 +1,4 @@
-/** Bytes of a varint of 64 bits at most. */
+/** Maximum bytes of a 64-bit varint. */
 export const MAX_VARINT = 10;
 
 /** Writes an integer of 64 bits as a varint (Protocol Buffers), and returns the position after it. */

@@ -1,6 +1,7 @@
 /**
- * Column names as XML names (NCName), reversibly: what XML or its old letter tables do not allow becomes `_xHHHH_`
- * (six digits beyond U+FFFF), and so does a `_` that would read as the start of one. The rule of SQL/XML (ISO 9075-14).
+ * Column names as XML names (NCName), reversibly: a character that XML or its older character tables do not allow
+ * becomes `_xHHHH_` (six digits beyond U+FFFF), and so does a `_` that would be read as the start of such an escape.
+ * This is the rule of SQL/XML (ISO 9075-14).
  */
 
 /** Letters beyond ASCII that XML 1.0 has taken since its first edition. */

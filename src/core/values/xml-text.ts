@@ -7,7 +7,7 @@ export function xmlEscaped(text: string): string {
 
 const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** The text that escaped text of XML stands for; references that mean nothing stay. */
+/** Resolves the escapes in XML text. Unknown references stay unchanged. */
 export function xmlUnescaped(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (all, decimal, hex, name) => {

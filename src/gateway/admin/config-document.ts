@@ -19,7 +19,7 @@ export function createConfigDocument(settings: readonly Setting[]): ConfigDocume
   };
 }
 
-/** What stands for a secret that is set. */
+/** Replaces the value of a secret. */
 export const MASK = '***';
 
 /** A value as it may be shown: secrets are masked, unset ones are null. */

@@ -53,7 +53,7 @@ export interface AdminDeps {
   readonly state: State;
   readonly keys: ApiKeys;
   readonly rules: AccessRules;
-  /** What a principal may do with a collection. */
+  /** Permissions of a principal for a collection. */
   readonly access: AccessPolicy;
   readonly users: Users;
   readonly tenants: Tenants;
@@ -67,7 +67,7 @@ export interface AdminDeps {
   readonly exports: Exports;
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;
-  /** Of what jobs are to send to other servers. */
+  /** Encrypts secrets that jobs send to other servers. */
   readonly sealing: StateCipher;
   readonly tileJobs: TileJobs;
   readonly tilePackages: TilePackages;
@@ -93,13 +93,13 @@ export interface AdminDeps {
   readonly config: ConfigDocument;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };
-  /** Resolves when all processes have taken over what was announced, or a second later. */
+  /** Resolves when all processes have applied the announced changes, or after one second. */
   settle(): Promise<void>;
   /** The collections that are published. */
   catalog(): CatalogSnapshot;
   /** Those that a principal may read, as it may read them. */
   visible(principal: Principal): CatalogSnapshot;
-  /** Every permission that something on this server asks for. */
+  /** All permissions that operations of this server require. */
   permissions(): ReadonlySet<string>;
   /** Returns the OpenAPI document of the management API as JSON data, for a server whose paths start with a prefix. */
   openApi(prefix: string): unknown;

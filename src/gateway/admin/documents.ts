@@ -13,7 +13,7 @@ import { createRowBuilders, type Implementation, jsonBody, type Verb } from './k
 const SERVICES = ['settle', 'state'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 
-/** A resource that is no more than versioned documents. */
+/** A resource whose instances are versioned documents. */
 export interface DocumentResource<
   C extends TSchema,
   U extends TSchema,
@@ -26,18 +26,18 @@ export interface DocumentResource<
   kind: string;
   /** Path parameter of the item path. */
   param: string;
-  /** Member that holds the id in answers. */
+  /** Member that contains the id in responses. */
   idMember: string;
   /** Body of POST. */
   create: C;
   /** Body of PUT; members that are absent keep their value. */
   update: U;
-  /** What is stored, and shown between the id and the times. */
+  /** Stored members, which responses show between the id and the times. */
   body: B;
-  /** Throws `invalid-body` for what the schema cannot say. */
+  /** Throws `invalid-body` for what the schema cannot express. */
   make: (input: Static<C>, deps: Services<N>, principal: Principal) => Static<B>;
   change(body: Static<B>, input: Static<U>): Static<B>;
-  /** They are rules of access: all processes follow a change before it is answered. */
+  /** The documents are access rules: all processes apply a change before the response is sent. */
   isRule?: boolean;
   /** Whether a document exists for a caller. Without this function every document does. */
   isVisible?: (body: Static<B>, principal: Principal, deps: Services<N>) => boolean;
@@ -45,7 +45,7 @@ export interface DocumentResource<
   requireRight?: (body: Static<B>, principal: Principal, deps: Services<N>) => void;
 }
 
-/** Where documents are kept, and what is waited for after a change. */
+/** The store of the documents, and what a change waits for. */
 function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: Deps) {
   return isRule
     ? { store: state.documents.announcing('access'), settle }
@@ -143,7 +143,7 @@ export function documents<
   };
 }
 
-/** Each of a list as it is shown, with what is known of it by its id. */
+/** Views of all documents of a list, each with the further facts for its id. */
 export async function listViews<T extends { readonly id: string }, F, V>(
   list: Promise<readonly T[]>,
   facts: Promise<ReadonlyMap<string, F>>,

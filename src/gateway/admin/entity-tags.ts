@@ -12,8 +12,8 @@ export function tagged<T extends object>(view: T, state: string): T {
 }
 
 /**
- * The entity tag of a view: the tag of the stored state, and for views that show more than that state, such as the health of
- * a connection, a dot and a hash of the members behind it. Undefined without a view.
+ * The entity tag of a view: the tag of the stored state. If a view shows more than that state, such as the health of
+ * a connection, a dot and a hash of the further members follow. Undefined without a view.
  */
 export function entityTag(view: unknown): string | undefined {
   if (view === undefined) return undefined;
@@ -43,5 +43,5 @@ export function hashTag(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** When a list was made is no part of what it lists. */
+/** The time when a list was generated is not part of its content. */
 const withoutTime = (name: string, value: unknown) => (name === 'generatedAt' ? undefined : value);

@@ -46,7 +46,7 @@ export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** As `timestamp`; null stays null. */
+/** Same as `timestamp`, but null stays null. */
 export function optionalTimestamp(milliseconds: number | null): string | null {
   return milliseconds === null ? null : timestamp(milliseconds);
 }

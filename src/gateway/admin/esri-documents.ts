@@ -19,7 +19,10 @@ const Value = Type.Unsafe<unknown>({
 /** An object whose members are the client's own, or that only clients of Esri read: CIM symbols, Arcade settings. */
 const Free = Type.Unsafe<unknown>({});
 
-/** An object of members that are values, by their names in one text, and of others; or null. */
+/**
+ * Schema of an object or null. `values` lists the names of scalar members in one text; `others` has the schemas of
+ * the remaining members.
+ */
 function object(values: string, others: Readonly<Record<string, TSchema>> = {}) {
   const named = values.split(' ').map((name): [string, TSchema] => [name, Value]);
   return Type.Unsafe<object | null>({

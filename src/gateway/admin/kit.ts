@@ -17,9 +17,9 @@ import { prefixLinks } from './path-prefix.js';
 import { createRowRun, isChange, type RunServices, sendsTag } from './row-run.js';
 
 /**
- * The management API has four shapes. A group is a table of rows made by the four functions of their names;
- * a row without an implementation is routed, documented and guarded like any other, and answers 501. An implementation
- * gets the services that its file names for `createRowBuilders`, and no others.
+ * The management API has four kinds of rows. A group is a table of rows created by the four functions of the same
+ * names. A row without an implementation is routed, documented and protected like any other, and responds with 501.
+ * An implementation receives the services that its file names in `createRowBuilders`, and no others.
  */
 type Shape = 'resource' | 'action' | 'report' | 'setting';
 
@@ -38,17 +38,20 @@ interface Common<P extends Params, S extends TSchema> {
   readonly envelope?: Envelope;
   /** The path may become a WebSocket. */
   readonly socket?: boolean;
-  /** Everybody may ask: what comes depends on who does, or leads to knowing that. */
+  /** Callers need no permission: the response depends on the caller, or helps the caller to sign in. */
   readonly open?: boolean;
   /** See `Operation.takesSessionOfPrograms`. */
   readonly takesSessionOfPrograms?: boolean;
-  /** As `GroupAbout.isForTenants`, for this row. */
+  /** Same as `GroupAbout.isForTenants`, for this row only. */
   readonly isForTenants?: boolean;
-  /** Path of the row that shows what this one changes, where that is another path of the group: its entity tag counts. */
+  /**
+   * Path of the row that shows the resource which this row changes, if it is another path of the group. Its entity
+   * tag is used.
+   */
   readonly shownBy?: `/${string}`;
 }
 
-/** What a change needs to be conditional where no row shows the resource. */
+/** Makes a change conditional if no row shows the resource. */
 interface Shown<P extends Params, N extends AdminServiceName> {
   /** Returns a view of the resource that the row changes. Throws `not-found`. */
   readonly current?: (x: Exchange<P>, deps: Services<N>) => unknown;
@@ -58,11 +61,11 @@ interface Shown<P extends Params, N extends AdminServiceName> {
 interface DataHandler<P extends Params, S extends TSchema, N extends AdminServiceName>
   extends Common<P, S>,
     Shown<P, N> {
-  /** Schema of what `answer` gives. */
+  /** Schema of the result of `answer`. */
   readonly data: TSchema;
-  /** Status of success; 200 when absent. */
+  /** Status code on success; 200 if absent. */
   readonly status?: number;
-  /** `Location` of what was made, relative to the base path. */
+  /** `Location` of the created resource, relative to the base path. */
   location?(data: never): string;
   readonly answer: (x: Exchange<P, Static<S>>, deps: Services<N>) => unknown;
 }
@@ -80,8 +83,8 @@ type Handler<P extends Params, S extends TSchema, N extends AdminServiceName> =
   | Replies<P, S, N>;
 
 /**
- * A row's implementation with the types of its parameters and body erased. It is given all services, and passes on those
- * that it names.
+ * Implementation of a row without the types of its parameters and body. It is called with all services, and passes on
+ * those it names.
  */
 export type Implementation = Handler<Params, TSchema, AdminServiceName> & {
   /** Names of the services that it takes. */
@@ -125,10 +128,9 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
 }
 
 /**
- * Returns the functions that make rows and implementations which get the services of these names:
- * - `report`: something is read or worked out; nothing changes.
- * - `action`: something is done.
- * - `implement`: types an implementation by its own parameters and body, for the tables that take several at once.
+ * Returns the functions that create rows and implementations with the named services: - `report`: reads or computes
+ * something, and changes nothing. - `action`: executes something. - `implement`: types an implementation by its own
+ * parameters and body, for tables that receive several at once.
  */
 export function createRowBuilders<const N extends AdminServiceName>(names: readonly N[]) {
   const picked = new WeakMap<AdminDeps, Services<N>>();
@@ -163,7 +165,7 @@ function bind<P extends Params, S extends TSchema, N extends AdminServiceName>(
   return { ...handler, ...shown, reply: (x, all) => handler.reply(x, pick(all)) };
 }
 
-/** Rows that take no services, as those that are not built. */
+/** Rows without services, such as those that are not built. */
 export const { action, report } = createRowBuilders([]);
 
 const RESOURCE_METHODS = {
@@ -263,7 +265,7 @@ function buildOperation(
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
-    // Strangers share no answers: each has a session of its own.
+    // Anonymous callers do not share responses, because each has a separate session.
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
@@ -277,7 +279,7 @@ function buildOperation(
   };
 }
 
-/** A path that the contract holds and that this version does not serve. */
+/** A path of the contract that this version does not serve. */
 function reserved(method: Method, path: string, summary: string) {
   return {
     params: {},

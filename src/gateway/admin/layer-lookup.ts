@@ -3,7 +3,7 @@ import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
 import { findBoundsProblem } from '../../core/styles/bounds.js';
 
-/** What groups about layers share. */
+/** Parameters and lookups that the groups about layers share. */
 
 export const layerIdParam: Param<number> = {
   name: 'layerId',

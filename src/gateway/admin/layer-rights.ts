@@ -16,11 +16,11 @@ import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { StoredLayer } from '../../services/catalog/publish/layers.js';
 
 /**
- * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a
- * layer must be able to read all of it, and who replaces a layer must be able to write all of it: else a permission of
- * the management API would open what its holder may not have. The rule holds for each change, also for one that narrows
- * access: whether a filter or mask loosens it cannot be decided in general. Management permissions for single layers
- * would double the vocabulary, and their holder could still open a layer that it cannot read.
+ * Rights to layers that management operations require in addition to their permissions. To change what others may see
+ * of a layer, the caller must be allowed to read all of it, and to replace a layer, to write all of it. Otherwise a
+ * management permission would open data that its holder may not access. The rule applies to every change, even if it
+ * narrows access: whether a filter or mask loosens access cannot be decided in general. Management permissions for
+ * single layers would double the vocabulary, and their holder could still open a layer that it cannot read.
  */
 
 /** Services that decide about rights, of management operations and of manifests. */
@@ -41,7 +41,7 @@ export function requireWhole(
   }
 }
 
-/** As `requireWhole`, for layers by what rules know of them: they may be switched off, and are in no catalog then. */
+/** Same as `requireWhole`, for layers as the rules know them: a disabled layer is not in the catalog. */
 export function requireWholeLayers(
   layers: readonly RuledLayer[],
   action: AccessAction,
@@ -53,8 +53,8 @@ export function requireWholeLayers(
 }
 
 /**
- * As `requireWholeLayers`, for the layers of a table that is published again: unless the caller is an administrator, their
- * settings must hide nothing, because the further layer has settings of its own.
+ * Same as `requireWholeLayers`, for the layers of a table that is published again. Unless the caller is an
+ * administrator, their settings must not hide anything, because the new layer has separate settings.
  */
 export function requireSources(
   sources: readonly CopySourceLayer[],
@@ -105,7 +105,7 @@ export const ruledLayer = ({ id, body: { layerId, serviceName } }: StoredLayer):
   service: serviceName,
 });
 
-/** As `requireWhole`, for the collections of these ids that an import replaces. Those that are not there are free. */
+/** Same as `requireWhole`, for collections that an import replaces. Ids without a collection are allowed. */
 export function requireReplaceable(
   ids: readonly string[],
   principal: Principal,
@@ -116,7 +116,7 @@ export function requireReplaceable(
   requireWhole(replaced, 'write', principal, { access });
 }
 
-/** As `requireWhole`, for layers by their numbers. */
+/** Same as `requireWhole`, for layers given by their numbers. */
 export function requireLayers(
   layerIds: readonly number[],
   action: AccessAction,
@@ -131,7 +131,10 @@ export function requireLayers(
 const layersNamed = (name: string, { collections }: CatalogSnapshot): Collection[] =>
   collections.filter((one) => listLayerNames(one).includes(name));
 
-/** Layers that a policy for rows or a mask is about. One for a layer that is gone counts as one for all of its service. */
+/**
+ * Layers that a row policy or a mask applies to. A rule for a removed layer is treated as one for all layers of its
+ * service.
+ */
 export function listRuleLayers(
   { service, layer }: Pick<RuleScope, 'service' | 'layer'>,
   catalog: CatalogSnapshot,
@@ -141,7 +144,7 @@ export function listRuleLayers(
   return catalog.collections.filter(({ service: own = SERVICE }) => service === ANY || own === service);
 }
 
-/** Layers whose access is what is kept under an id: a layer, or those that say nothing of their own. */
+/** Layers whose access is stored under an id: one layer, or all layers without settings of their own. */
 export function listAccessLayers(
   id: string,
   rules: Pick<RuleSet, 'accessIdOf'>,

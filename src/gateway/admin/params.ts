@@ -14,7 +14,7 @@ export function defineFilterParam(
   return defineTextParam(name, { description, aliases }, { maxLength: 512 });
 }
 
-/** One of some words in any case; numbers stand for nothing. The value is spelled as in `values`. */
+/** One of several words, in any letter case; numbers are refused. The value has the spelling in `values`. */
 export function enumeration<T extends string>(
   name: string,
   values: readonly T[],
@@ -85,7 +85,7 @@ export function defineTimeParam(name: string, description: string): Param<number
   };
 }
 
-/** Where a page begins: what `nextCursor` of the page before said. The value is what `encodeCursor` was given. */
+/** Start of a page: `nextCursor` of the previous page. The value is the argument of `encodeCursor`. */
 export function cursor(kind: string): Param<readonly (string | number)[] | undefined> {
   return {
     name: 'cursor',
@@ -101,7 +101,7 @@ export function cursor(kind: string): Param<readonly (string | number)[] | undef
   };
 }
 
-/** What `encodeCursor` was given; undefined for another kind of cursor, or none. */
+/** The argument of `encodeCursor`; undefined for another kind of cursor, or an invalid one. */
 export function readCursor(kind: string, raw: string): readonly (string | number)[] | undefined {
   const parts = raw.length <= 512 ? decoded(raw) : undefined;
   return parts?.[0] === kind ? parts.slice(1) : undefined;

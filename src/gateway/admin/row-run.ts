@@ -13,7 +13,7 @@ import { entityTag, hashTag, isTagged } from './entity-tags.js';
 import { wrap } from './envelope.js';
 import type { Implementation, OperationGroup, OperationRow } from './kit.js';
 
-/** What every row is run with, whatever services its group names. */
+/** Services for every row, independent of its group. */
 export interface RunServices {
   /** Turns at resources, where other processes may change them as well. */
   readonly turns?: Pick<SharedTurns, 'run'> | undefined;
@@ -26,7 +26,7 @@ interface RowContext {
   readonly group: OperationGroup;
   readonly row: OperationRow;
   readonly implementation: Implementation;
-  /** Of all groups: the implementation passes on those that it names. */
+  /** The services of all groups; the implementation passes on those it names. */
   readonly deps: AdminDeps;
   readonly runs: RunServices;
 }
@@ -34,19 +34,22 @@ interface RowContext {
 /** Methods that change one resource, and therefore check If-Match. */
 export const isChange = (method: Method) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 
-/** Whether a row shows a resource or a list of resources, with its entity tag; reports of what goes on have none. */
+/**
+ * Whether a row shows a resource or a list of resources, with its entity tag. Reports of current activity have no
+ * entity tag.
+ */
 export function sendsTag({ rows }: OperationGroup, { method, path, shape }: OperationRow): boolean {
   if (method !== 'GET') return false;
   return shape !== 'report' || rows.some((one) => isChange(one.method) && shownPath(one) === path);
 }
 
-/** Path of the GET that shows what a row changes. */
+/** Path of the GET operation that shows the resource which a row changes. */
 const shownPath = ({ path, implementation }: OperationRow) => implementation?.shownBy ?? path;
 
 /**
- * Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows.
- * Documents of the state compare and change in one transaction. Settings of layers and styles are serialised within one
- * gateway process only.
+ * Returns the function that executes a row. It checks If-Match before a change, and sends the entity tag of the
+ * response. Documents of the state are compared and changed in one transaction. Settings of layers and styles are
+ * serialised only within one gateway process.
  */
 export function createRowRun(context: RowContext, turns: ResourceTurns): Operation['run'] {
   const { group, row, implementation, runs } = context;
@@ -73,7 +76,7 @@ export function createRowRun(context: RowContext, turns: ResourceTurns): Operati
     turns.run(resource, () => runs.turns?.run(resource, work) ?? work());
   return async (x) => {
     requireOwn(x);
-    // An upload that was cut off must not hold up the one that continues it.
+    // An interrupted upload must not block the one that continues it.
     const done = implementation.body?.streamed
       ? change(x)
       : inTurn(resourceName(shownPath(row), x), () => change(x));
@@ -121,7 +124,10 @@ function replyMaker(
   };
 }
 
-/** The tag after a change. The change is done: what cannot be read now must not tell the client otherwise. */
+/**
+ * The entity tag after a change. The change has succeeded, so an error while reading the tag must not fail the
+ * response.
+ */
 const tagAfter = (x: Exchange, readTag: TagReader | undefined) => readTag?.(x).catch(() => undefined);
 
 const withTag = (reply: Reply, etag: string | undefined): Reply =>
@@ -148,7 +154,9 @@ function answerMaker(
   };
 }
 
-/** Whether the row answers with the view that a GET of the same resource, of its items or of its parent gives. */
+/**
+ * Whether the response of a row is the view that a GET of the same resource, of its items or of its parent returns.
+ */
 function showsSame({ rows }: OperationGroup, { path, implementation }: OperationRow): boolean {
   const shows = (one: OperationRow) =>
     one.path === path ||

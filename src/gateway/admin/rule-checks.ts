@@ -36,7 +36,7 @@ function requireRule(
   ]);
 }
 
-/** As `requireRule`, for a policy for rows. */
+/** Same as `requireRule`, for a row policy. */
 export function requireRowPolicy(
   policy: RuleScope & Pick<RowPolicy, 'attribute' | 'claimType' | 'filter'>,
   targets: RuleTargets,
@@ -71,7 +71,7 @@ function filterProblem(filter: string | null, collection: VectorCollection): Bod
   }
 }
 
-/** As `requireRule`, for a mask. */
+/** Same as `requireRule`, for a mask. */
 export function requireMask(
   mask: RuleScope & { attribute: string; treatment: Treatment; length: number | null },
   targets: RuleTargets,
@@ -85,14 +85,14 @@ export function requireMask(
   );
 }
 
-/** Where rules find what they name. */
+/** Where the resources that rules name are looked up. */
 export interface RuleTargets {
   catalog(): CatalogSnapshot;
 }
 
 type Rule = RuleScope & { readonly attribute: string | null };
 type Fits = (field: Field) => string | undefined;
-/** What else of a rule a layer does not suit. */
+/** A further check of a rule against a layer. */
 type Suits = (collection: VectorCollection) => BodyProblem | undefined;
 
 function layerProblem(
@@ -116,7 +116,7 @@ function layerProblem(
   return misfit === undefined ? suits(collection) : problem('attribute', misfit);
 }
 
-/** A rule for all layers closes those that lack the attribute, so at least one must have it. */
+/** A rule for all layers closes those without the attribute, so at least one layer must have it. */
 function anyLayerProblem(
   { attribute }: Rule,
   catalog: CatalogSnapshot,

@@ -5,7 +5,7 @@ import Type from 'typebox';
 export const NAME_SCHEMA = Type.String({ minLength: 1, maxLength: 200 });
 export const DESCRIPTION = Type.Optional(Type.Union([Type.String({ maxLength: 2000 }), Type.Null()]));
 
-/** What a rule applies to: each may be `*`. */
+/** Scope of a rule; each member may be `*`. */
 export const RULE_SCOPE = {
   service: { ...NAME_SCHEMA, description: 'Name of the service, or *.' },
   layer: { ...NAME_SCHEMA, description: 'Id or number of a collection, or *.' },

@@ -3,7 +3,7 @@ import { MERGE_MODES, type MergeRequest } from '../../core/edits/merges.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { findEpsgCrs } from '../../native/crs.js';
 
-/** Fields of the form that uploads a file, beside the file itself. */
+/** Fields of the upload form other than the file. */
 export interface UploadForm {
   tableName: string;
   /** CRS of the coordinates, whatever the file says: `EPSG:n`. */
@@ -12,7 +12,7 @@ export interface UploadForm {
   targetCrs: string;
   overwriteExisting: boolean;
   forceBackground: boolean;
-  /** The rows go into the collection of that name; a new one is made when absent. */
+  /** The rows are added to the existing collection of that name; a new collection is created if absent. */
   merge: MergeRequest | undefined;
 }
 

@@ -12,7 +12,7 @@ import { type FirstPagePart, type PageEnd, readEnd, readParts } from './items.js
 import { pageLinks } from './page-links.js';
 import { guardsFormulas } from './params.js';
 
-/** What stands around the features of a page. */
+/** The text before and after the features of a page. */
 interface Frame {
   readonly head: string;
   /** Between two parts. */
@@ -80,18 +80,21 @@ function buildFrame(x: Exchange, page: FirstPagePart): Frame {
   };
 }
 
-/** The time of the answer is no part of its entity tag. */
+/** The time of the response is not part of its entity tag. */
 function stamped(x: Exchange, tail: string): string {
   if (!hasLinks(x)) return tail;
   return `${tail.slice(0, -1)},"timeStamp":"${new Date().toISOString()}"}`;
 }
 
-/** Whether the format has room for links and for the members of a page beside its features. */
+/** Whether the format can contain links and the other members of a page. */
 function hasLinks({ format }: Exchange): boolean {
   return format !== CSV_FORMAT && format !== GML_FORMAT;
 }
 
-/** What GeoJSON says beside the features, for formats without room for it (OGC 17-069r4, /req/gmlsf0/headers). */
+/**
+ * Headers for what GeoJSON contains next to the features, for formats that cannot contain it (OGC 17-069r4,
+ * /req/gmlsf0/headers).
+ */
 function pageHeaders(
   x: Exchange,
   page: FirstPagePart,

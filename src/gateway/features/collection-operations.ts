@@ -32,7 +32,7 @@ const DOCUMENT = { ...JSON_DOCUMENT, ...otherTypes(DOCUMENT_FORMATS) };
 const JSON_SCHEMA = { 'application/schema+json': Type.Object({}), 'text/html': null };
 const ABSENT = { description: 'No such collection' };
 
-/** What is published and what it is made of. */
+/** Operations that list collections and describe them. */
 export function collectionOperations(deps: SurfaceDeps): Operation[] {
   const readable = (x: Exchange): VectorCollection[] => deps.visible(x.principal).vectors;
   return [

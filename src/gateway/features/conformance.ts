@@ -19,7 +19,7 @@ export const FEATURES_CONFORMANCE: readonly string[] = [
   ...of('cql2', ['temporal']),
   `${OGC}/ogcapi-features-1/1.0/conf/gml-sf0`,
   `${OGC}/ogcapi-features-3/1.0/conf/sorting`,
-  // Extensions of our own.
+  // Graticule's own extensions.
   'urn:graticule:conf:ids-parameter',
   'urn:graticule:conf:properties-parameter',
   'urn:graticule:conf:batch-operations',

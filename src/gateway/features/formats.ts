@@ -1,7 +1,7 @@
 import { type Format, GEOJSON_FORMAT, HTML_FORMAT, XML_FORMAT } from '../../core/http/media.js';
 import { META_FORMATS } from '../surface/common.js';
 
-/** Representations of features, and of what describes them. */
+/** Formats of features, and of documents that describe them. */
 
 /** GML 3.2, Simple Features level 0 (OGC 17-069r4, 8.4). */
 export const GML_FORMAT: Format = {
@@ -21,7 +21,7 @@ export const DOCUMENT_FORMATS: readonly Format[] = [...META_FORMATS, XML_FORMAT]
 
 export const ITEM_FORMATS: readonly Format[] = [GEOJSON_FORMAT, HTML_FORMAT, GML_FORMAT, CSV_FORMAT];
 
-/** How a store writes the features of a representation; HTML pages are made from GeoJSON. */
+/** The format in which a store writes the features; HTML pages are made from GeoJSON. */
 export function storeFormat(format: Format): 'geojson' | 'csv' | 'gml' {
   if (format === CSV_FORMAT) return 'csv';
   return format === GML_FORMAT ? 'gml' : 'geojson';

@@ -39,7 +39,7 @@ function schemaLocation(x: Exchange): string {
 const MEMBER = '<sf:featureMember>';
 const MEMBER_END = '</sf:featureMember>';
 
-/** A feature as a document of its own, made from its member of a collection. */
+/** A single feature as a document, made from its member in a collection. */
 export function gmlFeature(x: Exchange, member: string): string {
   const feature = member.slice(MEMBER.length, -MEMBER_END.length);
   const name = feature.indexOf(' ');
@@ -53,8 +53,8 @@ export function parseGmlId(gmlId: string): string | undefined {
 }
 
 /**
- * The application schema of collections: one element and type each. It imports what else the root of an answer can be, so
- * that it validates every XML answer of the surface.
+ * The application schema of collections: one element and one type for each. It also imports the schemas of all other
+ * root elements, so that it validates every XML response of the surface.
  */
 export function gmlSchema(
   collections: readonly { collection: VectorCollection; fields: readonly Field[] }[],
@@ -112,7 +112,7 @@ export const TYPES: Record<FieldType, string> = {
   array: 'xs:string',
 };
 
-/** A store holds single and multi geometries side by side, so a line may be either. */
+/** A store holds single and multi geometries in one column, so a line may be either. */
 export const GEOMETRIES: Record<GeometryType, string> = {
   Point: 'gml:PointPropertyType',
   MultiPoint: 'gml:MultiPointPropertyType',

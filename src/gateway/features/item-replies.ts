@@ -4,29 +4,29 @@ import type { Format } from '../../core/http/media.js';
 import type { Exchange, Params, Reply } from '../../core/http/operation.js';
 import type { DataVersions } from '../../services/catalog/data-versions.js';
 
-/** The answer that a target (path and query) got last, and all that it hangs on. */
+/** The last response to a target (path and query), and everything it depends on. */
 export interface ItemReply {
   readonly file: string;
-  /** Of the file, before it was read. */
+  /** Version of the file before it was read. */
   readonly version: number;
   readonly catalog: CatalogSnapshot;
   readonly format: Format;
   readonly baseUrl: string;
-  /** Of the answer and what is kept with it. */
+  /** Bytes of the response and of what is kept with it. */
   readonly bytes: number;
-  /** Undefined once its room was given to others. */
+  /** Undefined after its memory was reused. */
   reply: Reply | undefined;
 }
 
-/** A request whose operation remembers the answer that its target got. */
+/** A request whose operation keeps the last response to its target. */
 type ItemExchange = Pick<Exchange<Params, unknown, ItemReply>, 'memo' | 'format' | 'baseUrl'>;
 
-/** What a kept answer costs beyond its body. */
+/** Memory of a kept response in addition to its body. */
 const OVERHEAD = 1024;
 
 /**
- * Answers out of GeoPackage files that are given again while nobody has written to the file, whoever that may be: a
- * client that reads after a write always sees it.
+ * Caches responses from GeoPackage files until any process writes to the file: a client that reads after a write
+ * always sees the write.
  */
 export class ItemReplies {
   /** The oldest first. */
@@ -35,7 +35,7 @@ export class ItemReplies {
 
   constructor(private readonly versions: DataVersions) {}
 
-  /** The answer that this target got last, if it would be the same now. */
+  /** The last response to this target, if it is still current. */
   find(x: ItemExchange, catalog: CatalogSnapshot): Reply | undefined {
     const hit = x.memo.value;
     if (!hit?.reply || hit.catalog !== catalog || hit.format !== x.format) return undefined;
@@ -43,7 +43,7 @@ export class ItemReplies {
     return hit.reply;
   }
 
-  /** Runs `read`, which makes the answer from this file, and keeps what it gives. */
+  /** Runs `read`, which computes the response from this file, and keeps the response. */
   async fill(
     x: ItemExchange,
     catalog: CatalogSnapshot,

@@ -28,7 +28,7 @@ import { readToken } from '../surface/page-token.js';
 import { storeFormat } from './formats.js';
 import { guardsFormulas, type itemsParams } from './params.js';
 
-/** Features in an HTML page when no limit is asked for: a page is read by eyes. */
+/** Default number of features in an HTML page, which people read. */
 const HTML_PAGE = 50;
 /** Bytes of features that are read and sent as one; in the first part of a longer page, which the client waits for; in the further parts. */
 const WHOLE_PAGE = 262_144;
@@ -38,7 +38,7 @@ const FURTHER_PART = 262_144;
 const MAX_OF_PART = 8 * FURTHER_PART;
 /** Matches are counted only up to here, and only where that is cheap. */
 const COUNTED = 10_000;
-/** Tables that may be read as a whole to count. */
+/** Maximum rows of a table that is read completely for a count. */
 const SMALL_TABLE = 100_000;
 
 /** A request for a page, read and checked. */
@@ -48,7 +48,7 @@ export interface PagePlan {
   readonly crs: Crs;
   readonly limit: number;
   readonly offset: number;
-  /** Place that the request goes on from. */
+  /** Position after which the requested page starts. */
   readonly after: PageKey | undefined;
   readonly before: PageKey | undefined;
   /** True when a parameter narrows the collection. */
@@ -105,7 +105,7 @@ export function planPage(
   };
 }
 
-/** How a store is to write features of this view. */
+/** Output options for the store, for features of this view. */
 export function createFeatureOutput(
   x: Pick<Exchange, 'baseUrl' | 'format' | 'params'>,
   view: CollectionView,
@@ -153,7 +153,7 @@ export async function readFirstPagePart(x: Exchange, pools: Pools, plan: PagePla
   return { ...plan, task, first, continues, precedes, numberMatched: findNumberMatched(plan, task, first) };
 }
 
-/** Bytes of a feature, by collection: a guess from earlier answers, so that parts are neither tiny nor huge. */
+/** Estimated bytes of a feature for each collection, from earlier responses, so that parts have a reasonable size. */
 const sizes = new WeakMap<VectorCollection, Map<string, number>>();
 const UNKNOWN_SIZE = 400;
 const MIN_OF_PART = 20;
@@ -180,25 +180,28 @@ function computeShare(bytes: number, size: number): number {
 
 export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;
 
-/** What a page ends with, before it is read: for those who say so first. */
+/** The end of a page, determined before the page is read, for responses that announce it first. */
 export function readEnd(x: Exchange, pools: Pools, { task, limit }: FirstPagePart): Promise<PageEnd> {
   return runTask(x, pools, 'vector.items', { ...keysOnly(task), limit });
 }
 
-/** Whether the collection itself says how many features match. */
+/** Whether the collection itself knows the number of matching features. */
 const isKnown = ({ view, selects }: PagePlan) =>
   !selects && view.rows === undefined && !view.collection.countEstimated;
 
 /**
- * Whether matches are counted with the page: where the index answers or the table is small. Reading a big table to count
- * what one page shows is never worth it.
+ * Whether matches are counted together with the page: only if an index can count them or the table is small. A large
+ * table is never read completely just to count.
  */
 function countsMatches(plan: PagePlan): boolean {
   if (isKnown(plan)) return false;
   return (plan.view.collection.featureCount ?? 0) <= SMALL_TABLE || isWindow(plan.task.filter);
 }
 
-/** Features that match in all: known for a whole collection, seen when the page holds them all, else counted or unknown. */
+/**
+ * Total number of matching features: known for a whole collection or if the page contains all of them, otherwise
+ * counted or unknown.
+ */
 function findNumberMatched(plan: PagePlan, task: ItemsTask, first: ItemsResult): number | undefined {
   if (isKnown(plan)) return plan.view.collection.featureCount;
   if (holdsAllMatches(task, first)) return task.offset + first.returned;
@@ -206,7 +209,7 @@ function findNumberMatched(plan: PagePlan, task: ItemsTask, first: ItemsResult):
   return matched !== undefined && matched < COUNTED ? matched : undefined;
 }
 
-/** A bounding box alone. */
+/** Whether the filter is only a bounding box. */
 function isWindow(filter: Expression | undefined): boolean {
   return filter?.op === 's_intersects' && typeof filter.args[1] === 'object' && 'bbox' in filter.args[1];
 }
@@ -216,7 +219,10 @@ function nextPart(page: FirstPagePart, { last }: ItemsResult, left: number): Ite
   return { ...page.task, limit, offset: 0, after: last! };
 }
 
-/** The page's parts as they are read, the next one while the client takes the one before. Returns the last part. */
+/**
+ * Yields the parts of the page. The next part is read while the client receives the previous one. Returns the last
+ * part.
+ */
 export async function* readParts(
   x: Exchange,
   pools: Pools,

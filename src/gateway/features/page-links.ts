@@ -8,7 +8,7 @@ import { writeToken } from '../surface/page-token.js';
 import { ITEM_FORMATS } from './formats.js';
 import type { FirstPagePart } from './items.js';
 
-/** Parameters that say where a page is; all others are kept in its links. */
+/** Parameters for the position of a page. Links keep all other parameters. */
 const PLACE = /^(offset|limit|token|f)=/;
 
 /** Links of a page that ends with `last`; `more` features follow. */

@@ -17,12 +17,12 @@ import { crsParam, filterParams } from '../surface/crs-params.js';
 import { CSV_FORMAT } from './formats.js';
 
 export const featuresCollectionParam = pathString('collectionId', 'Identifier of a collection.');
-/** Text keys of tables are as long as they are; whole requests have a limit of their own. */
+/** Text keys of tables can be long; the whole request has its own limit. */
 const MAX_ID = 8192;
 export const featureId = pathString('featureId', 'Identifier of a feature.', MAX_ID);
 export const crs = crsParam('crs', 'CRS of the coordinates in the answer; CRS84 by default.');
 
-/** Whether an answer guards formulas: of CSV alone, and of operations with that parameter. */
+/** Whether the response protects against formulas: only CSV, and only operations with this parameter. */
 export function guardsFormulas({ format, params }: Pick<Exchange, 'format' | 'params'>): boolean {
   return format === CSV_FORMAT && (params as { csvFormulas?: boolean }).csvFormulas === true;
 }

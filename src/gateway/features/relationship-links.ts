@@ -16,8 +16,8 @@ import type { CollectionView } from '../../services/features/view.js';
 import type { Link } from '../surface/common.js';
 
 /**
- * Links from a GeoJSON feature to the features of other layers that belong to it, one for each relationship of its layer.
- * There is none where the feature has no value, or where the other layer or its field is kept from the caller.
+ * Links from a GeoJSON feature to the related features of other layers, one for each relationship of its layer. A
+ * link is omitted if the feature has no value, or if the caller may not read the other layer or its field.
  */
 export function relatedLinks(
   x: Exchange,

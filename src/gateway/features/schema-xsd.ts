@@ -4,9 +4,9 @@ import type { CollectionView } from '../../services/features/view.js';
 import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
 
 /**
- * The schema of one collection as XML Schema, for readers of GeoJSON that take the types of columns from it: GDAL would
- * else take them from the first page, where a column may hold nothing but small integers or nulls, and cut off what
- * follows. It describes the JSON properties, so it is not what GML answers are validated by.
+ * XML Schema of one collection, for readers of GeoJSON that take the column types from it. Otherwise GDAL would
+ * derive the types from the first page, where a column may contain only small integers or nulls, and truncate later
+ * values. It describes the JSON properties, so it does not validate GML responses.
  */
 export function schemaXsd({ visible, fields }: CollectionView): string {
   const name = xmlName(visible.id);
@@ -27,7 +27,7 @@ ${element(xmlName(geometryColumn), GEOMETRIES[geometryType])}${properties.join('
 `;
 }
 
-/** Values are what the JSON schema says; those that are no date are the reader's to refuse. */
+/** Types as in the JSON schema. The reader rejects values that are not valid dates. */
 const JSON_TYPES: Record<FieldType, string> = { ...TYPES, date: 'xs:date', 'date-time': 'xs:dateTime' };
 
 /**

@@ -8,7 +8,7 @@ import {
 } from '../../core/sources/vector-source.js';
 import type { CollectionView } from '../../services/features/view.js';
 
-/** JSON Schemas of a collection's features, from what the store says of its columns. */
+/** JSON Schemas for the features of a collection, from the columns of the store. */
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 
@@ -24,7 +24,10 @@ const TYPES: Record<FieldType, object> = {
   array: { type: 'array' },
 };
 
-/** What filters may name (OGC 19-079r2, 6.2): geometry, id and every attribute that has values to compare. */
+/**
+ * Properties that filters may use (OGC 19-079r2, 6.2): the geometry, the id, and every attribute with comparable
+ * values.
+ */
 export function queryablesDocument(x: Exchange, view: CollectionView) {
   const { collection, queryables } = view;
   const { source } = collection;
@@ -44,7 +47,7 @@ export function queryablesDocument(x: Exchange, view: CollectionView) {
   };
 }
 
-/** What a feature is made of (OGC 23-058r1, returnables and receivables): members in order, with their roles. */
+/** Properties of a feature (OGC 23-058r1, returnables and receivables), in order and with their roles. */
 export function schemaDocument(x: Exchange, view: CollectionView) {
   const { collection, fields } = view;
   const { source } = collection;

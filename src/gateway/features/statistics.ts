@@ -8,7 +8,7 @@ import { documentReply, META_FORMATS, type SurfaceDeps } from '../surface/common
 
 import { featuresCollectionParam } from './params.js';
 
-/** What the values of each attribute are like: for pages with charts, and as JSON. */
+/** Statistics of the values of each attribute, for pages with charts and as JSON. */
 export function statisticsOperation(deps: SurfaceDeps): Operation {
   return defineOperation({
     surface: 'features',

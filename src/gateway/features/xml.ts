@@ -45,7 +45,7 @@ function extentElement({ bbox, crs }: NonNullable<CollectionDocument['extent']['
   return `<Extent><Spatial crs="${crs}">${corners}</Spatial></Extent>\n`;
 }
 
-/** Templates of links are no URIs, so XML has no place for them. */
+/** Link templates are not valid URIs, so the XML omits them. */
 function linksXml(links: readonly Link[]): string {
   return links
     .filter(({ templated }) => !templated)

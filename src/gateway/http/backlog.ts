@@ -9,8 +9,8 @@ export interface ReplyTransfer {
 }
 
 /**
- * Large unread responses with a limit of their total bytes. Above the limit, those that stalled the longest are cut,
- * so that clients that never read cannot fill the memory.
+ * Tracks large responses that clients have not read yet, and limits their total bytes. Above the limit, the responses
+ * that stalled for the longest time are closed, so that clients which never read cannot fill the memory.
  */
 export class Backlog {
   /** The one that made no progress for the longest time comes first. */

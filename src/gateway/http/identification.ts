@@ -97,8 +97,8 @@ export class Identification {
   }
 
   /**
-   * For a token that a form holds, which is known once the form is read. It goes before what the browser or the connection
-   * showed of itself. Undefined where the form has none, or a header says who asks.
+   * Identifies the caller by the token in a form, after the form has been read. The token takes precedence over the
+   * cookie and the address. Returns undefined if the form has no token, or if a header already identifies the caller.
    */
   identifyByToken(x: HttpExchange, token: unknown): Promise<void> | undefined {
     if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || readAuthorization(x))
@@ -118,7 +118,10 @@ export class Identification {
     }
   }
 
-  /** An import from this server reads what everybody may read: the layer that it makes has no rules of its sources. */
+  /**
+   * Whether the request is an import by this server itself. It reads only what everyone may read, because the layer
+   * it creates does not inherit the rules of its sources.
+   */
   #isOwnImport(x: HttpExchange): boolean {
     const { serverMark } = this.options;
     return serverMark !== undefined && x.header(IMPORT_HEADER) === serverMark;
@@ -159,7 +162,7 @@ export class Identification {
     }));
   }
 
-  /** Tells of refusals of what is audited, and of credentials that are not valid. Returns the error. */
+  /** Logs refusals of audited operations, and invalid credentials. Returns the error. */
   #tellRefusal(x: HttpExchange, error: unknown, request = describeRequest(x)): unknown {
     const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
     const credentials =
@@ -174,7 +177,10 @@ export class Identification {
   }
 }
 
-/** What a request shows of its caller: headers go before its address, and both before its cookie. Undefined: nothing. */
+/**
+ * Reads the credentials of a request. Headers take precedence over the query string, and both over the cookie.
+ * Returns undefined if there are none.
+ */
 function readCredentials(x: HttpExchange): Credentials | undefined {
   const apiKey = x.headerOf(X_API_KEY);
   const authorization = readAuthorization(x);

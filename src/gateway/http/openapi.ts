@@ -3,7 +3,7 @@ import { ERROR_TABLE } from '../../core/errors/errors.js';
 import type { Operation, Param, ResponseDoc, Surface } from '../../core/http/operation.js';
 import { formatParam } from '../../core/http/params.js';
 
-/** RFC 9457 problem document, as every error answer of the server is. */
+/** RFC 9457 problem document, the body of every error response. */
 const ProblemSchema = Type.Object({
   type: Type.String(),
   title: Type.String(),
@@ -138,7 +138,7 @@ function parameterDocument(param: Param) {
     in: param.in,
     required: param.in === 'path' || (param.required ?? false),
     ...(param.description ? { description: param.description } : {}),
-    // Said although `explode` has a default: tests of the standard look for both members.
+    // Written although `explode` has a default: test suites of the standard expect both members.
     ...(param.in === 'query' ? { style: 'form', explode: false } : {}),
     schema: downConvert(param.schema),
   };
@@ -157,7 +157,7 @@ const CORRELATION_ID = {
   'X-Correlation-Id': { description: 'Id of the request', schema: { type: 'string' } },
 };
 
-/** Headers that answers have beside those that every answer has. */
+/** Response headers of an operation, in addition to those of every response. */
 function headerDocuments({ entityTag, correlates }: Operation, status: number): Record<string, unknown> {
   return { ...(entityTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
 }
@@ -193,8 +193,8 @@ const WITH_ENTITY_TAGS: ReadonlySet<Surface> = new Set([
 ]);
 
 /**
- * Statuses that follow from what an operation is: who asks, what it takes, and that its work is done by others, who may be
- * busy. What follows from its work it declares itself.
+ * Statuses that follow from the properties of an operation: its permission, parameters and body, and its use of
+ * workers, which may be busy. An operation declares all other statuses itself.
  */
 function impliedStatuses(operation: Operation): number[] {
   const { built, surface, permission, path, formats, body, repeatable, entityTag } = operation;
@@ -216,13 +216,13 @@ function impliedStatuses(operation: Operation): number[] {
   return statuses.flatMap(([holds, ...implied]) => (holds ? implied : []));
 }
 
-/** Answers of a status that follows from what the operation is: problems, beside what it declares itself. */
+/** Adds a problem document to a response of such a status, next to what the operation declares itself. */
 function withProblem(document: ResponseDocument | undefined, status: number): ResponseDocument {
   const problem = problemResponse(status);
   return document ? { ...document, content: { ...document.content, ...problem.content } } : problem;
 }
 
-/** An answer comes in every format of its operation, whether or not the operation says what each looks like. */
+/** Adds all formats of an operation to its response, whether or not the operation gives a schema for each. */
 function withFormats({ formats }: Operation, status: number, response: ResponseDoc): ResponseDoc {
   if (status !== 200 || !response.content) return response;
   const others = formats
@@ -253,7 +253,10 @@ function problemResponse(status: number): ResponseDocument {
   };
 }
 
-/** The type that all values of an enumeration or all alternatives have; without one, null cannot be told and is let be. */
+/**
+ * The common type of all values of an enumeration, or of all alternatives. Without a common type, null cannot be
+ * declared and is left out.
+ */
 function typeOfMembers({ enum: values, anyOf }: Record<string, unknown>): object {
   const types = Array.isArray(values)
     ? values.filter((value) => value !== null).map((value) => typeof value)
@@ -265,7 +268,7 @@ function typeOfMembers({ enum: values, anyOf }: Record<string, unknown>): object
 
 const isNull = (schema: unknown) => (schema as { type?: unknown } | null)?.type === 'null';
 
-/** `anyOf` with null beside others: in OpenAPI 3.0 null is a flag of a schema that has a type. */
+/** Converts `anyOf` with null and other types: in OpenAPI 3.0, null is a flag of a schema with a type. */
 function withoutNull(schema: object): object {
   const { anyOf, ...rest } = schema as { anyOf?: unknown };
   if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return schema;
@@ -273,7 +276,7 @@ function withoutNull(schema: object): object {
   return others.length === 1 ? { ...rest, ...others[0] } : { ...rest, anyOf: others };
 }
 
-/** Where values are listed, null must be among them (OpenAPI 3.0.3, "nullable"). */
+/** An enumeration must list null too (OpenAPI 3.0.3, "nullable"). */
 function nullable(schema: { enum?: unknown[] }): object {
   return { ...schema, nullable: true, ...(schema.enum ? { enum: [...schema.enum, null] } : {}) };
 }
@@ -296,7 +299,7 @@ function downConvert(schema: TSchema | unknown): unknown {
       Object.assign(out, { type: 'string', enum: [null], nullable: true });
     else out[key] = downConvert(value);
   }
-  // A flag for null stands beside a type only.
+  // The flag `nullable` is only valid next to a type.
   if (out['nullable'] && !out['type']) Object.assign(out, typeOfMembers(out));
   return out;
 }

@@ -1,7 +1,7 @@
 import type { Operation, Principal, Reply } from '../../core/http/operation.js';
 import { formatAllow, type Match } from './router.js';
 
-/** Seconds for which a browser remembers what it may send. */
+/** Seconds for which a browser caches the result of a preflight request. */
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
   'authorization, content-type, content-crs, if-match, if-none-match, geometry-loss, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';

@@ -35,7 +35,7 @@ const IDLE_SECONDS = 120;
 export interface SocketHandlers {
   /** Decides what becomes of the request, as of any other. */
   serve(res: HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
-  /** Apps whose sockets receive published messages: this app, and others of the same server. */
+  /** Apps whose sockets receive published messages: this app and the other apps of the server. */
   readonly apps: ReadonlySet<TemplatedApp>;
   /** Called for errors while a frame is processed; the connection is then closed. */
   fault(error: unknown): void;
@@ -125,9 +125,9 @@ class UwsSocket implements Socket {
   }
 
   /**
-   * The library writes a frame that does not fit into its empty cork buffer past it. When the kernel takes only part of
-   * it, the older build loses four bytes and says that all was sent, and the newer does not go on when the client has
-   * read. A ping before it fills the buffer a little.
+   * The library sends a frame that does not fit into its empty cork buffer without buffering. If the kernel accepts
+   * only a part of it, the older build loses four bytes and reports that all bytes were sent, and the newer build
+   * does not continue after the client has read. A ping before the frame puts some bytes into the buffer.
    */
   #sendLarge(frame: string | Uint8Array, compress: boolean): number {
     let outcome = SENT;

@@ -13,7 +13,7 @@ import type { Entry, KindDeps, ManifestKind, Targets } from './kind.js';
 import { MANIFEST_KINDS, requireRight } from './kinds.js';
 import { isAbout, listDisabledCollections, mapLayersToServices, namesToMake } from './makes.js';
 
-/** One object, as manifests hold it. */
+/** One object of a manifest. */
 export interface Resource {
   readonly apiVersion?: string | undefined;
   readonly kind: string;
@@ -25,24 +25,24 @@ export const API_VERSION = 'graticule/v1';
 
 type Action = 'created' | 'updated' | 'deleted' | 'skipped';
 
-/** What becomes of one object, and what it was and is to be. */
+/** The change to one object, with its state before and after. */
 export interface ManifestStep {
   readonly action: Action;
   readonly kind: ManifestKind;
   readonly name: string;
-  /** Whose it was before; null for what is new. */
+  /** The previous owner; null for a new object. */
   readonly owner: Owner | null;
   readonly before: object | undefined;
   readonly after: object | undefined;
-  /** Its place in the manifest; none for what is to go. */
+  /** Index in the manifest; undefined for an object that is removed. */
   readonly place: number | undefined;
-  /** What the kind needs to write it. */
+  /** Data that the kind needs for writing. */
   prepared?: unknown;
-  /** It names what has to be made before it can be checked. */
+  /** The object names one that must be created before this object can be checked. */
   isUnchecked?: boolean;
 }
 
-/** What was applied last, by kind and name: the fingerprints of its objects. */
+/** Fingerprints of the objects that were last applied, by kind and name. */
 export interface AppliedState {
   readonly objects: Readonly<Record<string, string>>;
 }
@@ -54,7 +54,7 @@ const binders = new Map(MANIFEST_KINDS.map(({ kind, schema }) => [kind, memberBi
 const kinds = new Map(MANIFEST_KINDS.map((kind) => [kind.kind, kind]));
 export const formatObjectKey = (kind: string, name: string) => `${kind}/${name}`;
 
-/** All objects of the state that manifests hold, in the order of kinds and names. */
+/** All objects of the state that manifests can hold, ordered by kind and name. */
 export async function listResources(deps: KindDeps): Promise<Resource[]> {
   const lists = await Promise.all(
     MANIFEST_KINDS.map(async (kind) => {
@@ -107,7 +107,7 @@ async function configuration(deps: KindDeps): Promise<OwnedObject[]> {
   return lists.flat();
 }
 
-/** Objects that were applied and are not as they were any more, but for those that the configuration has taken over. */
+/** Objects that differ from their last applied state, except those that the configuration has taken over. */
 export async function drifted(
   deps: KindDeps,
   current: readonly Resource[],
@@ -125,20 +125,20 @@ export async function drifted(
     .map(([key]) => ({ kind: key.slice(0, key.indexOf('/')), name: key.slice(key.indexOf('/') + 1) }));
 }
 
-/** Fingerprints of what was applied last, by kind and name; null before the first time. */
+/** Fingerprints of the objects that were last applied, by kind and name; null before the first time. */
 export async function lastApplied({ state }: Services<'state'>): Promise<AppliedState['objects'] | null> {
   return (await state.documents.get<AppliedState>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
 }
 
 interface Scope {
-  /** Removes what the manifest before this one made and this one does not hold. */
+  /** Removes objects that the previous manifest created and this one does not contain. */
   readonly prune: boolean;
-  /** More that is to go, as `Layer/countries`; what is not there counts as gone. */
+  /** Further objects to remove, such as `Layer/countries`. Missing objects count as removed. */
   readonly remove?: readonly string[];
   readonly principal: Principal;
 }
 
-/** What has to be done so that the state holds these objects. Throws 400 that names all that is wrong, and 403. */
+/** Steps that bring the state to these objects. Throws 400 with all problems, and 403. */
 export async function planChanges(
   given: readonly Resource[],
   { prune, remove = [], principal }: Scope,
@@ -168,7 +168,7 @@ export async function planChanges(
   return all;
 }
 
-/** What is to go: of these names what is there, and is not asked for. */
+/** Objects to remove: those with these names that exist and are not in the manifest. */
 function gone(
   keys: readonly string[],
   asked: readonly Resource[],
@@ -196,7 +196,7 @@ function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
   return MANIFEST_KINDS.flatMap((kind) => steps.filter((step) => step.kind === kind));
 }
 
-/** Throws 400 for what the schemas do not take. */
+/** Throws 400 for objects that do not match their schemas. */
 function requireForm(asked: readonly Resource[]): void {
   const places = collectPlaces(asked);
   const errors: FieldError[] = asked.flatMap(({ kind, metadata, spec, apiVersion }, n) => {
@@ -213,7 +213,7 @@ function requireForm(asked: readonly Resource[]): void {
   requireSound(errors);
 }
 
-/** Where objects stand first, by kind and name. */
+/** First position of each object, by kind and name. */
 function collectPlaces(asked: readonly Resource[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [n, { kind, metadata }] of asked.entries()) {
@@ -223,7 +223,10 @@ function collectPlaces(asked: readonly Resource[]): ReadonlyMap<string, number> 
   return places;
 }
 
-/** Throws 400 for what names something that is neither there nor in the manifest, and 403 for who may not do it. */
+/**
+ * Throws 400 if an object names something that is neither in the state nor in the manifest, and 403 if the caller
+ * lacks permission.
+ */
 async function requireMeaning(
   steps: readonly ManifestStep[],
   asked: readonly Resource[],
@@ -269,7 +272,7 @@ async function requireMeaning(
   requireSound(errors);
 }
 
-/** The catalog with these collections, which may become more: it is made anew only then. */
+/** The catalog with these additional collections. A new catalog is created only when the list grows. */
 function catalogWith(
   catalog: CatalogSnapshot,
   collections: ReadonlyMap<string, Collection>,
@@ -285,7 +288,7 @@ function catalogWith(
   };
 }
 
-/** Of an object without what each server gives itself. */
+/** Fingerprint of an object without the members that each server assigns. */
 export function computeSpecFingerprint(kind: string, spec: object): string {
   const own = kinds.get(kind)?.ownMembers ?? [];
   return fingerprint(Object.fromEntries(Object.entries(spec).filter(([name]) => !own.includes(name))));

@@ -24,11 +24,11 @@ import { connection } from './publication.js';
 export const APPLY_SERVICES = [...KIND_SERVICES, 'rasters', 'settle'] as const;
 export type ApplyDeps = ServicesOf<typeof APPLY_SERVICES>;
 
-/** What else is done in the transaction. */
+/** Additional work in the transaction. */
 interface Also {
-  /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
+  /** Must use only these stores, because the others are locked. If it throws, nothing is written. */
   record?(stores: Stores): Promise<unknown>;
-  /** What counts as applied from then on; the objects of the steps when absent. */
+  /** Objects that count as applied afterwards; the objects of the steps if absent. */
   readonly applied?: AppliedState['objects'] | null;
   /** Parent of the spans of the steps. */
   readonly span?: unknown;
@@ -37,8 +37,8 @@ interface Also {
 type Undo = () => Promise<unknown>;
 
 /**
- * Writes all steps in one transaction, and remembers what the manifest holds. What takes a job is made before that, with
- * the connections that it is made from, and taken back when anything fails.
+ * Executes all steps in one transaction, and records the contents of the manifest. Objects that need a job are
+ * created before the transaction, after the connections they use, and are removed again if a step fails.
  */
 export async function carryOut(
   steps: readonly ManifestStep[],
@@ -61,7 +61,7 @@ export async function carryOut(
   }
 }
 
-/** Writes connections before the others. Undoing leaves those alone that somebody has changed since. */
+/** Writes connections first. Undo does not touch connections that another caller has changed since. */
 async function connect(
   steps: readonly ManifestStep[],
   undos: Undo[],
@@ -91,7 +91,8 @@ async function connect(
   for (const { name, prepared } of changes) {
     const former = before.find(({ body }) => body.name === name);
     const { id } = prepared as StoredConnection;
-    // Each alone: one that somebody publishes layers from by now stays, and holds up no other.
+    // Undoes each connection separately: a connection that other layers use by now stays, and does not block the
+    // others.
     undos.push(() =>
       deps.state.atomically(async (stores) => {
         if ((await findEtag(id, stores)) === ours.get(name)) await put(name, former, stores);
@@ -105,7 +106,7 @@ async function findEtag(id: string, { documents }: Stores): Promise<string | und
   return (await documents.get<Connection>(CONNECTION_KIND, id))?.etag;
 }
 
-/** All at once: jobs take their turns. Throws what kept the first of them from its end. */
+/** Creates all objects that need jobs, which run in their usual order. Throws the first failure. */
 async function make(
   creations: readonly ManifestStep[],
   undos: Undo[],
@@ -170,7 +171,7 @@ function collectObjects(steps: readonly ManifestStep[]): AppliedState['objects']
   );
 }
 
-/** What is removed goes the other way round: what stands on something before that. */
+/** Removals are in reverse order: dependent objects first. */
 function inTurn(steps: readonly ManifestStep[]): readonly ManifestStep[] {
   const isRemoved = ({ action }: ManifestStep) => action === 'deleted';
   return [...steps.filter((step) => !isRemoved(step)), ...steps.filter(isRemoved).reverse()];

@@ -19,7 +19,10 @@ import type { Services } from '../admin/deps.js';
 import { NAME_SCHEMA } from '../admin/rule-schemas.js';
 import { createObjectError, type Entry, type ManifestKind } from './kind.js';
 
-/** Layers of services and files of buckets that are published as copies. What is said of them are settings: a `Layer`. */
+/**
+ * Layers of services and files of buckets that are published as copies. Their settings are a separate object, a
+ * `Layer`.
+ */
 
 const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const CopySpec = Type.Object(
@@ -116,7 +119,7 @@ export const layerCopy: ManifestKind = {
 
 type Choice = Pick<LayerCopy, 'connectionId' | 'layerName' | 'schema' | 'srid' | 'table'>;
 
-/** Whether there is a copy of that name and nobody's, of the same choice. Throws `invalid-body` for any other. */
+/** Whether an unowned copy with that name and the same options exists. Throws `invalid-body` for any other copy. */
 function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
   if (isUnderWay)
     throw createObjectError(
@@ -135,7 +138,7 @@ function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCop
   );
 }
 
-/** What keeps it from being copied is told as what is wrong with it. */
+/** Reports an error that prevents the copy as a problem of the object. */
 async function requireReadable(
   source: StoredConnection,
   { schema, table, layerName }: Choice,

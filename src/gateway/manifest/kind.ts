@@ -32,7 +32,7 @@ export interface Entry {
   readonly spec: object;
 }
 
-/** What a check may look at: what is there, and what the manifest makes. */
+/** State that a check may read: existing objects, and those that the manifest creates. */
 export interface Targets extends RuleTargets {
   readonly principal: Principal;
   /** Connections by name, as the manifest makes or changes them. */
@@ -45,16 +45,16 @@ export interface Targets extends RuleTargets {
   readonly switchedOff: ReadonlySet<string>;
 }
 
-/** A kind of objects that manifests hold. */
+/** A kind of objects that manifests can hold. */
 export interface ManifestKind {
   readonly kind: string;
   /** Scope of the management operations that change such objects otherwise. */
   readonly scope: string;
   readonly schema: TSchema;
-  /** Members that a server gives once and keeps: another value is no difference. */
+  /** Members that a server assigns once and keeps. A different value does not count as a change. */
   readonly ownMembers?: readonly string[];
   readonly list: (deps: KindDeps) => Promise<Entry[]>;
-  /** Names of those that stand in the configuration: they are in no manifest. */
+  /** Names of objects in the configuration, which manifests cannot contain. */
   readonly configured?: (deps: KindDeps) => Promise<string[]>;
   /** Throws `forbidden` for a caller who may not change the object from one spec to the other: see `layer-rights.ts`. */
   readonly requireRight?: (
@@ -63,13 +63,13 @@ export interface ManifestKind {
     principal: Principal,
     deps: KindDeps,
   ) => void | Promise<void>;
-  /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
+  /** Throws `invalid-body` for what the schema cannot express. `write` receives the result. */
   readonly prepare?: (entry: Entry, targets: Targets, deps: KindDeps) => unknown;
-  /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */
+  /** Prepares the removal of an object before the transaction. `write` receives the result. */
   readonly prepareRemoval?: (name: string, deps: KindDeps) => Promise<unknown>;
   /**
-   * Makes an object that takes a job, before the transaction and out of everybody's sight: `write` shows it. Objects that
-   * name it are checked when it is there. Resolves with what takes it back.
+   * Creates an object that needs a job, before the transaction and invisibly: `write` makes it visible. Objects that
+   * name it are checked afterwards. Resolves with a function that removes it again.
    */
   readonly make?: (prepared: unknown, by: string, deps: KindDeps) => Promise<() => Promise<void>>;
   /** Does what objects that were removed leave to do after the transaction. */

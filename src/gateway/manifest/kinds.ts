@@ -81,7 +81,7 @@ const role: ManifestKind = {
     requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(listPermissionLabels));
   },
   requireRight(_name, { before }, principal) {
-    // Nobody takes away what they could not give.
+    // A caller may revoke only permissions that it could also grant.
     if (before)
       requireHeld(principal, (before as Static<typeof RoleSpec>).permissions.flatMap(listPermissionLabels));
   },
@@ -175,7 +175,7 @@ const layer: ManifestKind = {
     if (!spec || !isByAdministrator) return;
     await chooseHidden(stores.documents.announcing('access'), name, hidingSettings(spec), by);
   },
-  /** Nothing that is said of a layer which is gone is no object: it could not be applied anywhere. */
+  /** Settings of a removed layer are not listed, because they could not be applied. */
   list: async (deps) =>
     (await layerSettings.list(deps)).filter(
       ({ name, spec }) => Object.keys(spec).length > 0 || deps.catalog().byId(name),
@@ -253,7 +253,7 @@ async function requireAccessRight(...[name, { before, after }, principal, deps]:
   requireWholeLayers(off, 'write', principal, deps.rules);
 }
 
-/** The published table of a name that no collection of the catalog has, as it is switched off. */
+/** The published table behind a disabled layer, whose name no collection of the catalog has. */
 async function switchedOffLayers(
   name: string,
   { publishedLayers, catalog }: Services<'catalog' | 'publishedLayers'>,
@@ -280,7 +280,7 @@ async function requireLayerRight(...[name, { before, after }, principal, deps]: 
     return;
   }
   if (isAccess) requireWhole([collection], 'read', principal, deps);
-  // Another service may let others write.
+  // The other service may allow others to write.
   if (isChanged('service', before, after)) requireWhole([collection], 'write', principal, deps);
 }
 
@@ -291,7 +291,7 @@ function isChanged(member: string, before: object | undefined, after: object | u
   return was !== becomes;
 }
 
-/** Throws `forbidden` for who may not change such objects otherwise. */
+/** Throws `forbidden` if the caller may not change such objects through their own operations. */
 export function requireRight({ kind, scope }: ManifestKind, principal: Principal): void {
   if (!permits(principal, `admin:${scope}:write`))
     throw new ApiError('forbidden', `To change a ${kind} needs the permission admin:${scope}:write.`);

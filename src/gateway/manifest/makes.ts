@@ -1,7 +1,7 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { ManifestStep, Resource } from './apply.js';
 
-/** What objects name that have to be made before those can be checked. */
+/** Objects that must be created before the objects that name them can be checked. */
 
 /** Services that layers are put into, by ids of their collections. */
 export function mapLayersToServices(asked: readonly Resource[]): ReadonlyMap<string, string> {
@@ -22,7 +22,7 @@ export function listDisabledCollections(asked: readonly Resource[]): ReadonlySet
   );
 }
 
-/** Names of collections that have to be made before others can be checked, and of the services that they will be in. */
+/** Names of collections that must be created before others can be checked, and of their future services. */
 export function namesToMake(
   steps: readonly ManifestStep[],
   services: ReadonlyMap<string, string>,
@@ -33,7 +33,7 @@ export function namesToMake(
     .flatMap(({ name }) => [name, services.get(name) ?? name]);
 }
 
-/** Whether an object that needs nothing made names this. */
+/** Whether an object that needs nothing created refers to this name. */
 export function isAbout({ kind, name, after }: ManifestStep, one: string): boolean {
   const { layer, service } = after as { layer?: string; service?: string };
   return !kind.make && [name, layer, service].includes(one);

@@ -26,7 +26,7 @@ import { requireGenuine } from './signature.js';
 const SERVICES = [...APPLY_SERVICES, 'releases'] as const;
 const { action, report } = createRowBuilders(SERVICES);
 
-/** The management state as one document: what it holds, what a document would change, and changing it. */
+/** The management state as one document: export it, plan changes from a document, and apply them. */
 
 const MAX_RESOURCES = 10_000;
 const MAX_BYTES = 64 << 20;
@@ -54,7 +54,7 @@ const ManifestSchema = Type.Object({
   manifestHash: Type.String(),
 });
 
-/** What a release package says beside its resources. All of its members count for the digest. */
+/** Members of a release package other than its resources. The digest covers all of them. */
 const Target = Type.Object({ environment: Type.String() }, OPEN_OBJECT);
 const ReleaseHead = Type.Object({
   metadata: Type.Object({}),

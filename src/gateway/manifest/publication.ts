@@ -26,7 +26,7 @@ import { NAME_SCHEMA } from '../admin/rule-schemas.js';
 import { checkCredential, readConnectionTarget } from '../connections/admin/connection-bodies.js';
 import { createObjectError, type ManifestKind } from './kind.js';
 
-/** Connections, and the layers that are published from them. Passwords are no part of manifests; references to them are. */
+/** Connections, and the layers published from them. Manifests contain references to passwords, never passwords. */
 
 const CLOSED = { additionalProperties: false };
 const OptionalText = Type.Union([Type.String({ maxLength: 2000 }), Type.Null()]);
@@ -83,7 +83,7 @@ export const connection: ManifestKind = {
     const store = documents.announcing('publishing');
     if (spec) {
       const { id, body } = prepared as StoredConnection;
-      // Rasters of a bucket are a part of what the sources hold.
+      // The rasters of a bucket are sources, so a change to its connection is announced to the catalog.
       const announcing = isDatabaseConnection({ body }) ? store : documents.announcing('catalog');
       return void (await announcing.put(CONNECTION_KIND, id, body, by));
     }
@@ -104,7 +104,7 @@ export const connection: ManifestKind = {
   },
 };
 
-/** Throws `invalid-body` for what requests for connections refuse. */
+/** Throws `invalid-body` under the same conditions as requests for connections. */
 function requireSpec(spec: ConnectionSpec, deps: Services<'connections'>): void {
   const { secretReference, secretType } = spec;
   try {
@@ -172,7 +172,7 @@ export const publishedLayer: ManifestKind = {
     });
   },
   configured: async ({ sourceLayers }) => (await sourceLayers.list()).map(({ collection }) => collection.id),
-  /** The layer as it will be kept: its table is looked at now. */
+  /** The layer as it will be stored. Its table is inspected now. */
   async prepare({ name, spec }, targets, deps) {
     const { connection: from, choice, layerId: asked = 0, ...rest } = spec as LayerSpec;
     const source = targets.connections.get(from);
@@ -221,14 +221,14 @@ export const publishedLayer: ManifestKind = {
   },
 };
 
-/** What an administrator chose for the layer holds for as long as it shows the same table. */
+/** The choices of an administrator for a layer apply as long as it shows the same table. */
 function buildDerivation(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
   const ids = (all: readonly CopySourceLayer[]) => all.map(({ id }) => id).sort();
   const isSame = before?.chosen && isDeepStrictEqual(ids(before.sources), ids(sources));
   return isSame ? { sources, chosen: before.chosen! } : { sources };
 }
 
-/** What the table is. What keeps it from being looked at is told as what is wrong with the layer. */
+/** Inspects the table. An error is reported as a problem of the layer. */
 async function inspected(
   connection: StoredConnection,
   choice: TableChoice,

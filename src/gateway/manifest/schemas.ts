@@ -11,7 +11,7 @@ import { DrawingInfo, PopupInfo } from '../admin/esri-documents.js';
 import { GrantSchema, NAME_SCHEMA, RULE_SCOPE } from '../admin/rule-schemas.js';
 import { AccessPolicyBody, MapServer } from '../catalog/admin/service-schemas.js';
 
-/** What manifests say of each kind of objects. Members that are no part of it are refused: they may be typing errors. */
+/** Schemas of all kinds of objects in manifests. Unknown members are refused, because they may be typing errors. */
 
 const CLOSED = { additionalProperties: false };
 const words = (maxLength: number) => Type.Optional(Type.String({ maxLength }));

@@ -4,7 +4,7 @@ import { computeSignature } from '../../core/values/signature.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { fingerprint } from './apply.js';
 
-/** What stands in a release package beside its resources. */
+/** Members of a release package other than its resources. */
 export interface Head {
   readonly metadata: object;
   readonly spec: { readonly targets: readonly { readonly environment: string }[] };
@@ -12,7 +12,7 @@ export interface Head {
   readonly signature?: string | null | undefined;
 }
 
-/** SHA-256 of what a package says and holds, whatever the order of members. */
+/** SHA-256 of the contents of a package, independent of the order of members. */
 export function computePackageDigest(
   { metadata, spec }: Pick<Head, 'metadata' | 'spec'>,
   resources: unknown,
@@ -20,14 +20,17 @@ export function computePackageDigest(
   return `sha256:${fingerprint({ metadata, spec, resources })}`;
 }
 
-/** Throws `invalid-body` for a package that was changed, is signed otherwise than here, or is for others. */
+/**
+ * Throws `invalid-body` for a package that was modified, has another signature than this server creates, or is for
+ * other targets.
+ */
 export function requireGenuine(head: Head, resources: unknown, releases: AdminDeps['releases']): void {
   requireSound(
     genuineProblems(head, resources, releases).map(({ name, detail }) => problem(`release${name}`, detail)),
   );
 }
 
-/** What is wrong with the digest, the signature and the targets of a package, by members of its document. */
+/** Problems with the digest, the signature and the targets of a package, by members of its document. */
 export function genuineProblems(
   head: Head,
   resources: unknown,

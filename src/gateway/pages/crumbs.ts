@@ -1,7 +1,7 @@
 import { plainText } from '../../core/values/percent.js';
 import type { Crumb } from './layout.js';
 
-/** Mount paths of the surfaces that have pages. */
+/** Base paths of the surfaces that have pages. */
 const SURFACES: Readonly<Record<string, string>> = {
   '/ogc/features': 'Features',
   '/ogc/tiles': 'Tiles',
@@ -28,8 +28,8 @@ const SEGMENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The way from the start page down to a path. A segment that names something of the data is shown as it is,
- * or by its title when `titles` has one.
+ * The path from the start page to the current page. A segment that names data is shown unchanged, or as its title
+ * from `titles`.
  */
 export function buildCrumbs(
   baseUrl: string,

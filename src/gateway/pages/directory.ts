@@ -1,6 +1,6 @@
 import type { PageLink } from './links.js';
 
-/** Members of documents of GeoServices that name what lies below them. */
+/** Members of GeoServices documents that name child resources. */
 interface Directory {
   readonly folders?: readonly string[];
   readonly services?: readonly { readonly name: string; readonly type: string }[];
@@ -17,7 +17,7 @@ interface Resource {
 
 const ROOT = '/rest/services';
 
-/** Resources of a kind of server that a person can look at, with the query that shows something. */
+/** Viewable resources for each kind of server, with a query that returns something. */
 const RESOURCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   FeatureServer: { 'All layers': 'layers' },
   MapServer: { 'All layers': 'layers', Legend: 'legend' },
@@ -26,7 +26,7 @@ const RESOURCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const FIRST_RECORDS = 'query?where=1%3D1&outFields=*&returnGeometry=false&resultRecordCount=20';
 
-/** Links of a document of GeoServices to what lies below it, as its directory of services has them. */
+/** Links from a GeoServices document to its child resources, like the services directory of ArcGIS. */
 export function directoryLinks(baseUrl: string, path: string, document: unknown): PageLink[] {
   if (!path.startsWith(ROOT) || typeof document !== 'object' || document === null) return [];
   const { folders, services, layers, tables, type } = document as Directory;

@@ -3,7 +3,7 @@ import { html, type Markup, scriptJson } from '../../core/values/html.js';
 import { assetUrl, page } from './layout.js';
 import { anchor, safeHref } from './links.js';
 
-/** An interface document (OpenAPI). `path` and `openapi` start with a slash. */
+/** An API document (OpenAPI). `path` and `openapi` start with a slash. */
 export interface InterfaceDocument {
   readonly surface: string;
   readonly title: string;
@@ -33,7 +33,7 @@ export interface DocsViewerPage {
   readonly document: InterfaceDocument;
 }
 
-/** The viewer of one interface document. Without scripts it is a link to the document. */
+/** Page that shows one API document. Without scripts it links to the document. */
 export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
   const { surface, title, description, openapi } = document;
   const href = `${baseUrl}${openapi}`;

@@ -17,7 +17,7 @@ export interface DocumentPage {
   readonly hidden?: readonly string[];
 }
 
-/** Values drawn one by one; what lies beyond is shown as JSON text. */
+/** Values that are rendered individually; the others are shown as JSON text. */
 const MAX_NODES = 2000;
 const MAX_DEPTH = 10;
 const MAX_JSON = 2_000;
@@ -90,7 +90,7 @@ class ValueRenderer {
   }
 }
 
-/** Says what a page leaves out. */
+/** Text for the omitted values of a page. */
 function omitted(total: number): Markup | undefined {
   return total > MAX_PARTS
     ? html`<p class="muted">… and ${total - MAX_PARTS} more in the JSON document</p>`

@@ -11,7 +11,7 @@ import { formatCount } from './values.js';
 export { problemPage } from './problem.js';
 export { pageHeaders };
 
-/** A JSON answer as a browser that asks for HTML gets it. */
+/** A JSON response for a browser that requests HTML. */
 export interface JsonPage {
   readonly baseUrl: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface JsonPage {
   readonly json: string;
 }
 
-/** A page for JSON that has none of its own: its members, its links, and where the JSON itself is. */
+/** A generic page for JSON: its members, its links, and a link to the JSON itself. */
 export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): string {
   const href = `${baseUrl}${path}?${queryWith(query, format)}`;
   const own: PageLink = { href, rel: 'alternate', type: 'application/json' };

@@ -16,9 +16,9 @@ import { findLink, type PageLink, representations } from './links.js';
 import { type PositionValues, renderPositionPage as pageOfPosition } from './maps/position.js';
 import * as tilePages from './tiles/tile-sets.js';
 
-/** Pages of the data surfaces, made from the same documents that are their JSON representation. */
+/** Pages of the data surfaces, made from the documents that are also their JSON representation. */
 
-/** What a page must know of the request. */
+/** Properties of the request that a page needs. */
 export interface HtmlPageRequest {
   readonly baseUrl: string;
   /** Request path without query. */
@@ -118,14 +118,14 @@ export interface FeaturesPage {
   readonly numberMatched: number | undefined;
   readonly limit: number;
   readonly offset: number;
-  /** Set when a token says where the page begins. */
+  /** Present if a token gives the position of the page. */
   readonly after?: unknown;
   readonly before?: unknown;
 }
 
 const buildItemsHref = ({ baseUrl, path }: HtmlPageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
 
-/** How the features of a page of items become the rows of its table. */
+/** Options that turn the features of a page of items into the rows of its table. */
 export const itemRowsForm = (x: HtmlPageRequest, collection: VectorCollection) =>
   itemsPages.rowsForm(collection, buildItemsHref(x));
 
@@ -201,7 +201,7 @@ export function buildPositionPage(
   });
 }
 
-/** What the page shows, for its map: the page's own query, but always in CRS84, and with its own paging. */
+/** URL of the features on the page for its map: the same query, but always in CRS84, with separate paging. */
 function geoJsonHref(
   href: string,
   query: URLSearchParams,
@@ -215,7 +215,7 @@ function geoJsonHref(
   return `${href}?${own}`;
 }
 
-/** Any other document; lists of tile sets and tile matrix sets have pages of their own. */
+/** Page of any other document. Lists of tile sets and of tile matrix sets have separate pages. */
 export function buildDocumentPage(x: HtmlPageRequest, title: string, document: object): string {
   const { links = [], description, tilesets, tileMatrixSets } = document as DocumentMembers;
   const common = { baseUrl: x.baseUrl, crumbs: buildCrumbs(x.baseUrl, x.path), links: withJson(x, links) };

@@ -15,7 +15,7 @@ export interface PageLink {
 const OWN_RELATIONS = new Set(['self', 'alternate']);
 const PAGING_RELATIONS = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
-/** What browsers skip when they look for a scheme, so that `java\tscript:` is seen for what it is. */
+/** Characters that browsers ignore when they read a scheme, so that `java\tscript:` is recognised. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is searched for
 const IGNORED_IN_SCHEME = /[\u0000-\u0020\u007f]/g;
 
@@ -60,7 +60,7 @@ function linkEntry(link: PageLink): Markup {
   return html`<li>${target}${link.type ? html` <span class="type">${essence(link.type)}</span>` : ''}</li>`;
 }
 
-/** Only registered names are useful to a browser; relation URIs are left out. */
+/** Browsers use only registered relation names, so relation URIs are omitted. */
 function relAttribute(rel: string): Markup | undefined {
   return /^[a-z-]{1,40}$/.test(rel) ? html` rel="${rel}"` : undefined;
 }

@@ -6,7 +6,7 @@ import { anchor } from './links.js';
 import { table } from './table.js';
 import { facts } from './values.js';
 
-/** What a page tells of an error. */
+/** Data for the page of an error. */
 export interface ProblemPage {
   readonly baseUrl: string;
   readonly path: string;
@@ -18,7 +18,7 @@ export interface ProblemPage {
   readonly errors?: readonly FieldError[];
 }
 
-/** What to do about an error, where there is something to do. */
+/** Advice for errors that the reader can do something about. */
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Change the URL as described, and try again.',
   401: 'Sign in, or send an API key.',
@@ -32,7 +32,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   503: 'Wait a moment, then reload the page.',
 };
 
-/** Who is not let in may be so as somebody else; afterwards the browser comes back. */
+/** Link to the sign-in page for a caller without permission. After signing in, the browser returns here. */
 function signInLink({ baseUrl, path, status }: ProblemPage): Markup | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const to = encodeURIComponent(new URL(baseUrl).pathname.replace(/\/+$/, '') + path);

@@ -12,7 +12,7 @@ export interface SignInPage {
 
 const SCRIPTS = ['account.js'];
 
-/** Who the browser is signed in as, and the ways to sign in. */
+/** Page with the signed-in user and the ways to sign in. */
 export function signInPage(input: SignInPage): string {
   const { baseUrl, principal, to } = input;
   const isKnown = principal.kind !== 'anonymous';
@@ -59,7 +59,7 @@ function field(name: string, label: string, type: string, complete: string): Mar
 <input id="${name}" name="${name}" type="${type}" autocomplete="${complete}" required maxlength="256"></p>`;
 }
 
-/** What a browser shows that comes back from a provider, until it is signed in. */
+/** Page for the return from an identity provider, shown until the browser is signed in. */
 export function callbackPage(baseUrl: string): string {
   const body = html`<div data-account="${sitePath(baseUrl)}" data-callback>
 <h1>Signing in</h1>

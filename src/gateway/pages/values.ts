@@ -3,9 +3,9 @@ import { html, type Markup } from '../../core/values/html.js';
 
 export { propertyValue, shortenText } from '../../core/features/property-value.js';
 
-/** How single values read on a page. */
+/** Formats single values for pages. */
 
-/** Term and description pairs; pairs without a value are left out. */
+/** Pairs of a term and its description; pairs without a value are omitted. */
 export function facts(pairs: readonly (readonly [string, Markup | string | number | undefined])[]): Markup {
   const entries = pairs
     .filter(([, value]) => value !== undefined && value !== '')

@@ -9,9 +9,9 @@ import {
   type OpStatus,
 } from './operation-schemas.js';
 
-/** What is kept of a coordinated release, and how it is shown. */
+/** Stored form and view of a coordinated release. */
 
-/** Who approved a gate or asked for the rollback; `at` in milliseconds since 1970. */
+/** Name of who approved a gate or requested the rollback; `at` in milliseconds since 1970. */
 export interface Approval {
   readonly by: string;
   readonly at: number;

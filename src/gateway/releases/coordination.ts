@@ -30,7 +30,10 @@ const OPERATION = 'coordinated release';
 type View = Static<typeof CoordinatedOperation>;
 type StoredRelease = StoredDocument<Body>;
 
-/** Throws `invalid-body` for what is not there, and `conflict` for another use of a key and a package that waits at its gates already. */
+/**
+ * Throws `invalid-body` for missing resources, and `conflict` if the key was used for another request or the package
+ * already waits at its gates.
+ */
 export async function createCoordinated(
   request: Body['request'],
   principal: Principal,
@@ -102,7 +105,7 @@ async function applied(
   deps: ApplyDeps,
 ): Promise<void> {
   const { body } = await required(id, deps);
-  // An approval out of order is told before what is wrong with the package.
+  // A gate approved out of order is reported before problems of the package.
   change(body);
   const stored = await requirePackage(body.request.packageId, deps);
   const done = (before: Body): Body => ({
@@ -116,15 +119,16 @@ async function applied(
   try {
     await applyPackage(stored, id, record, principal, deps);
   } catch (error) {
-    // Another request may have approved it meanwhile; then that is what is wrong.
+    // Another request may have approved the gate in the meantime; then report that.
     change((await required(id, deps)).body);
     throw convertPlanError(error, stored.body.resources, 'invalid-request');
   }
 }
 
 /**
- * Restores what was before; without anything that was applied, ends the operation. Again, it changes nothing. Where
- * what was before cannot be applied any more, the operation tells why, and may be asked again. Throws `not-found`.
+ * Restores the previous state, or ends the operation if nothing was applied. A repeated call changes nothing. If the
+ * previous state can no longer be applied, the operation reports the reason, and the rollback may be requested again.
+ * Throws `not-found`.
  */
 export async function rollBack(
   id: string,
@@ -139,7 +143,7 @@ export async function rollBack(
   return describeRelease(await required(id, deps));
 
   async function ended() {
-    // Applied meanwhile: then there is something to restore.
+    // If the operation was applied in the meantime, the previous state must be restored.
     const after = await deps.state.documents.update<Body>(OPERATION, id, rollback.by, (before) =>
       before.isApplied ? before : change(before),
     );

@@ -6,7 +6,7 @@ import { fingerprint, listResources, type Resource } from '../manifest/apply.js'
 import type { KindDeps } from '../manifest/kind.js';
 import type { ArtifactKind } from './schemas.js';
 
-/** What an environment holds, by ids that mean the same in every environment: `Layer/countries`. */
+/** Contents of an environment, by ids that have the same meaning in every environment, such as `Layer/countries`. */
 
 /** One thing of the environment. */
 export interface Artifact {
@@ -19,7 +19,7 @@ export interface Artifact {
   readonly parent: string | null;
   /** Changes with its content, and only with that. */
   readonly version: string;
-  /** The object of the manifest, for what is one. */
+  /** The manifest object, if there is one. */
   readonly object?: Resource;
   readonly collection?: Collection;
   readonly field?: { readonly name: string; readonly type: string };
@@ -45,10 +45,10 @@ const KINDS: Readonly<Record<string, ArtifactKind>> = {
 const REVISION = 'release revision';
 const CURRENT = 'current';
 
-/** Services that describe what this server holds. */
+/** Services that describe the contents of this server. */
 export type InventoryDeps = KindDeps & Services<'releases'>;
 
-/** All that the environment holds now, and the revision that this is. */
+/** The current contents of the environment, and its revision. */
 export async function readHoldings(deps: InventoryDeps): Promise<Holdings> {
   const objects = (await listResources(deps)).map((object) => ofObject(object));
   const published = new Set(objects.map(({ semanticId }) => semanticId));
@@ -166,7 +166,10 @@ export function describeArtifact(one: Artifact, { artifacts, revision }: Holding
   };
 }
 
-/** Which thing of this server an id stands for; `environment-unavailable` for other environments, which are other servers. */
+/**
+ * The resource of this server for a semantic id. Throws `environment-unavailable` for other environments, which are
+ * other servers.
+ */
 export function describeBinding(
   semanticId: string,
   environment: string,

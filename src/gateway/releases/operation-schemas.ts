@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { JOB_PRIORITIES } from '../../core/jobs/job-priority.js';
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema } from '../admin/envelope.js';
 
-/** What operations that carry packages out look like on the wire. */
+/** Schemas of operations that apply packages. */
 
 const OP_STATUSES = [
   ...['Planned', 'AwaitingApproval', 'Submitted', 'Reconciling', 'Succeeded', 'Failed'],

@@ -34,7 +34,7 @@ import {
 const SERVICES = [...KIND_SERVICES, 'releases'] as const;
 const { implement, report } = createRowBuilders(SERVICES);
 
-/** As of a manifest that is applied. */
+/** Same limit as for a manifest. */
 const MAX_BYTES = 64 << 20;
 
 const byId = { packageId: pathString('packageId', 'Id of the package.') };
@@ -168,7 +168,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
   ...rolloutRows,
 ]);
 
-/** Throws `forbidden` for who may not read the manifest: a package must be no way around that. */
+/** Throws `forbidden` if the caller may not read the manifest, because a package contains the same data. */
 function requireManifest(principal: Principal): void {
   if (!permits(principal, 'admin:manifest:read'))
     throw new ApiError('forbidden', 'Release packages hold the manifest: they need admin:manifest:read.');

@@ -17,12 +17,12 @@ import {
 } from './inventory.js';
 import type { GitOpsManifest, Package, PackageRequest } from './schemas.js';
 
-/** Release packages: what an environment held when they were made. They never change. */
+/** Release packages: the contents of an environment when the package was created. They are immutable. */
 
 const PACKAGE = 'release package';
 
 type View = Static<typeof Package>;
-/** What is kept: the package without what its document knows, and the objects that it holds. */
+/** Stored form: the package without members that its document stores, and its objects. */
 interface Body {
   readonly view: Omit<View, 'packageId' | 'createdAt' | 'updatedAt' | 'createdBy'>;
   readonly resources: readonly Resource[];
@@ -69,7 +69,7 @@ export async function createPackage(
   });
 }
 
-/** What is asked for, or all objects of the manifest. */
+/** The requested objects, or all objects of the manifest. */
 function choice(request: Static<typeof PackageRequest>, { artifacts }: Holdings): Artifact[] {
   const ids = new Map(artifacts.map((one) => [one.semanticId, one]));
   const chosen = request.semanticIds ?? artifacts.filter(({ object }) => object).map((one) => one.semanticId);

@@ -10,7 +10,7 @@ import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
 import { refusals } from './rollout.js';
 import { ARTIFACT_KINDS, GitOpsManifest, PackageRecord } from './schemas.js';
 
-/** What would keep a package from this environment, all at once. Nothing changes. */
+/** Reports all reasons why a package cannot be applied to this environment. Changes nothing. */
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const FieldOfContract = Type.Union([Text(256), Type.Object({ name: Text(256) })]);
@@ -215,7 +215,7 @@ function recordOnly(whom: ReturnType<typeof about>): Finding {
   return { ...finding('record-only', message, whom, remedy), severity: 'warning' };
 }
 
-/** Of a collection or a field that the package expects. */
+/** Finding for a collection or a field that the package expects. */
 function dataFinding(
   entry: Document['spec']['entries'][number],
   scripts: readonly Script[],
@@ -263,7 +263,7 @@ function covers(
   });
 }
 
-/** What applying the objects would be refused for. */
+/** Reasons for which applying the objects would be refused. */
 async function objectFindings(
   { resources }: Static<typeof GitOpsManifest>,
   principal: Principal,

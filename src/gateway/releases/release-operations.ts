@@ -21,7 +21,7 @@ import {
   waitsThere,
 } from './rollout.js';
 
-/** Operations that carry a package out at once, where they are made. */
+/** Operations that apply a package immediately when they are created. */
 
 const OPERATION = 'release operation';
 
@@ -33,7 +33,10 @@ interface Body {
   readonly warnings: readonly string[];
 }
 
-/** Throws `invalid-body` for what is not there, and `conflict` for another revision, another use of a key, and objects that cannot be applied. */
+/**
+ * Throws `invalid-body` for missing resources, and `conflict` for another revision, a key that was used for another
+ * request, and objects that cannot be applied.
+ */
 export async function createReleaseOperation(
   request: Body['request'],
   principal: Principal,

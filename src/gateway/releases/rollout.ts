@@ -20,13 +20,13 @@ import { requirePackage, type StoredPackage } from './packages.js';
 
 const SNAPSHOT = 'release snapshot';
 
-/** What was there before: the objects that the package changed, and what the manifest counted as applied. */
+/** The previous state: the objects that the package changed, and those the manifest counted as applied. */
 interface Snapshot {
   readonly objects: readonly { kind: string; name: string; before: object | null }[];
   readonly applied: Readonly<Record<string, string>> | null;
 }
 
-/** What operations of both kinds are asked for. */
+/** Members that requests for both kinds of operations share. */
 export interface ReleaseRequest {
   readonly packageId: string;
   readonly targetEnvironment: string;
@@ -62,7 +62,10 @@ const changedBy = (steps: readonly ManifestStep[]): Snapshot['objects'] =>
     .filter(({ action }) => action !== 'skipped')
     .map(({ kind, name, before }) => ({ kind: kind.kind, name, before: before ?? null }));
 
-/** Makes what an operation changed as it was before, with what `record` writes, in one transaction. Throws as `planChanges` does. */
+/**
+ * Restores the state before an operation, and does what `record` writes, in one transaction. Throws as `planChanges`
+ * does.
+ */
 export async function restoreSnapshot(
   operationId: string,
   record: (stores: Stores) => Promise<unknown>,
@@ -79,13 +82,13 @@ export async function restoreSnapshot(
   await carryOut(steps, principal, deps, { applied, record });
 }
 
-/** Throws `forbidden` for who may not apply manifests: a package must be no way around that. */
+/** Throws `forbidden` if the caller may not apply manifests, because applying a package has the same effect. */
 function requireApply(principal: Principal): void {
   if (!permits(principal, 'admin:manifest:write'))
     throw new ApiError('forbidden', 'To apply a release package needs admin:manifest:write.');
 }
 
-/** What is wrong with objects, of an error of `planChanges` about them; undefined for other errors. */
+/** Problems of objects in an error of `planChanges`; undefined for other errors. */
 export function refusals(
   error: unknown,
   objects: readonly Resource[],
@@ -98,7 +101,10 @@ export function refusals(
   });
 }
 
-/** An error of `planChanges` about the objects of a package, as one of a request that does not hold them. */
+/**
+ * Converts an error of `planChanges` about the objects of a package, because the request does not contain those
+ * objects.
+ */
 export function convertPlanError(
   error: unknown,
   objects: readonly Resource[],
@@ -109,7 +115,7 @@ export function convertPlanError(
   return reasons ? new ApiError(code, `The package cannot be applied: ${reasons.join('; ')}.`) : error;
 }
 
-/** The package that is asked for. Throws `invalid-body` for what is none, and for one that does not lead there. */
+/** The requested package. Throws `invalid-body` if it does not exist or has another target environment. */
 export async function packageFor(
   { packageId, targetEnvironment }: ReleaseRequest,
   deps: Services<'state'>,
@@ -126,8 +132,8 @@ export async function packageFor(
 }
 
 /**
- * Throws `invalid-body` for a resource or a field that is neither here nor in the package, and `conflict` for a field
- * of another type. Gives what is to be known about it.
+ * Throws `invalid-body` for a resource or field that is neither on this server nor in the package, and `conflict` for
+ * a field of another type. Returns remarks on the field.
  */
 export async function requireResourceField(
   { resourceSemanticId, newFieldName, newFieldType }: ReleaseRequest,
@@ -149,7 +155,7 @@ export async function requireResourceField(
   return here === undefined ? [`${fieldId} is in the package alone: its data is not here.`] : [];
 }
 
-/** What this server leaves to others. */
+/** Parts of a request that this server does not execute. */
 export function notRun({ scriptId, dataPopulateWorkloadId }: ReleaseRequest): string[] {
   return [
     ...(scriptId === undefined ? [] : [`This server runs no scripts: run ${scriptId}.`]),
@@ -167,7 +173,7 @@ export function createOperationId({ idempotencyKey }: ReleaseRequest, random: st
   return idempotencyKey === undefined ? random : `key-${fingerprint(idempotencyKey).slice(0, 32)}`;
 }
 
-/** The operation that was made with this key. Throws `conflict` when that asked for something else. */
+/** The operation created with this key. Throws `conflict` if it was for a different request. */
 export async function findKeyedOperation<T extends { readonly request: ReleaseRequest }>(
   kind: string,
   id: string,

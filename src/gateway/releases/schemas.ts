@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { OptionalStringSchema, TimestampSchema } from '../admin/envelope.js';
 import { OPEN_OBJECT } from '../admin/open-objects.js';
 
-/** What release packages, inventories and bindings look like on the wire. */
+/** Schemas of release packages, inventories and bindings. */
 
 export const ARTIFACT_KINDS = [
   'resource',

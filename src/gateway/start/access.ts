@@ -20,7 +20,7 @@ import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 import { startIdentity } from './identity.js';
 
-/** Who may come in. */
+/** Services for authentication and permissions. */
 export interface AccessServices {
   readonly authenticator: Authenticator;
   readonly firstKey: FirstKey;
@@ -82,7 +82,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     onError: (error) => log.write('key.use.failed', exception(error)),
   });
   const heldConnections = () => [...events.hub.held(), ...alerts.held()];
-  // What roles give is part of what is known of a key.
+  // Permissions from roles are part of the cached data of a key.
   const unfollow = rules.follow((change) => {
     forget();
     authenticator.forgetAll();
@@ -90,7 +90,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     endChanged(heldConnections(), change);
   }, concernsHolders);
   cluster.announcements.on('lost-secret', (secrets) => {
-    // What was missed is noticed by the next look at a key.
+    // Missed changes are noticed when a key is next looked up.
     heldKeys.forget();
     if (secrets === 'all') return authenticator.forgetAll();
     for (const { hash, keyId } of secrets as LostSecret[]) {
@@ -138,7 +138,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
   };
 }
 
-/** Limits and rules for layers change nothing of what is known of those who come. */
+/** Rate limits and layer rules do not affect the cached data of callers. */
 const concernsHolders = (kind: string) => kind !== RATE_LIMIT_KIND && givesRights(kind);
 
 /** Throws `forbidden` for a page that the key is not for. */

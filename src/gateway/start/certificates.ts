@@ -15,7 +15,10 @@ export interface Certificates {
   readonly callers: ClientCertificates | undefined;
 }
 
-/** What reads client certificates, as the configuration asks for it. Throws `ConfigError` for what cannot be. */
+/**
+ * Creates the reader of client certificates that the configuration requires. Throws `ConfigError` for an impossible
+ * combination.
+ */
 export function startCertificates(
   { config, state, cluster, log, alerts }: Foundation,
   rules: () => RuleSet,
@@ -45,7 +48,7 @@ export function startCertificates(
   return { trust, callers };
 }
 
-/** Certificates must come from somewhere, and from nobody who could invent them. */
+/** Certificates need a source that clients cannot forge. */
 function requireSource({ server, security }: Config): void {
   const { mode, header } = security.clientCertificates;
   const { clientCa } = server.tls;

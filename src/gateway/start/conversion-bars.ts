@@ -5,8 +5,8 @@ import type { MultiBar, SingleBar } from 'cli-progress';
 const PATIENCE_MS = 500;
 
 /**
- * Bars at the terminal for files that are being converted, each with what is done and the time left. `tell` is told of each
- * file, from 0 to 1, and `end` leaves the terminal as it was.
+ * Progress bars in the terminal for files under conversion, each with its progress and the remaining time. `tell`
+ * reports the progress of a file, from 0 to 1. `end` restores the terminal.
  */
 export async function conversionBars(stream: NodeJS.WriteStream) {
   const { MultiBar, Presets } = (await import('cli-progress')).default;

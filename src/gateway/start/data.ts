@@ -67,7 +67,7 @@ import { ItemReplies } from '../features/item-replies.js';
 import { type Foundation, readRetention } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
 
-/** What is published, and all that reads, keeps, edits and follows it. */
+/** The published data, and the services that read, store, edit and follow it. */
 export interface Data {
   readonly databases: Databases;
   readonly imagery: StacImagery;
@@ -75,12 +75,12 @@ export interface Data {
   readonly rules: AccessRules;
   /** The collections that published copies were made of. */
   readonly derivations: Derivations;
-  /** What a principal may do with a collection, by the rules in force. */
+  /** Permissions of a principal for a collection, under the current rules. */
   readonly access: AccessPolicy;
   /** The catalog as a principal may read it. */
   readonly visible: VisibleCatalog;
   readonly caching: GatewayCache;
-  /** Tells when others write to a file. */
+  /** Reports writes to a file by other processes. */
   readonly versions: DataVersions;
   readonly items: ItemReplies;
   readonly extents: ExtentRefresh;
@@ -95,7 +95,7 @@ export interface Data {
   readonly replicas: Replicas;
   readonly attachments: Attachments;
   readonly geocoding: Geocoding;
-  /** Removes attachments of features that are no more, and bytes of none. */
+  /** Removes attachments of deleted features, and unreferenced bytes. */
   readonly sweepAttachments: () => Promise<void>;
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
   readonly connections: Connections;
@@ -292,12 +292,12 @@ export async function startData(foundation: Foundation): Promise<Data> {
   return data;
 }
 
-/** The changes that announcements of the catalog name; undefined if one does not say what changed. */
+/** The changes that announcements of the catalog contain; undefined if one of them does not name its changes. */
 function changesIn(subjects: 'all' | readonly unknown[]): readonly SourceChange[] | undefined {
   if (subjects === 'all') return undefined;
   const changes: SourceChange[] = [];
   for (const subject of subjects) {
-    // A connection has no sources of its own: its buckets hold registered rasters.
+    // A connection has no sources itself: the rasters in its buckets are registered separately.
     if ((subject as { kind?: string }).kind === CONNECTION_KIND) continue;
     const { changes: named } = subject as { changes?: readonly SourceChange[] };
     if (!named) return undefined;
@@ -333,7 +333,7 @@ function namesFollowedBy(
   };
 }
 
-/** What an edit leaves when the state does not answer, the next sweep removes. */
+/** If the state does not respond during an edit, the next sweep removes the attachments. */
 async function forgetDeleted(
   attachmentParts: SweepDeps,
   log: Foundation['log'],
@@ -348,10 +348,10 @@ async function forgetDeleted(
   }
 }
 
-/** Milliseconds within which a database must answer when it is tried. */
+/** Milliseconds within which a tested database must respond. */
 const PING_MS = 10_000;
 
-/** What is published over the management API. */
+/** Services that publish through the management API. */
 function publishing(
   { config, dataDir, state, pools, cluster, log, names }: Foundation,
   {
@@ -435,7 +435,7 @@ function startDataEvents(
   });
 }
 
-/** Every gateway reloads; the first one makes the index of items and tells what was lost. */
+/** Every gateway reloads. The first one also builds the index of items and logs what was lost. */
 function followCatalog(
   { config, first, log, pools, alerts }: Foundation,
   { catalog, caching, events, extents, activity, stac, rules }: Data,

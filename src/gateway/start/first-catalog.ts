@@ -6,7 +6,7 @@ import type { Foundation } from './foundation.js';
 /** A source in texts: options of its URL can be secrets. */
 const formatSource = (source: string): string => source.replace(/\?.*$/, '');
 
-/** Publishes the first catalog and follows its sources: those that do not answer are asked again. */
+/** Publishes the first catalog and follows its sources. Sources that do not respond are tried again. */
 export async function publishFirst(
   { dataDir, names, requestReload }: Foundation,
   { catalog, databases, display, imagery, layers, rules, styles }: Data,

@@ -35,16 +35,19 @@ export interface GatewayOptions {
   /** Asks for a reload of the catalog in every gateway. */
   /** Without changes, everything is loaded again. */
   requestReload(reason: string, changes?: readonly SourceChange[]): void;
-  /** Tells the other gateways of this server; in what stands on the foundation, those of all servers of its state. */
+  /**
+   * Sends a note to the other gateways of this server. In the services that use the foundation, it is sent to those
+   * of all servers with the same state.
+   */
   tell(note: Note): void;
 }
 
-/** What all parts of a gateway stand on. */
+/** Resources that all parts of a gateway share. */
 export interface Foundation extends GatewayOptions {
   /** Absolute. */
   readonly dataDir: string;
   readonly dataFolder: DataFolder;
-  /** Names this process among those that share the state database. */
+  /** Identifies this process among those that share the state database. */
   readonly instance: string;
   readonly state: State;
   readonly cluster: Cluster;
@@ -59,8 +62,8 @@ export interface Foundation extends GatewayOptions {
 }
 
 /**
- * Opens the state database and starts the workers; `hear` takes what other servers tell. Rejects when the database cannot
- * be used.
+ * Opens the state database and starts the workers. `hear` receives notes from other servers. Rejects if the database
+ * cannot be used.
  */
 export async function layFoundation(
   options: GatewayOptions,
@@ -120,7 +123,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
   });
 }
 
-/** How many events are kept, and for how long. */
+/** Maximum number and age of kept events. */
 export function readRetention({ events }: Config) {
   const { count, hours } = events.retention;
   return { count, ageMs: hours * 3_600_000 };
@@ -131,7 +134,7 @@ export async function startTelemetry(config: Config, pools: Pools, log: Log) {
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   if (!otlpEndpoint) return undefined;
-  // A fifth of what a gateway loads, for those few that push.
+  // Loaded on demand: it is a fifth of all modules of a gateway, and only few installations push metrics.
   const { startOtlp } = await import('../../services/telemetry/otlp.js');
   return startOtlp(otlpEndpoint, version(), log);
 }

@@ -31,7 +31,7 @@ export interface Gateway {
   readonly port: number;
   readonly catalog: Catalog;
   readonly firstKey: FirstKey;
-  /** Takes over what another gateway tells. */
+  /** Handles a note from another gateway. */
   hear(note: Note): void;
   /** Answers requests in flight within `graceMs`, refuses new ones, releases everything. */
   close(graceMs: number): Promise<void>;
@@ -162,7 +162,7 @@ function serve(
   { operations, access, idempotency, backlog }: ServerParts,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
-  // Browsers ask people for a certificate when servers do.
+  // Browsers prompt users for a certificate if the server requests one.
   const asks = config.security.clientCertificates.mode !== 'Disabled';
   const certificate = certificateFiles(asks ? tls : { ...tls, clientCa: '' });
   const { authenticator } = access;

@@ -15,13 +15,13 @@ import type { Authenticator } from '../auth/authenticator.js';
 import type { Foundation } from './foundation.js';
 
 interface Identity extends Omit<IdentityParts, 'sessions'> {
-  /** Of wrong passwords and secrets. */
+  /** Counts wrong passwords and secrets. */
   readonly attempts: Attempts;
-  /** Reads everything anew that may have changed. */
+  /** Drops all cached data that may have changed. */
   forget(): void;
 }
 
-/** What knows and issues tokens; `authenticator` is there once somebody comes. */
+/** Services that verify and issue tokens. `authenticator` is available after the first user exists. */
 export function startIdentity(
   { config, state, cluster }: Foundation,
   rules: () => RuleSet,

@@ -126,12 +126,12 @@ export const GROUPS: readonly OperationGroup[] = [
   zarrStores,
 ];
 
-/** Every operation below /api/v1/admin; the ones without an implementation answer 501. */
+/** All operations below /api/v1/admin. Operations without an implementation respond with 501. */
 export function adminOperations(deps: AdminDeps, runs: RunServices): AdminOperation[] {
   return GROUPS.flatMap((group) => createAdminOperations(group, deps, runs));
 }
 
-/** Operations of ours below the same path, beside those that the contract lists. */
+/** Graticule's own operations below the same path, in addition to those of the contract. */
 export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOperation[] {
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],

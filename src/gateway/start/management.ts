@@ -122,17 +122,17 @@ export interface ManagementOptions {
   edits: Edits;
   attachments: Attachments;
   geocoding: Geocoding;
-  /** Removes attachments of features that are no more, and bytes of none. */
+  /** Removes attachments of deleted features, and unreferenced bytes. */
   sweepAttachments(): Promise<void>;
-  /** What a principal may do with a collection. */
+  /** Permissions of a principal for a collection. */
   access: AccessPolicy;
 }
 
 export interface Management {
   readonly processes: Processes;
   /**
-   * Resolves with a job once it has ended, or as it is after so many milliseconds, when the signal is aborted or when the
-   * server stops.
+   * Resolves with a job when it ends. Resolves earlier with its current state after `ms`, when the signal is aborted,
+   * or when the server stops.
    */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   readonly operations: readonly Operation[];
@@ -153,7 +153,7 @@ export function startManagement(options: ManagementOptions): Management {
     requireCaller: (caller) => options.presentRights.requireCaller(caller),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
-  /** All processes show what was made before its job succeeds. */
+  /** Before a job succeeds, all processes show the data that it created. */
   const publish = async (reason: string, changes: readonly SourceChange[] = []) => {
     await state.announcements.add('catalog', { reason, changes });
     await cluster.settle();

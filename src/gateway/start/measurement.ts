@@ -7,7 +7,7 @@ import {
 } from '../../core/catalog/collection.js';
 import type { Exchange, Operation, Principal, Reply } from '../../core/http/operation.js';
 
-/** Operations that say how many features a collection has, or where they lie. */
+/** Operations that return the number of features of a collection, or their extent. */
 const DESCRIBING: ReadonlySet<string> = new Set([
   'site.home',
   'features.getCollections',
@@ -45,9 +45,9 @@ const DESCRIBING: ReadonlySet<string> = new Set([
 /** Looks whether counts and extents are still right; undefined if that is known. */
 type Look = (collections: readonly Collection[]) => Promise<unknown> | undefined;
 
-/** Collections that one answer waits for. */
+/** Maximum number of collections that one response waits for. */
 const MOST = 100;
-/** What is not known by then is not told. */
+/** Values that are not known by then are omitted. */
 const WAIT_MS = 2000;
 
 /**

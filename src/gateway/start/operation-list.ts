@@ -64,7 +64,7 @@ export type AllSurfacesDeps = StreamingDeps &
     readonly lookAtTables?: (collections: readonly Collection[]) => Promise<unknown> | undefined;
   };
 
-/** Every operation of the data surfaces, the site and the probes. */
+/** All operations of the data surfaces, the site and the probes. */
 export function surfaceOperations(deps: AllSurfacesDeps): Operation[] {
   const on = (protocol: ServiceProtocol) => ({
     ...deps,

@@ -30,7 +30,7 @@ export function dataOperations(
   return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor, isStopping });
 }
 
-/** What a worker answers. */
+/** The operations that a worker process serves. */
 export function workerOperations(foundation: Foundation, data: Data, access: AccessServices): Operation[] {
   return probeOperations(surfaceDeps(foundation, data, access));
 }

@@ -3,7 +3,7 @@ import { describeRenames } from '../../services/access/rules/findings.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
 import type { Alerts } from '../../services/alerts/alerts.js';
 
-/** Operators hear of sources that were published, or new, and cannot be read. */
+/** Alerts operators to sources that are new, or were published before, and cannot be read. */
 export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
   const earlier = new Set(before.quarantined.map(({ path }) => path));
   for (const { path, reason } of after.quarantined)

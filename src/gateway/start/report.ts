@@ -5,7 +5,7 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import { isInFolder } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
 
-/** What was published, as a table for the person at the terminal. */
+/** Table of the published data for the terminal. */
 export function publishedTable(
   catalog: CatalogSnapshot,
   baseUrl: string,
@@ -43,7 +43,7 @@ export function publishedTable(
   ].join('\n');
 }
 
-/** Files and folders of which nothing is published, and nothing is said. */
+/** Files and folders that contain nothing to publish and have no message. */
 function emptySources({ collections, quarantined }: CatalogSnapshot, sources: readonly string[]): string[] {
   const files = [...collections.map(({ file }) => file), ...quarantined.map(({ path }) => path)];
   return sources.filter(isPath).filter((source) => {
@@ -52,7 +52,7 @@ function emptySources({ collections, quarantined }: CatalogSnapshot, sources: re
   });
 }
 
-/** What operators should know about data that is published all the same. */
+/** Warnings about data that is published nevertheless. */
 export function listWarnings({ collections }: CatalogSnapshot): string[] {
   return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
 }

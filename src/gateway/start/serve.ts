@@ -126,7 +126,7 @@ async function prepareReload(
   return {
     commit() {
       useBasemap(basemap);
-      // What was read is kept, and is shown by the further reload.
+      // The data that was read is kept, and the next reload shows it.
       if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload', []);
       if (postponed.length > 0)
         requestReload(`${postponed.length} new files are still to be read`, toChanges(postponed));

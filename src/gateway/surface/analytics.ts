@@ -7,7 +7,7 @@ import type { Analysis } from '../../services/features/analytics/analyses.js';
 
 const MEDIA_TYPE = 'application/geo+json';
 
-/** `maxOutputRows` stands where a limit applies to the features of the answer. */
+/** `maxOutputRows` is present if a limit applies to the features of the response. */
 export function analyticsReply({ operation, result, maxOutputRows }: Analysis): Reply {
   const metadata = {
     operation,
@@ -38,7 +38,7 @@ function collection(
   return { status: 200, mediaType: MEDIA_TYPE, body, cacheControl: 'no-cache' };
 }
 
-/** How the bodies of analytics are read. */
+/** Options for reading the bodies of analytics. */
 export const analyticsBody = <S extends TSchema>(schema: S): BodySpec<S> => ({
   schema,
   mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],

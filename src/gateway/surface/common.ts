@@ -23,16 +23,16 @@ import type { AccessPolicy } from '../../services/access/access.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { pageHeaders } from '../pages/security.js';
 
-/** When a client is to ask again for a collection whose source could not be read yet. */
+/** Seconds after which a client should retry if the source of a collection could not be read yet. */
 
-/** What every surface is given at assembly. */
+/** Services for every surface. */
 export interface SurfaceDeps {
   /** The catalog of this moment; never keep it across a wait that must see a reload. */
   catalog(): CatalogSnapshot;
-  /** The same as the principal may read it: what every answer is made from. */
+  /** The current catalog as the principal may read it. All responses are made from it. */
   visible(principal: Principal): CatalogSnapshot;
   pools: Pools;
-  /** What a principal may do with a collection. */
+  /** Permissions of a principal for a collection. */
   access: AccessPolicy;
   licensing: Licensing;
   /** Countries and regions that lists are searched by. */
@@ -62,8 +62,8 @@ export const LinkSchema = Type.Object({
 const REVALIDATE = 'no-cache';
 
 /**
- * A document as JSON or as its page, whichever was negotiated, with an entity tag; as XML where the operation offers that.
- * XML answers carry their links in a header, too (OGC 17-069r4, 8.4).
+ * Replies with a document as JSON or as its page, as negotiated, with an entity tag; or as XML if the operation
+ * offers that. XML responses also contain their links in a header (OGC 17-069r4, 8.4).
  */
 export function documentReply(x: Exchange, document: unknown, page: () => string, xml?: () => string): Reply {
   const { format } = x;
@@ -81,7 +81,7 @@ export function documentReply(x: Exchange, document: unknown, page: () => string
   return { ...reply, headers: { link: linkHeader((document as { links: Link[] }).links) } };
 }
 
-/** Links as the value of a Link header (RFC 8288). Templates of links are no links. */
+/** Value of a Link header (RFC 8288). Link templates are omitted. */
 export function linkHeader(links: readonly Link[]): string {
   return links
     .filter(({ templated }) => !templated)
@@ -116,7 +116,7 @@ export function mapLink(baseUrl: string, { layerId, storageCrs }: Collection): L
   };
 }
 
-/** What operators say of a collection, as members of its documents (OGC 20-024, 8.2). */
+/** Descriptive members of a collection from its operator (OGC 20-024, 8.2). */
 export function aboutMembers(collection: Collection) {
   const { keywords, publisher } = collection.about ?? {};
   const attribution = findAttribution(collection);
@@ -183,7 +183,7 @@ export function mapCollectionLink(baseUrl: string, layerId: number): Link {
   return { href, rel: 'related', type: 'application/json', title: 'Maps of the collection' };
 }
 
-/** Where the styles of a collection are listed (OGC API Styles, 20-009). */
+/** Link to the list of styles of a collection (OGC API Styles, 20-009). */
 export function stylesLink(baseUrl: string, layerId: number): Link {
   return {
     href: `${baseUrl}/ogc/maps/collections/${layerId}/styles`,
@@ -218,7 +218,7 @@ export function selectCollections(
   return [...new Set(collections)];
 }
 
-/** Where the surfaces have their collections: by number, or by id. */
+/** Paths of collections on the surfaces, with numbers or ids. */
 const COLLECTION_PATH =
   /^\/(?:ogc\/(tiles|maps)|ogc\/(?:features|coverages)|stac)\/collections\/([^/?#]+)\/?(?:[?#].*)?$/;
 
@@ -263,7 +263,7 @@ export interface LandingDocument {
   links: Link[];
 }
 
-/** The representations of a document besides JSON, for the description of an answer. */
+/** The formats of a document other than JSON, for the description of a response. */
 export function otherTypes(formats: readonly Format[]): Record<string, null> {
   const others = formats.filter((format) => format !== JSON_FORMAT);
   return Object.fromEntries(others.map((format) => [linkType(format), null]));
@@ -271,7 +271,7 @@ export function otherTypes(formats: readonly Format[]): Record<string, null> {
 
 export const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.0';
 
-/** Landing page, conformance declaration and OpenAPI document: the same three on every surface. */
+/** Landing page, conformance declaration and OpenAPI document, which every surface has. */
 export function surfaceBasics(meta: SurfaceMeta): Operation[] {
   const common = {
     method: 'GET' as const,

@@ -1,10 +1,10 @@
 import { CRS84, type Crs } from '../../core/geometry/crs.js';
 
 /**
- * The member `crs` of GeoJSON before RFC 7946, where coordinates are not longitudes and latitudes: GDAL, and so GeoPandas
- * and QGIS, label a page that they read as a file by it. They read coordinates as x,y whatever the CRS says, so it is left
- * out where northing comes first. The member `coordRefSys` of JSON-FG is not written: GDAL 3.12 would look for the
- * geometry in `place`, and find none.
+ * The GeoJSON member `crs` from before RFC 7946, for coordinates that are not longitude and latitude. GDAL, and
+ * therefore GeoPandas and QGIS, read the CRS of a GeoJSON file from it. They expect x,y coordinates for every CRS, so
+ * the member is omitted for CRSs with northing first. The JSON-FG member `coordRefSys` is not written: GDAL 3.12
+ * would look for the geometry in `place`, and find none.
  */
 export function crsMember({ epsg, northFirst, uri }: Crs): string {
   if (epsg === 0 || northFirst || uri === CRS84.uri || epsg === CRS84.epsg) return '';

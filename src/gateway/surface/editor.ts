@@ -3,7 +3,10 @@ import { badParameter } from '../../core/errors/errors.js';
 import type { Exchange, Param } from '../../core/http/operation.js';
 import type { Editor } from '../../services/edits/target.js';
 
-/** The header of edits. True when the client agrees that an edit replaces a geometry that it does not see as it is stored. */
+/**
+ * Header of edits. True if the client accepts that an edit replaces a geometry which it does not see in its stored
+ * form.
+ */
 export const geometryLoss = {
   name: 'Geometry-Loss',
   in: 'header',
@@ -17,7 +20,7 @@ export const geometryLoss = {
   },
 } satisfies Param;
 
-/** Who edits by a request. */
+/** The editor of a request. */
 export function createEditor(x: Exchange): Editor {
   return {
     principal: x.principal,

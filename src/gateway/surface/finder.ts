@@ -62,7 +62,7 @@ const page: Param<number> = {
   },
 };
 
-/** What a list of collections is searched by. */
+/** Search parameters of a list of collections. */
 export const finderParams = {
   q: text('q', 'Words in names, titles, descriptions, attributes or sources.'),
   kind: choice('kind', COLLECTION_KINDS, 'Kind of data.'),
@@ -79,7 +79,7 @@ export interface FinderParams {
   page: number;
 }
 
-/** What a search finds, and the page of it that is asked for. */
+/** The results of a search, and the requested page of them. */
 export function find(
   x: { params: FinderParams; path: string },
   places: RegionBoxes,
@@ -102,7 +102,7 @@ export function find(
   };
 }
 
-/** What a search looks for; nothing is in a place that is not known. */
+/** The search conditions. An unknown place has no results. */
 function buildSearch({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
   return {
     words: splitSearchWords(q),
@@ -113,8 +113,8 @@ function buildSearch({ q, kind, place, sort = 'source' }: FinderParams, boxes: r
 }
 
 /**
- * The collections that a document lists: all, or those that the search finds. Throws 400 for a place that is not known, and for
- * `page`: documents are not paged.
+ * The collections in a document: all, or the results of the search. Throws 400 for an unknown place, and for `page`,
+ * because documents have no pages.
  */
 export function chosenCollections(
   params: FinderParams,

@@ -2,8 +2,9 @@ import { badParameter } from '../../core/errors/errors.js';
 import type { PageKey } from '../../core/features/features.js';
 
 /**
- * The place that a `next` or `prev` link goes on from: opaque to clients, so that it may change. It holds a direction and
- * the sort keys of one feature, nothing that a client could not have asked for, so it needs no signature.
+ * Position at which a `next` or `prev` link continues. It is opaque to clients, so that its form may change. It
+ * contains a direction and the sort keys of one feature, which a client could request anyway, so it needs no
+ * signature.
  */
 export interface PageToken {
   direction: 'after' | 'before';

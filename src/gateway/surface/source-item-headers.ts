@@ -2,7 +2,10 @@ import type { TimeRange } from '../../core/http/params.js';
 import { interval } from '../../services/rasters/shown-time.js';
 import { MAX_NAMED, type SourceItem } from '../../services/rasters/source-items.js';
 
-/** Header fields that name the source items of a batch and its instant. `count` items are there, `items` perhaps only the first. */
+/**
+ * Header fields with the source items of a batch and its instant. `count` is the total number; `items` may contain
+ * only the first ones.
+ */
 export function sourceItemHeaders(
   items: readonly SourceItem[],
   batch: TimeRange,
@@ -16,7 +19,7 @@ export function sourceItemHeaders(
   };
 }
 
-/** Says that an answer lacks rasters which could not be read. */
+/** Headers that report rasters which could not be read and are missing from the response. */
 export function lossHeaders({
   lost = [],
 }: {

@@ -57,17 +57,17 @@ function parseSprite(title: string) {
   };
 }
 
-/** Where symbols are served. */
+/** A path at which symbols are served. */
 export interface SymbolPlace {
   readonly about: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'method' | 'tag'> &
     Partial<Pick<Operation, 'openQuery' | 'failure'>>;
-  /** What ids of operations begin with. */
+  /** Prefix of the operation ids. */
   readonly ids: string;
   readonly path: string;
-  /** Of the path. */
+  /** Parameters of the path. */
   readonly params: Record<string, Param<string>>;
   readonly sprite: string;
-  /** Throws where that place is not there for who asks. */
+  /** Throws if the caller may not access this path. */
   readonly require?: (x: Pick<Exchange, 'principal' | 'params'>) => void;
 }
 
@@ -84,7 +84,7 @@ function newReply({ body, mediaType, encoding, tag: etag }: SymbolFile): Reply {
   return { status: 200, mediaType, body, encoding, etag, cacheControl: CACHE_CONTROL, constant };
 }
 
-/** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
+/** Operations for the files that MapLibre clients load with a style: glyphs of fonts, and icons. */
 export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operation[] {
   const { about, ids, path, params } = place;
   return [

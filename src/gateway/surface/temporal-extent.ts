@@ -3,12 +3,12 @@ import type { Collection } from '../../core/catalog/collection.js';
 import { listInstants } from '../../services/rasters/granules.js';
 
 const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
-/** Instants that are listed; of more only the ends are told. */
+/** Maximum number of listed instants; beyond that only the first and last are given. */
 const MAX_LISTED = 1000;
 
 /**
- * The temporal extent of a raster collection, with its instants as an irregular grid (OGC 20-024, uniform with coverages
- * and tiles). Undefined for what is of no time.
+ * The temporal extent of a raster collection, with its instants as an irregular grid (OGC 20-024; the same for
+ * coverages and tiles). Undefined for a collection without time.
  */
 export function temporalExtent(collection: Collection) {
   const instants = hasCoverage(collection) ? listInstants(collection) : [];

@@ -52,7 +52,8 @@ function newReply(tile: Tile): Reply {
   const headers = collectHeaders(tile);
   const constant = { block: undefined, secondForm: hasSecondForm ? ('gzip' as const) : undefined };
   if (!body) return { status: 204, cacheControl, cacheTags, constant, headers };
-  // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
+  // A single literal without spread: V8 gives each object created by spread a separate hidden class, and then property
+  // reads become slow.
   return { status: 200, mediaType, body, encoding, etag, cacheControl, cacheTags, constant, headers };
 }
 
@@ -76,8 +77,8 @@ function formatCacheControl(lifetime: TileLifetime): string {
 const noteLookUp = (span: unknown) => inSpan(span, lookUpIn('memory'), () => {});
 
 /**
- * Outside of its tileset's limits there is no tile (OGC 20-057, /req/core/tc-error), unless something lies there: a large
- * symbol, or rows that another program wrote after the extent was read.
+ * Outside the limits of a tile set there are no tiles (OGC 20-057, /req/core/tc-error), unless the tile has content:
+ * a large symbol, or rows that another program wrote after the extent was read.
  */
 async function outsideTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<Reply> {
   const tile = await anyTile(x, deps, plan);
@@ -99,8 +100,8 @@ function codingFor(x: Exchange): TileCoding {
 }
 
 /**
- * Several clients may wait for one rendering, so none of them may cancel it by going away. It waits in the queue of the client
- * that asked first.
+ * Several clients may wait for one rendering, so a client that disconnects must not cancel it. It stays in the queue
+ * of the client that asked first.
  */
 function detached(x: Exchange): TaskContext {
   return {

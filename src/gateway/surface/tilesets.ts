@@ -25,7 +25,7 @@ export const TILES_PATH = '/ogc/tiles';
 export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 
 export interface TilesetSubject {
-  /** What the tiles are described as: of the data, or of maps of it, which are images only. */
+  /** What the tiles contain: data, or maps of the data, which are images only. */
   as: 'data' | 'map';
   collections: readonly Collection[];
   /** Undefined for the dataset. */
@@ -34,12 +34,12 @@ export interface TilesetSubject {
   chosen?: boolean;
 }
 
-/** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
+/** Formats of the description of a tile set. TileJSON can describe only Web Mercator tiles. */
 export function tilesetFormats({ as }: TilesetSubject, set: TileMatrixSet): readonly Format[] {
   return set === WEB_MERCATOR_QUAD && as === 'data' ? [...META_FORMATS, TILEJSON_FORMAT] : META_FORMATS;
 }
 
-/** Where tilesets are described, below which their sets are. */
+/** Path of the list of tile sets. The sets are below it. */
 function tilesetsPath({ as, collection }: Pick<TilesetSubject, 'as' | 'collection'>): string {
   const path = as === 'map' ? '/ogc/maps' : TILES_PATH;
   const owner = collection ? `${path}/collections/${collection.layerId}` : path;
@@ -75,7 +75,7 @@ function selection({ collections }: TilesetSubject, format: Format): string {
   return `&collections=${layers.map((c) => c.layerId).join(',')}`;
 }
 
-/** What a list of tilesets says of one, which is enough to ask for its tiles. */
+/** Entry of a tile set in a list, sufficient for requesting its tiles. */
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const extent = jointExtent(subject.collections);
   const limits = findLimits(set, subject.collections, listZooms(set, subject.collections));
@@ -113,7 +113,7 @@ function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   };
 }
 
-/** The tilesets whose grids are made for where the data lies. */
+/** Document of the tile sets whose grids cover the data. */
 export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: TilesetSubject) {
   const { collection, collections } = subject;
   const offered =
@@ -147,7 +147,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
   };
 }
 
-/** Where the data of the tiles can be had otherwise (OGC 20-057, 10.2). */
+/** Links to other representations of the tile data (OGC 20-057, 10.2). */
 function geodataLinks(x: Exchange, collection: Collection): Link[] {
   const href = `${x.baseUrl}${TILES_PATH}/collections/${collection.layerId}`;
   return [{ href, rel: `${REL}/geodata`, type: JSON_FORMAT.mediaType, title: collection.title }];
@@ -177,7 +177,7 @@ export function computeExtentLevel([west, , east]: Box): number {
   return Math.max(0, Math.min(16, Math.floor(Math.log2(360 / Math.max(width, 1e-9))) + 1));
 }
 
-/** Where to begin to look (17-083r4, 8.3.1.4): the middle, at the matrix that shows the whole. */
+/** Initial view (17-083r4, 8.3.1.4): the centre, at the matrix that shows the whole extent. */
 function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) {
   const level = computeExtentLevel(extent);
   const zoom = zooms.find((place) => set.matrices[place]!.level >= level) ?? zooms.at(-1);
@@ -234,7 +234,7 @@ const SCHEMA_TYPES: Readonly<Record<string, string>> = {
   string: 'string',
 };
 
-/** What the metadata of an archive says of a layer; MBTiles leaves the words for types open. */
+/** Layer of an archive from its metadata. MBTiles does not define the names of types. */
 function archivedLayer({ id, description, fields }: VectorLayerMetadata) {
   const properties = Object.entries(fields).map(([name, words]) => {
     const type = SCHEMA_TYPES[words.toLowerCase()];

@@ -33,7 +33,7 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
 type Read = <T>(name: string) => T;
 type Values = Omit<EntrySymbol, 'type'>;
 
-/** Symbol values of each layer type. Other types have none. */
+/** Reads the symbol of each layer type; other types have no symbol. */
 const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
   fill: (of) => ({ ...area('fill', of), ...outline(of) }),
   'fill-extrusion': (of) => area('fill-extrusion', of),

@@ -55,7 +55,7 @@ interface Swatch {
   readonly fill: string;
 }
 
-/** Swatch of each layer type. Other types have none. */
+/** Draws the swatch of each layer type; other types have no swatch. */
 const SWATCHES: { readonly [T in EntrySymbol['type']]?: (swatch: Swatch) => string } = {
   fill: ({ top, fill }) => rect(top, fill),
   'fill-extrusion': ({ top, fill }) => rect(top, fill),

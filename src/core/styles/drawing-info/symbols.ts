@@ -46,7 +46,7 @@ const MARKS: Readonly<Record<string, string>> = {
   esriSMSTriangle: 'triangle',
 };
 
-/** What draws a symbol, the lowest first; nothing, with a finding, for a type that is not known. */
+/** Style layers that draw a symbol, bottom layer first. An unknown type gives no layer, and a finding. */
 export function readSymbolDrawings(symbol: unknown, opacity: number, report: DrawingReport): SldLayerDraft[] {
   const of = record(symbol);
   const type = readJsonString(of?.['type']);

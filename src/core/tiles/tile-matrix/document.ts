@@ -9,7 +9,7 @@ import {
 } from './matrix.js';
 import { matrixSet } from './registry.js';
 
-/** The JSON encoding of tile matrix sets (OGC 17-083r4, 7.2): reading definitions of others, and writing. */
+/** JSON encoding of tile matrix sets (OGC 17-083r4, 7.2): reads custom definitions, and writes. */
 
 /** A definition that cannot be used; `problems` name each wrong member. */
 export class MatrixSetError extends Error {
@@ -27,13 +27,13 @@ const MAX_TILE_CELLS = 4096;
 const MAX_TILES = 2 ** 31;
 /** Coordinates beyond are of no CRS on Earth. */
 const MAX_COORDINATE = 1e9;
-/** Bits of a coordinate that tell places within a tile apart: the grid of a vector tile needs 13. */
+/** Bits of a coordinate that distinguish positions within a tile: the grid of a vector tile needs 13. */
 const PLACE_BITS = 2 ** -38;
 
 type Json = Record<string, unknown>;
 
 /**
- * A set out of its definition. `crsOf` reads the member `crs`, and answers undefined for what it does not know. Throws
+ * Reads a set from its definition. `crsOf` reads the member `crs` and returns undefined for an unknown CRS. Throws
  * `MatrixSetError`.
  */
 export function readMatrixSet(document: unknown, crsOf: (crs: unknown) => Crs | undefined): TileMatrixSet {

@@ -41,7 +41,7 @@ interface About {
   wellKnownScaleSet?: string;
 }
 
-/** A set out of its matrices, the smallest scale first. */
+/** Creates a set from its matrices, smallest scale first. */
 export function matrixSet(
   about: Omit<TileMatrixSet, 'matrices' | 'places'>,
   matrices: readonly TileMatrix[],
@@ -231,7 +231,7 @@ const CANADIAN_MATRICES = [
   [420, 1_469_505, 1_562_983],
   [250, 2_468_768, 2_625_811],
 ] as const;
-/** This set alone counts its scales by pixels of a 96th of an inch, of 39.37 inches to the metre. */
+/** Only this set computes scale denominators from pixels of 1/96 inch, with 39.37 inches to the metre. */
 const CANADIAN_PIXEL_METRES = 1 / 96 / 39.37;
 
 function canadianSet(): TileMatrixSet {
@@ -303,7 +303,7 @@ function gnosisGrid(): TileMatrixSet {
   );
 }
 
-/** Degrees of longitude per tile, and the degrees of latitude of which that holds, from the pole. */
+/** Tile width in degrees of longitude, and the band of latitudes, counted from the pole, for which it applies. */
 const CDB_ZONES = [
   [12, 1],
   [6, 9],

@@ -237,7 +237,7 @@ async function loadOutcome(
     const { layerId, rasterId, bytes, warnings } = imported;
     return { classification: 'imported', targetLayerId: layerId, rasterId, byteCount: bytes, warnings };
   } catch (error) {
-    // One coverage that cannot be had must not take the others along.
+    // An unavailable coverage must not affect the others.
     if (error instanceof TaskFailure && error.code !== 'cancelled') return failed(error.message);
     if (error instanceof ApiError && error.status < 500) return failed(error.message);
     throw error;

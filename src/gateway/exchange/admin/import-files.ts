@@ -82,7 +82,7 @@ function readFile({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxByt
 type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
 
 async function uploadUrl(x: UrlExchange, deps: Deps): Promise<Reply> {
-  // What is wrong with the request is told before the other server is asked.
+  // Errors in the request are reported before the other server is contacted.
   const form = parseUploadForm(collectFields(x.body));
   if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);
   const watch = deps.uploads.open(0, buildSubmitter(x.principal));

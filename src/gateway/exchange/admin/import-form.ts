@@ -18,12 +18,12 @@ import type { UploadForm } from '../../admin/upload-form.js';
 import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { duration } from '../../jobs/admin/job-views.js';
 
-/** How a file that was received is imported, and what is answered. */
+/** Imports a received file, and creates the response. */
 
 const S = Type.String();
 
 const I = Type.Integer();
-/** What became of the rows of a file that went into a collection that was there. */
+/** Results for the rows of a file that was imported into an existing collection. */
 export const MergeSchema = Type.Object({
   mode: S,
   inserted: I,
@@ -73,7 +73,7 @@ export interface ReceivedFile {
   formOf(): UploadForm;
 }
 
-/** Imports a file that lies in the folder of uploads: it is the job's, or removed. */
+/** Imports a file in the upload folder. The job takes over the file; otherwise it is removed. */
 export async function importUpload(
   x: Exchange,
   deps: Services<'access' | 'catalog' | 'imports' | 'jobs'>,
@@ -94,7 +94,7 @@ export async function importUpload(
   }
 }
 
-/** Until the job is durable the file is ours to remove. */
+/** Until the job is stored, this request must remove the file. */
 async function submit(
   x: Exchange,
   { file, formOf }: ReceivedFile,
@@ -109,7 +109,9 @@ async function submit(
   return { form, job: await deps.imports.submit(input, createSubmitOptions(x)) };
 }
 
-/** What a form asks for, but for the file itself. Throws `forbidden` where it replaces what the caller may not write. */
+/**
+ * Reads the form without the file. Throws `forbidden` if the import would replace data that the caller may not write.
+ */
 export function parseImportForm(
   { principal }: Exchange,
   form: UploadForm,

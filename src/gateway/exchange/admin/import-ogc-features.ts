@@ -139,7 +139,7 @@ interface Problem {
   message: string;
 }
 
-/** What can be told without the other server. */
+/** Problems that can be found without contacting the other server. */
 function findProblem({ serviceUrl, filter, bbox, datetime }: ImportBody): Problem | undefined {
   return (
     thrown('invalid_service_url', () => parseSourceUrl('serviceUrl', serviceUrl)) ??
@@ -201,7 +201,7 @@ function buildReply(body: ImportBody, table: string, job: JobRow): Reply {
   return { status: 200, mediaType: 'application/json', body: JSON.stringify(result) };
 }
 
-/** Failures without a code of their own are of the store. */
+/** Failures without a code come from the store. */
 function createFailure({ state, failure_code: code, failure_message: message }: JobRow): Problem {
   if (code === 'forbidden') throw new ApiError('forbidden', message ?? 'The collection cannot be replaced.');
   if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is taken.');
@@ -212,7 +212,7 @@ function createFailure({ state, failure_code: code, failure_message: message }: 
   return { code: isOfSource ? 'invalid_items_document' : 'sink_failure', message: text };
 }
 
-/** What the job told last of its reading. */
+/** The latest report of the job about its reading. */
 function findReport(job: JobRow | undefined): ItemsReport | undefined {
   if (!job) return undefined;
   const checkpoint = job.checkpoint_json === null ? {} : (JSON.parse(job.checkpoint_json) as object);

@@ -171,7 +171,7 @@ async function upload(x: Exchange, deps: Deps): Promise<Reply> {
     requireLayers([form.layerId], 'write', x.principal, deps);
     job = await imports.submit({ ...form, file: file.path }, createSubmitOptions(x));
   } catch (error) {
-    // Until the job is durable the file is ours to remove.
+    // Until the job is stored, this request must remove the file.
     await imports.discard(file.path);
     throw error;
   }
@@ -215,7 +215,7 @@ function importedView(
   };
 }
 
-/** JSON of any kind; what is none is undefined. */
+/** Parses JSON of any kind; undefined if it is invalid. */
 function leniently(bytes: unknown): unknown {
   try {
     return parseJsonText(Buffer.from(bytes as Uint8Array).toString('utf8'));

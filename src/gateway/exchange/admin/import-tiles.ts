@@ -153,7 +153,7 @@ async function importTiles(x: PackageExchange, deps: Deps): Promise<Static<typeo
   return view(input.name, JSON.parse(job.result_json!) as PackageOutcome, deps);
 }
 
-/** What an import would find; the file is removed. */
+/** Reports what an import would find, and removes the file. */
 async function tryPackage(
   { signal }: PackageExchange,
   { tilePackages, imports }: Deps,

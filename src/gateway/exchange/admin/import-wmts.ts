@@ -33,7 +33,7 @@ const Names = Type.Optional(
 const Zoom = Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.tileZoom }));
 const Edge = Type.Integer({ minimum: 0 });
 
-/** What archives call the formats of tiles. */
+/** Names of tile formats in archives. */
 const FORMATS: Readonly<Record<string, ArchiveFormat>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
@@ -211,7 +211,7 @@ async function buildView(
   return { ...view, ...(await exportSet(x, deps, { set, levels, name })) };
 }
 
-/** The levels at the zooms and in the window that were asked for. */
+/** The levels at the requested zooms and in the requested window. */
 function listLevels({ minZoom = 0, maxZoom = LIMITS.tileZoom, window }: WmtsBody, { levels }: RemoteTileSet) {
   const inRange = levels.filter(({ zoom }) => zoom >= minZoom && zoom <= maxZoom);
   const highest = inRange.at(-1)?.zoom ?? 0;

@@ -7,7 +7,10 @@ import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
 import { fileReply } from '../../http/replies/file-reply.js';
 
-/** The rows that an import into a collection left out, or failed of, one JSON object on each line: beside the contract. */
+/**
+ * The rows that an import into a collection omitted or failed to write, one JSON object per line. An extension of the
+ * contract.
+ */
 export function rejectedRowsDownload(imports: ImportService, merges: Merges): Operation {
   return defineOperation({
     id: 'admin.import.downloadRejectedRows',

@@ -20,7 +20,10 @@ const SERVICES = ['access', 'catalog', 'resumableUploads'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
 
-/** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
+/**
+ * Uploads that can continue after a lost connection: the protocol tus 1.0.0 with the extensions creation, expiration
+ * and termination.
+ */
 
 const VERSION = '1.0.0';
 const TUS = { 'tus-resumable': VERSION, 'cache-control': 'no-store' };
@@ -151,7 +154,7 @@ async function go(
   return { status: 204, headers: buildProgress(upload) };
 }
 
-/** What an import replaces may have come, or been closed, since its upload began. Throws `forbidden`. */
+/** The data that an import replaces may have been created or closed since the upload began. Throws `forbidden`. */
 async function requireStillReplaceable(
   { params, principal }: Exchange & { params: { uploadId: string } },
   deps: Deps,
@@ -160,7 +163,7 @@ async function requireStillReplaceable(
   if (replace) requireReplaceable([table], principal, deps);
 }
 
-/** Every answer of the protocol says its version, failures too. */
+/** Adds the protocol version to every response, including errors. */
 async function speakTus(work: () => Promise<Reply>): Promise<Reply> {
   try {
     const reply = await work();

@@ -69,7 +69,7 @@ export function uploadView(upload: UploadView): Static<typeof UploadSchema> {
   };
 }
 
-/** Previews a file that `receive` puts into the folder of uploads; nothing of it stays. */
+/** Previews a file that `receive` writes to the upload folder, and removes the file. */
 export async function previewReceived(
   x: Exchange,
   { imports, pools }: Services<'imports' | 'pools'>,

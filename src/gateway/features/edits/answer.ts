@@ -10,7 +10,7 @@ import { itemTag } from '../item-tag.js';
 import { createFeatureOutput } from '../items.js';
 import type { ItemTarget } from './target.js';
 
-/** The stored feature as the answer to an edit: 200, or 201 with its place. In the CRS that the body came in. */
+/** The stored feature as the response to an edit: 200, or 201 with its location, in the CRS of the request body. */
 export async function featureReply(
   x: Exchange,
   { pools, visible }: Pick<SurfaceDeps, 'pools' | 'visible'>,

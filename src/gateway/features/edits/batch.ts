@@ -107,7 +107,7 @@ const AUDITED_IDS = 100;
 
 const featureErrors = compileSchema(FeatureBody);
 
-/** What an entry asks for, or why it cannot be tried. */
+/** The operation of an entry, or the reason why it cannot be executed. */
 function readOperation(entry: BatchEntry): EditOperation | EditOutcome {
   try {
     return readEntry(entry);
@@ -138,7 +138,7 @@ function refused(message: string): EditOutcome {
 
 const isOutcome = (entry: EditOperation | EditOutcome): entry is EditOutcome => 'ok' in entry;
 
-/** Entries that cannot be read take their place among the outcomes of the others. */
+/** Results of invalid entries are inserted between the results of the others. */
 async function runBatch(
   x: Exchange,
   deps: EditDeps,

@@ -8,7 +8,7 @@ import { parseCrs } from '../../../native/crs.js';
 
 const Id = Type.Union([Type.String({ maxLength: 256 }), Type.Integer()]);
 
-/** A GeoJSON feature as clients send it (RFC 7946, 3.2). Members that are not named here are not looked at. */
+/** A GeoJSON feature from a client (RFC 7946, 3.2). Other members are ignored. */
 export const FeatureBody = Type.Object({
   type: Type.Literal('Feature'),
   id: Type.Optional(Id),
@@ -31,7 +31,7 @@ export type PatchBody = Static<typeof PatchBody>;
 const FEATURE_TYPES = ['application/geo+json', 'application/json'] as const;
 const PATCH_TYPES = [...FEATURE_TYPES, 'application/merge-patch+json'] as const;
 
-/** How the bodies of edits are read. */
+/** Options for reading the bodies of edits. */
 const COMMON = {
   required: true,
   form: 'features',
@@ -46,7 +46,7 @@ export const batchBody = <S extends TSchema>(schema: S) => ({
   mediaTypes: ['application/json'],
 });
 
-/** What a body says of a feature. Throws 400 for members that cannot be read. */
+/** Reads a feature from a body. Throws 400 for invalid members. */
 export function featureInput(body: PatchBody): FeatureInput {
   const input: FeatureInput = {};
   // `parseFeatures` has made JSON text of it.

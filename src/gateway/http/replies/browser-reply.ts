@@ -4,7 +4,7 @@ import { asksForHtml } from '../../../core/http/media.js';
 import type { Reply } from '../../../core/http/operation.js';
 import { ACCEPT, type HttpExchange } from '../exchange.js';
 
-/** Pages for what would be raw JSON in a browser. */
+/** HTML pages that browsers receive instead of raw JSON. */
 export interface BrowserPages {
   readonly headers: Readonly<Record<string, string>>;
   problemPage(problem: {
@@ -22,10 +22,10 @@ export interface BrowserPages {
 
 const HTML = 'text/html; charset=utf-8';
 
-/** A browser that is offered Basic asks for a password before it shows the page, which leads to sign-in. */
+/** For `Basic`, a browser would ask for a password before it shows the page, which links to the sign-in page. */
 const PAGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="graticule"' };
 
-/** An error as a page, for clients that ask for HTML before anything else. */
+/** Renders an error as a page, for clients that prefer HTML. */
 export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
   const challenge = error.status === 401 ? PAGE_CHALLENGE : {};
   if (!asksForHtml(x.headerOf(ACCEPT)))
@@ -41,14 +41,16 @@ export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, p
   };
 }
 
-/** A script of one of our pages, which says itself that somebody has to sign in: the browser must not ask for a password. */
+/**
+ * Whether the request comes from a script of our own pages. The script reports itself that the user must sign in, so
+ * the browser must not ask for a password.
+ */
 function isOwnScript(x: HttpExchange): boolean {
   return x.header('sec-fetch-site') === 'same-origin' && x.header('sec-fetch-dest') === 'empty';
 }
 
 /**
- * The answer as a page, where it is JSON and the client asks for HTML. Tiles and
- * streams pass at the first look.
+ * Renders a JSON response as a page if the client prefers HTML. Tiles and streams are returned after the first check.
  */
 export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages): Reply {
   const { body, constant, mediaType } = reply;
@@ -73,7 +75,7 @@ export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages)
   };
 }
 
-/** By `f=html`, or by asking for HTML first and for nothing by `f`. */
+/** Whether the client asks for HTML: by `f=html`, or by a preference for HTML without `f`. */
 function wantsPage(x: HttpExchange): boolean {
   const [, f] = /(?:^|&)f=([^&]*)/.exec(x.query) ?? [];
   return f === undefined ? asksForHtml(x.headerOf(ACCEPT)) : f === 'html';

@@ -4,9 +4,11 @@ import type { Compression } from '../../../core/http/content-coding.js';
 import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import { ZstdStream } from '../../../native/index.js';
 
-/** Parts below this size wait for the next one: what stands between two parts is no reason to send anything. */
+/** Smaller parts wait for the next part: the separator between two parts alone is not sent. */
 const MIN_BYTES = 1024;
-/** How far compressors look back, as a power of two: each of them has that in memory while its client reads. */
+/**
+ * Window size of a compressor, as a power of two. Each compressor keeps its window in memory while its client reads.
+ */
 const WINDOW_LOG = 18;
 const CHUNK_BYTES = 65_536;
 const NOTHING = new Uint8Array();

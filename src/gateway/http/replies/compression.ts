@@ -3,14 +3,17 @@ import Negotiator from 'negotiator';
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import type { Reply } from '../../../core/http/operation.js';
 
-/** Bodies below this many bytes are sent as they are. */
+/** Smaller bodies, in bytes, are sent uncompressed. */
 const MIN_BYTES = 1024;
-/** Events go to many clients at once as the same bytes: a compressor for each would cost by the client. */
+/** Event streams are not compressed: many clients receive the same bytes, and each would need its own compressor. */
 const COMPRESSIBLE =
   /^(text\/(?!event-stream)|image\/svg\+xml|application\/([\w.+-]+\+(json|xml|yaml)|json|xml|yaml|javascript|x-ndjson|x-protobuf|vnd\.oai|vnd\.mapbox|vnd\.maplibre))/;
 const VECTOR_TILE = /^application\/(vnd\.mapbox-vector-tile|vnd\.maplibre-tile)/;
 
-/** What decides between codings that a client likes equally, by what is sent: measured by bench wire-encodings. */
+/**
+ * Order of the codings if the client accepts several equally, for each kind of body. Measured by `bench
+ * wire-encodings`.
+ */
 const ORDERS = {
   whole: ['zstd', 'gzip', 'br', 'identity'],
   parts: ['zstd', 'br', 'gzip', 'identity'],
@@ -21,17 +24,19 @@ const ORDERS = {
 
 type Kind = keyof typeof ORDERS;
 
-/** What clients send is a tenth of that. Reading a longer header takes milliseconds, and it would be kept. */
+/**
+ * Clients send about a tenth of this. A longer header would take milliseconds to parse, and would stay in the cache.
+ */
 const MAX_HEADER_LENGTH = 1024;
 const PLAIN: readonly ContentCoding[] = ['identity'];
-/** By header: clients that ask for much ask for it the same way. */
+/** Parsed headers: most clients send one of a few values. */
 const codingsByHeader = Object.fromEntries(
   Object.keys(ORDERS).map((kind) => [kind, new LRUCache<string, readonly ContentCoding[]>({ max: 100 })]),
 ) as Record<Kind, LRUCache<string, readonly ContentCoding[]>>;
 
 /**
- * The codings that an Accept-Encoding header takes (RFC 9110, 12.5.3), the preferred first; as it is without a header,
- * or with one that is too long. The package takes 870 ns for a header, so the result is remembered by header.
+ * Codings that an Accept-Encoding header accepts (RFC 9110, 12.5.3), best first. Without a header, or if it is too
+ * long, only `identity`. Results are cached, because the package takes 870 ns for each header.
  */
 function acceptableCodings(kind: Kind, header: string | undefined): readonly ContentCoding[] {
   if (!header || header.length > MAX_HEADER_LENGTH) return PLAIN;
@@ -50,7 +55,10 @@ export function acceptsCoding(header: string | undefined, coding: ContentCoding)
   return acceptableCodings('whole', header).includes(coding);
 }
 
-/** Whether the coding of an answer hangs on Accept-Encoding. Files whose length is told are read by ranges, as they are. */
+/**
+ * Whether the coding of a response depends on Accept-Encoding. Files of a known length are read by ranges and are
+ * sent uncompressed.
+ */
 export function isNegotiable({
   encoding,
   length,
@@ -60,8 +68,8 @@ export function isNegotiable({
 }
 
 /**
- * The coding that an answer is sent in. What is compressed already goes to those who take that. Who takes nothing that there
- * is gets it as it is, also where identity is refused (RFC 9110, 12.4.1).
+ * Chooses the coding of a response. An already compressed body is sent as it is to clients that accept its coding. A
+ * client that accepts none of the codings receives `identity`, even if it refuses that (RFC 9110, 12.4.1).
  */
 export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): ContentCoding {
   // A part is one of the plain bytes.

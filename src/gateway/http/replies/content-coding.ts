@@ -14,14 +14,17 @@ export function requireContentCoding(x: HttpExchange, codings: readonly ContentC
   });
 }
 
-/** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
+/**
+ * Decompresses a body outside the event loop. Throws 413 as soon as it exceeds `maxBytes`, and 400 if the bytes are
+ * not valid for the coding.
+ */
 export async function inflateBody(
   body: Uint8Array,
   coding: Compression,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    // A copy with memory of its own may move to another thread.
+    // Copied, so that its memory can be transferred to another thread.
     return new Uint8Array(await decompress(body, coding, maxBytes));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')

@@ -17,7 +17,7 @@ function buildContentTag(tag: string): string {
 }
 
 interface EntityTag {
-  /** What stands between the quotes. */
+  /** The text between the quotes. */
   readonly opaque: string;
   readonly isWeak: boolean;
 }
@@ -26,7 +26,10 @@ interface EntityTag {
 const MEMBERS = /(?:[^",]|"[^"]*"?)+/g;
 const TAG = /^(W\/)?"([^"]*)"$/;
 
-/** The tags of an If-Match or If-None-Match header (RFC 9110, 13.1); `*` for any. What is no tag is left out. */
+/**
+ * Reads the tags of an If-Match or If-None-Match header (RFC 9110, 13.1); `*` matches every tag. Invalid tags are
+ * omitted.
+ */
 function readTags(header: string): '*' | EntityTag[] {
   if (header.trim() === '*') return '*';
   return (header.match(MEMBERS) ?? []).flatMap((member) => {
@@ -35,7 +38,9 @@ function readTags(header: string): '*' | EntityTag[] {
   });
 }
 
-/** The tags of the contents that If-Match names; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
+/**
+ * The tags of an If-Match header; `*` matches every tag. Weak tags never match (RFC 9110, 13.1.1) and are omitted.
+ */
 export function ifMatchTags(header: string): '*' | string[] {
   const tags = readTags(header);
   return tags === '*'
@@ -44,8 +49,8 @@ export function ifMatchTags(header: string): '*' | string[] {
 }
 
 /**
- * The coding of the form that If-None-Match names of a content (weak comparison, RFC 9110, 8.8.3.2), among those that
- * the client takes; `any` where it names all forms.
+ * The coding of the representation that If-None-Match names (weak comparison, RFC 9110, 8.8.3.2), out of those that
+ * the client accepts; `any` if the header matches every representation.
  */
 export function matchingForm(
   header: string,

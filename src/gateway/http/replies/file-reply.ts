@@ -12,15 +12,16 @@ import { parseByteRange, partHeaders } from './range.js';
 export interface ServedFile {
   path: string;
   mediaType: string;
-  /** The folder that the file must lie in, links followed; anywhere when absent. */
+  /** Folder that must contain the file after links are resolved; any folder if absent. */
   root?: string;
 }
 
 const CHUNK = 262_144;
 
 /**
- * A file or one range of it (RFC 9110, 14). Several ranges are answered with the whole file, as 14.2 allows. Throws 404
- * for what is no plain file any more, or lies outside of its root, and 416.
+ * Replies with a file or one range of it (RFC 9110, 14). A request for several ranges receives the whole file, as
+ * 14.2 allows. Throws 404 if the path is no longer a regular file or lies outside its root, and 416 for an invalid
+ * range.
  */
 export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
   const handle = await opened(file);
@@ -37,7 +38,7 @@ export interface ServedObject extends StoredObject {
   mediaType: string;
 }
 
-/** As `fileReply`, of an object in a bucket. */
+/** As `fileReply`, for an object in a bucket. */
 export function objectReply(x: Exchange, { bytes: size, tag, storage, key, mediaType }: ServedObject): Reply {
   const etag = createHash('sha1').update(tag).digest('base64url').slice(0, 20);
   const about = { size, etag, mediaType, name: basename(key) };
@@ -73,7 +74,7 @@ function buildTag({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'
 async function opened({ path, root }: ServedFile): Promise<FileHandle> {
   const real = await realpath(path).catch(() => undefined);
   const inside = real !== undefined && (root === undefined || isBelow(real, root));
-  // The file may have become a link, or a pipe that nobody writes to, since it was published.
+  // Since it was published, the file may have been replaced by a link, or by a pipe without a writer.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = inside ? await open(real, flags).catch(() => undefined) : undefined;
   if (!handle) throw notFound('file', basename(path));
@@ -82,7 +83,10 @@ async function opened({ path, root }: ServedFile): Promise<FileHandle> {
   throw notFound('file', basename(path));
 }
 
-/** Exactly this part of the file in the state that the tag names. Nothing is open before the first byte is asked for. */
+/**
+ * Reads one range of the file, in the version that the tag identifies. The file is opened when the first byte is
+ * read.
+ */
 async function* bytes(
   file: ServedFile,
   etag: string,

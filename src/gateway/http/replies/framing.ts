@@ -1,12 +1,12 @@
 import { ApiError } from '../../../core/errors/errors.js';
 import type { HttpExchange } from '../exchange.js';
 
-/** A Host with a character that stands in no authority (RFC 3986, 3.2). */
+/** A Host header with a character that is not allowed in an authority (RFC 3986, 3.2). */
 const NO_AUTHORITY = /[^\w.~!$&'()*+,;=:%[\]-]/;
 
 /**
- * Refuses a message whose headers leave in doubt what it is or where it ends (RFC 9112, 3.2, 6.1 and 6.3): a proxy in
- * front might have read it otherwise. The connection ends with the answer. Needs the exchange attached.
+ * Refuses a message whose headers leave its length or its target ambiguous (RFC 9112, 3.2, 6.1 and 6.3), because a
+ * proxy may have read it differently. The connection is closed after the response. The exchange must be attached.
  */
 export function requireFraming(x: HttpExchange): void {
   const counts = { host: 0, 'content-length': 0, 'transfer-encoding': 0 };

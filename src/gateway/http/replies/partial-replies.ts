@@ -7,9 +7,9 @@ import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { ByteSpool } from '../requests/spool.js';
 import { parseByteRange, partHeaders } from './range.js';
 
-/** How long a result is kept after a part of it was read. */
+/** How long a result is kept after it was last read. */
 const KEPT_MS = 60_000;
-/** Age from which on a reader who begins anew gets a new result. */
+/** Results older than this are computed again for a reader that starts from the beginning. */
 const FRESH_MS = 5000;
 
 interface Result {
@@ -28,15 +28,16 @@ interface Entry {
 }
 
 /**
- * Range requests (RFC 9110, 14) for what is made on demand. GDAL asks for the head, the first bytes, and then for what the
- * format leads it to: the result is made once and kept for a while, for each principal its own. A head, or a range from
- * the first byte, begins anew when the result is not of the last few seconds.
+ * Serves range requests (RFC 9110, 14) for results that are computed on demand. GDAL sends HEAD, reads the first
+ * bytes, and then the ranges that the format requires. The result is therefore computed once and kept for a while,
+ * separately for each principal. HEAD, or a range from the first byte, computes it again if it is older than a few
+ * seconds.
  */
 export class PartialReplies {
   /** The one that was read last stands last. */
   readonly #entries = new Map<string, Entry>();
 
-  /** What `make` answers (status 200, with a body), whole or in part. Throws 416. */
+  /** Replies with the result of `make` (status 200, with a body), whole or in part. Throws 416. */
   async reply(x: Exchange, make: () => Promise<Reply>): Promise<Reply> {
     if (x.method !== 'HEAD' && x.header('range') === undefined) {
       const { headers, ...reply } = await make();
@@ -107,7 +108,7 @@ export class PartialReplies {
   }
 }
 
-/** Whether a reader knows nothing of the result yet. */
+/** Whether a reader starts from the beginning. */
 function begins(x: Exchange): boolean {
   return x.method === 'HEAD' || /^bytes=0-/.test(x.header('range') ?? '');
 }
@@ -116,7 +117,7 @@ async function loadResult({ body, etag, sent, mediaType, headers, cacheControl }
   const reply = { mediaType, headers, cacheControl };
   if (body === undefined || typeof body === 'string') throw new Error('only bytes have parts');
   if (!(body instanceof Uint8Array)) return { reply, ...(await spooled(body)) };
-  // What was lent for this reply is given back: others will write to it.
+  // The borrowed bytes are returned after the copy, because their owner will overwrite them.
   const bytes = Buffer.from(body);
   sent?.();
   return { reply, bytes, size: bytes.length, etag: etag ?? buildTag(bytes) };

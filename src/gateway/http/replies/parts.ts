@@ -12,7 +12,9 @@ export interface Parts {
   backlog: Backlog;
 }
 
-/** Sends a body of known length as its parts come, and asks for the next one when the client has taken the last. */
+/**
+ * Sends a body of known length part by part. The next part is requested after the client has read the previous one.
+ */
 export async function sendParts(
   x: HttpExchange,
   parts: AsyncIterable<Uint8Array>,
@@ -34,7 +36,7 @@ export async function sendParts(
   try {
     for await (const part of parts) {
       const sending: ReplyTransfer = { bytes: 2 * HTTP_LIMITS.sendBuffer, cut: () => res.close() };
-      // What the socket does not take of a body of known length is to be offered again.
+      // Bytes of a body of known length that the socket did not accept must be sent again.
       for (let at = 0; !x.aborted; at = bytesTaken - bytes) {
         const writable = new Promise<void>((resolve) => {
           drained = resolve;
@@ -56,7 +58,7 @@ export async function sendParts(
     sent(x, x.aborted ? CLIENT_GONE : status, bytes);
   } catch (error) {
     if (x.aborted) return sent(x, CLIENT_GONE, bytes);
-    // The head is gone already: cutting the connection is the only honest sign of failure.
+    // The header is already sent, so closing the connection is the only way to report the failure.
     res.close();
     sent(x, 500, bytes, error);
   }

@@ -4,7 +4,7 @@ import { errorHelpUrl } from '../../../core/errors/help-url.js';
 import { storageFailure } from '../../../core/errors/storage-faults.js';
 import type { Reply, Surface } from '../../../core/http/operation.js';
 
-/** What a worker's failure means to an HTTP client. */
+/** Error codes for failures of tasks. */
 const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   'invalid-input': 'invalid-request',
   'source-unreadable': 'unavailable',
@@ -79,7 +79,7 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
   };
 }
 
-/** A wrong member as existing clients read it, beside our own names. */
+/** One invalid member, with the member names that existing clients read and with our own. */
 function clientError({ name, detail, code = 'invalid', path = name }: FieldError) {
   const segments = path.split('/').filter((segment) => segment !== '');
   const index = segments.find((segment) => /^\d+$/.test(segment));
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<number, string>> = {
   507: 'unavailable',
 };
 
-/** What clients decide by whether to try again. */
+/** Members by which clients decide whether to retry. */
 function forClients({ status, code, headers }: ApiError) {
   const seconds = Number(headers?.['retry-after']);
   return {
@@ -121,7 +121,7 @@ function forClients({ status, code, headers }: ApiError) {
   };
 }
 
-/** The interface contract fixes every type, so the page of the manual about an error is a member of its own, `help`. */
+/** The interface contract fixes every `type`, so a separate member, `help`, links to the manual. */
 function problemType(error: ApiError, context: ProblemContext): string {
   if (error.type !== undefined) return error.type;
   const base = `https://${context.vendor}/problems`;

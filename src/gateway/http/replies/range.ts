@@ -5,8 +5,8 @@ import type { Exchange } from '../../../core/http/operation.js';
 export type ByteRange = readonly [first: number, last: number];
 
 /**
- * The range that is asked for of a representation (RFC 9110, 14.2); undefined when all of it is: of several ranges, too,
- * and where a condition may hold, for which the range is of no matter. Throws 416.
+ * The requested byte range of a representation (RFC 9110, 14.2). Undefined if the whole representation is sent:
+ * without a range, for several ranges, and for conditional requests. Throws 416.
  */
 export function parseByteRange(x: Exchange, size: number, etag: string): ByteRange | undefined {
   if (x.header('if-none-match') !== undefined) return undefined;

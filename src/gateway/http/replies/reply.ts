@@ -19,7 +19,7 @@ const nothing = (): void => undefined;
 /** `error` says why a stream ended early through no fault of the client. */
 export type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => void;
 
-/** Answers otherwise, as nothing of the reply is out. */
+/** Sends an error response instead. Only possible while nothing has been sent. */
 export type Fail = (x: HttpExchange, error: unknown) => void;
 
 /**
@@ -56,7 +56,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent, fail: Fail)
   }
 }
 
-/** The coding of what the client has already, and may go on with. */
+/** The coding of the representation that the client has cached and may keep. */
 function unchangedForm(x: HttpExchange, reply: Reply): ContentCoding | undefined {
   if (reply.etag === undefined || reply.status !== 200) return undefined;
   const condition = x.headerOf(IF_NONE_MATCH);
@@ -70,7 +70,7 @@ function unchangedForm(x: HttpExchange, reply: Reply): ContentCoding | undefined
   return form === 'any' ? chooseCoding(reply, acceptEncoding) : form;
 }
 
-/** Of what was changed, or searched for by POST, a client has nothing that could still be right. */
+/** Only reads can be answered with 304: the client has no cached copy after a change or a search by POST. */
 const isRead = ({ method }: HttpExchange) => method === 'GET' || method === 'HEAD';
 
 function writeEmpty(
@@ -97,7 +97,7 @@ function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent
     },
     (error: unknown) => {
       if (x.aborted || reply.encoding) fail(x, error);
-      // What cannot be compressed, perhaps for want of memory, is whole as it is.
+      // If compression fails, for example without memory, the body is sent uncompressed.
       else write(x, reply, body, 'identity', (_, status, bytes) => sent(x, status, bytes, error));
     },
   );
@@ -153,8 +153,9 @@ function end({ res }: HttpExchange, body: string | Uint8Array, size: number): bo
 }
 
 /**
- * Ends a response without a body; HEAD reports the length it would have, unless that is a stream's. That length is written as a header:
- * given to the library, it takes the response for unfinished and aborts the process. 204 and 304 have none.
+ * Ends a response without a body. For HEAD, Content-Length is that of the body, unless the body is a stream. The
+ * length is written as a header: if it were passed to the library, the library would treat the response as unfinished
+ * and abort the process. 204 and 304 have no length.
  */
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, size: number): void {
   x.responded = true;
@@ -199,7 +200,10 @@ interface UnreadBody {
   status: number;
 }
 
-/** Offers the rest of a body whenever the client has read some of it, until all is out or the connection is gone. */
+/**
+ * Sends the rest of a body each time the client has read a part, until all bytes are sent or the connection is
+ * closed.
+ */
 function awaitReader(x: HttpExchange, { body, size, status }: UnreadBody, sent: Sent): void {
   const { res } = x;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
@@ -253,8 +257,8 @@ async function stream(
         ok = res.write(chunk);
       });
       if (ok || x.aborted) continue;
-      // What the socket did not take is copied by the library; the producer may have the next chunk ready and another
-      // one on its way.
+      // The library copies the bytes that the socket did not accept. Meanwhile the producer may hold the next chunk,
+      // and have another one in transit.
       const sending: ReplyTransfer = {
         bytes: 4 * Math.max(chunk.byteLength, HTTP_LIMITS.sendBuffer),
         cut: () => res.close(),
@@ -269,7 +273,7 @@ async function stream(
     sent(x, x.aborted ? CLIENT_GONE : reply.status, bytes);
   } catch (error) {
     if (x.aborted) return sent(x, CLIENT_GONE, bytes);
-    // The head is gone already: cutting the connection is the only honest sign of failure.
+    // The header is already sent, so closing the connection is the only way to report the failure.
     res.close();
     sent(x, 500, bytes, error);
   }

@@ -4,7 +4,7 @@ import { compress, decompress } from '../../../services/uploads/compression.js';
 
 type Body = string | Uint8Array;
 
-/** Forms on their way, of answers that many requests get: who asks meanwhile waits for the same one. */
+/** Compressions in progress of responses that many requests share. Concurrent requests await the same promise. */
 const pending = new WeakMap<NonNullable<Reply['constant']>, Map<ContentCoding, Promise<Body>>>();
 
 /** The body of a reply in another coding than it has: made now, or before. Rejects for a body that cannot be inflated. */
@@ -38,7 +38,7 @@ async function code({ encoding, constant }: Reply, body: Body, coding: ContentCo
   return form;
 }
 
-/** Only where whoever keeps the answer has counted it. */
+/** Keeps a compressed body only if the owner of the response counts its memory. */
 function keepForm(constant: NonNullable<Reply['constant']>, coding: Compression, form: Uint8Array): void {
   if (constant.isStatic) constant.forms = { ...constant.forms, [coding]: form };
   else if (constant.secondForm === coding || constant.secondForm === 'any')

@@ -4,7 +4,7 @@ import { parseBoundary } from '../../../core/http/multipart-fields.js';
 /** SHA-256 of a request body, taken as the bytes arrive. */
 export interface BodyHash {
   update(bytes: Uint8Array): void;
-  /** The hash of what came so far. */
+  /** The hash of all bytes so far. */
   digest(): string;
 }
 
@@ -101,7 +101,7 @@ class PartsHash implements BodyHash {
     return this.#skip(end + END_OF_HEADERS.length, true);
   }
 
-  /** Drops bytes that were read; returns whether the rest may hold more. */
+  /** Drops bytes that have been read. Returns whether the rest may contain another match. */
   #skip(bytes: number, mayHoldMore: boolean): boolean {
     this.#rest = this.#rest.subarray(bytes);
     return mayHoldMore;

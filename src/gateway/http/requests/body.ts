@@ -5,15 +5,15 @@ import type { HttpResponse } from '../uws.js';
 import { type BodyHash, bodyHash } from './body-hash.js';
 import type { ReceivedBytes } from './received-bytes.js';
 
-/** What a part of a body takes in memory besides its bytes: a client may send one byte at a time. */
+/** Memory overhead of each part of a body: a client may send single bytes. */
 const PART_BYTES = 256;
 
 /** Unread bytes above which the socket is paused until the reader catches up. */
 const HIGH_WATER = 1_048_576;
 
 /**
- * The body of one request. Bytes are copied out of the parser's buffer as they come; when the reader is slow
- * the socket is paused, so memory stays bounded however large the upload is.
+ * The body of one request. Bytes are copied out of the buffer of the parser when they arrive. The socket is paused
+ * while the reader is slow, so the memory is bounded for uploads of any size.
  */
 export class RequestBody implements AsyncIterable<Uint8Array> {
   #chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -32,7 +32,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     res.onData((chunk, isLast) => this.#take(chunk, isLast));
   }
 
-  /** True when every byte has arrived (and perhaps waits to be read). */
+  /** Whether all bytes have arrived. Some may not have been read yet. */
   get complete(): boolean {
     return this.#ended;
   }
@@ -52,7 +52,10 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  /** What was read ahead may come while the socket is paused. The next request of the connection must not wait for a reader. */
+  /**
+   * Bytes that were already received may arrive while the socket is paused. The next request of the connection must
+   * not wait for a reader.
+   */
   #end(): void {
     this.#ended = true;
     if (!this.#paused) return;
@@ -65,7 +68,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     this.#hash = bodyHash(contentType);
   }
 
-  /** Hash of the body: see `bodyHash`. Reads and drops what nobody has read. */
+  /** Hash of the body, see `bodyHash`. Reads and discards the unread part. */
   async hash(): Promise<string> {
     if (!this.#ended) for await (const _ of this);
     return this.#hash!.digest();
@@ -79,8 +82,8 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   }
 
   /**
-   * Takes the rest off the wire and drops it, until it ends, pauses, or is too much: a connection that is closed over
-   * bytes that nobody has read is reset, and the client may lose its answer.
+   * Receives and discards the rest of the body, until it ends, pauses, or exceeds a limit. If a connection is closed
+   * with unread bytes, it is reset and the client may lose the response.
    */
   async drop(): Promise<void> {
     const end = performance.now() + HTTP_LIMITS.lingerMs;

@@ -127,8 +127,8 @@ function isHexDigit(code: number): boolean {
 }
 
 /**
- * Joins all headers up to the name of the last one (entity tag or request id), because each call of the library is
- * expensive and it writes names and values unchanged.
+ * Joins all headers into one block, up to the name of the last one (entity tag or request id): each call of the
+ * library is slow, and it writes names and values unchanged.
  */
 function headerBlock(reply: Reply, encoding: ContentCoding, vary: string): string {
   let block = COMMON;

@@ -52,9 +52,9 @@ export class Idempotency {
   }
 
   /**
-   * Does the work and keeps its answer; or gives the answer that was kept. Throws 400 for a key that is none, 409 while
-   * the first request runs, 422 for a key that was used for another request. What the work does elsewhere than in the state
-   * may become true only while it is held: others may have been told that it was lost.
+   * Executes the work and stores its response, or returns the stored response. Throws 400 for an invalid key, 409
+   * while the first request is running, and 422 if the key was used for another request. Work outside the state may
+   * take effect only while `hold` is held, because others may have been told that the request was lost.
    */
   async once(request: RepeatableRequest, work: (hold: Hold) => Promise<Reply>): Promise<Reply> {
     if (!KEY.test(request.key)) throw badParameter('Idempotency-Key', 'must be 1 to 255 visible characters');
@@ -94,7 +94,7 @@ export class Idempotency {
   }
 
   async #renew(keyed: KeyedRequest): Promise<PresenceMark | undefined> {
-    // Order: first no further caller is told that the edit is lost, then earlier reports are visible.
+    // The order matters: first prevent that other callers are told that the edit is lost, then read earlier reports.
     await this.cluster.appear();
     const mark = this.cluster.presence.mark();
     return (await this.store.holds(keyed, this.instance)) ? mark : undefined;

@@ -23,7 +23,7 @@ export interface CollectionEntry {
   readonly badges: readonly string[];
   /** The collection's own page. */
   readonly href: string;
-  /** What can be had of it: items, tiles, map, coverage. Self and alternate links are not shown. */
+  /** Links to its items, tiles, map or coverage. Self and alternate links are not shown. */
   readonly links: readonly PageLink[];
 }
 
@@ -93,7 +93,7 @@ export function createCollectionEntry(
   return { title, description, extent84, badges: listBadges(collection), ...name, ...place };
 }
 
-/** Where a collection is found on the data interfaces. */
+/** Links to a collection on the data interfaces. */
 export function whereabouts(collection: Collection, baseUrl: string): { href: string; links: PageLink[] } {
   const { layerId } = collection;
   const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
@@ -146,7 +146,7 @@ export function badgeLine(badges: readonly string[]): Markup | undefined {
   return html`<p class="badges">${badges.map((text) => html`<span class="badge">${text}</span> `)}</p>`;
 }
 
-/** What a collection is, in a few words. */
+/** Short labels that describe a collection. */
 export function listBadges(collection: Collection): string[] {
   return byData(collection, {
     features: ({ source, featureCount }) => [

@@ -3,16 +3,19 @@ import { plainBoxes } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { assetUrl } from '../layout.js';
 
-/** Degrees across that a picture shows at least: the coasts in it are those of a small scale. */
+/** Minimum width of a picture in degrees: its coastlines have a small scale. */
 const MIN_WIDTH = 48;
-/** The extent takes this share of the picture's width or height. */
+/** The extent fills this fraction of the picture's width or height. */
 const SHARE = 0.4;
-/** Height of a picture by its width. */
+/** Height of a picture divided by its width. */
 const RATIO = 0.5;
-/** Share of the picture's width below which an extent would be invisible, so it is drawn larger. */
+/** Minimum width of the marker, as a fraction of the picture's width: a smaller one would be invisible. */
 const MIN_SIDE = 0.035;
 
-/** The part of the world around an extent, which is marked, drawn without scripts. Decorative: the text says it too. */
+/**
+ * A picture of the region around an extent, with the extent marked, drawn without scripts. It is decorative, because
+ * the text also gives the extent.
+ */
 export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
   const boxes = box ? plainBoxes(box) : [];
   const [x, y, width] = buildWindow(boxes);
@@ -21,7 +24,7 @@ export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
   return html`<svg class="extent" viewBox="${view}" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false"><image href="${assetUrl(baseUrl, 'world.svg')}" x="-180" y="-90" width="360" height="180"/>${boxes.map((one) => rectangle(one, least))}</svg>`;
 }
 
-/** Left, top and width of what is shown, y downwards. */
+/** Left, top and width of the visible region, y downwards. */
 function buildWindow(boxes: readonly Box[]): [x: number, y: number, width: number] {
   const [box] = boxes;
   if (!box || boxes.length > 1) return [-180, -90, 360];

@@ -8,7 +8,7 @@ import type {
 import { sitePath } from '../layout.js';
 import { formatCount } from '../values.js';
 
-/** A list of collections as it was asked for, and the page of it that is shown. */
+/** A search for collections, and the page of results that is shown. */
 export interface Finder {
   readonly search: {
     readonly q: string | undefined;
@@ -16,7 +16,7 @@ export interface Finder {
     readonly place: string | undefined;
     readonly sort: CollectionOrder;
   };
-  /** False when no place is called as asked. */
+  /** False if no place has the requested name. */
   readonly placeIsKnown: boolean;
   /** All that could be found. */
   readonly published: readonly Collection[];
@@ -66,7 +66,7 @@ function option(value: string, name: string, selected: string): Markup {
     : html`<option value="${value}">${name}</option>`;
 }
 
-/** Says how much is shown of how much. */
+/** Text for the number of collections shown, and their total. */
 export function finderCount(finder: Finder): string {
   const { total, hits, page, published, placeIsKnown, search, last } = finder;
   if (published.length === 0) return 'No data is published yet.';

@@ -29,7 +29,7 @@ export interface HomePage {
   readonly links: readonly PageLink[];
 }
 
-/** The start page: some of what is published on one map, every interface, every collection. */
+/** The start page: some of the published data on one map, all interfaces, and all collections. */
 export function homePage(input: HomePage): string {
   const { baseUrl, collections, finder, surfaces, version, links } = input;
   const entries = finder.hits.map(({ collection, name }) => createCollectionEntry(collection, name, baseUrl));

@@ -66,7 +66,7 @@ const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
   archive: [],
 };
 
-/** What most readers came for, before everything else. */
+/** Links that most readers need, at the top of the page. */
 function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
   const pages: Markup[] = [];
   if (hasFeatures(collection))
@@ -188,7 +188,7 @@ function bandTable(bands: readonly BandInfo[]): Markup | undefined {
   return table('Bands', ['Band', 'Description', 'Type', 'Unit', 'No data', 'Range', 'Mean'], rows);
 }
 
-/** Values that stand for none are often the largest that a type has: their digits say nothing. */
+/** Placeholders for missing values are often the largest value of a type, so their digits are meaningless. */
 function readable(value: number): string {
   return Math.abs(value) >= 1e15 ? value.toExponential(4) : String(value);
 }

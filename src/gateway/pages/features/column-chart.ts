@@ -5,12 +5,12 @@ export interface Bar {
   /** Shown when the pointer rests on it. */
   readonly label: string;
   readonly value: number;
-  /** What a script learns of it. */
+  /** Data for the script. */
   readonly data: string;
 }
 
 export interface ColumnChart {
-  /** Says what is seen, for those who do not see it. */
+  /** Describes the picture for screen readers. */
   readonly label: string;
   readonly bars: readonly Bar[];
   /** Below the first and the last column. */
@@ -20,10 +20,10 @@ export interface ColumnChart {
 
 const WIDTH = 480;
 const HEIGHT = 120;
-/** So that a few features beside many are seen. */
+/** Minimum height, so that a small count next to large ones stays visible. */
 const LEAST = 2;
 
-/** Columns over a base line, as a picture whose numbers stand in a table beside it. */
+/** A column chart. A table next to it contains its numbers. */
 export function columnChart({ label, bars, first, last }: ColumnChart): Markup {
   const greatest = Math.max(1, ...bars.map(({ value }) => value));
   const step = WIDTH / bars.length;

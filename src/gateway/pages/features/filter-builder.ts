@@ -36,7 +36,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
   )}</div>`;
 }
 
-/** A link to the statistics; a script puts them here when somebody wants them. */
+/** A link to the statistics. A script inserts them here on request. */
 export function statisticsSection(baseUrl: string, collection: VectorCollection): Markup | undefined {
   if (plainFields(collection.source.fields).every(({ type }) => type === 'binary')) return undefined;
   const path = `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/statistics?f=html`;

@@ -14,7 +14,7 @@ export interface ItemsPageInput {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
-  /** How many features the page shows. */
+  /** Number of features on the page. */
   readonly returned: number;
   /** The features as rows of a table (`itemRows`); their geometries are drawn by the script. */
   readonly rows: Markup;
@@ -27,7 +27,7 @@ export interface ItemsPageInput {
   /** Features before the page; absent when it was reached by a link that counts none. */
   readonly offset: number | undefined;
   readonly limit: number;
-  /** As the client sent it, to fill the form in. */
+  /** As sent by the client, to fill in the form. */
   readonly bbox?: string;
   readonly filter?: string;
   /** Further parameters that the form keeps. */
@@ -109,7 +109,7 @@ function itemsTable({ collection, rows }: ItemsPageInput): Markup {
   return html`<div class="items">${table('Features', ['id', ...names], [rows])}</div>`;
 }
 
-/** How the features of a collection become rows of its page. */
+/** Options that turn the features of a collection into rows of its page. */
 export function rowsForm({ source }: VectorCollection, itemsHref: string): RowsForm {
   const columns = source.fields.map(({ name, type }) => ({
     name,

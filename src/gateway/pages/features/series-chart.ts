@@ -13,7 +13,7 @@ const HEIGHT = 120;
 /** Room for points at the edges. */
 const MARGIN = 4;
 
-/** A line over time. Its numbers stand in a table beside it. */
+/** A line chart over time. A table next to it contains its numbers. */
 export function seriesChart(name: string, points: readonly SeriesPoint[]): Markup {
   const values = points.flatMap(({ value }) => value ?? []);
   if (values.length === 0) return html`<p class="muted">No data.</p>`;

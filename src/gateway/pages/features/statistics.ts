@@ -44,7 +44,7 @@ function statisticsPart({ baseUrl, collection, statistics }: StatisticsPage): Ma
   return html`<div data-statistics><p class="muted">${basis} Select a bar to see its features.</p><div class="stats">${parts}</div></div>`;
 }
 
-/** One bar of a chart, with the condition that it stands for. */
+/** One bar of a chart, and the condition for the values it counts. */
 interface Bin {
   readonly label: string;
   readonly count: number;

@@ -8,20 +8,20 @@ export function useBasemap(basemap: BasemapInUse): void {
   inUse = basemap;
 }
 
-/** Origins besides this one that maps load from. */
+/** Other origins that maps load data from. */
 export function basemapOrigins(): readonly string[] {
   return inUse.origins;
 }
 
-/** The style that this server hands out; undefined when it has none. */
+/** The style that this server serves; undefined if it has none. */
 export function basemapStyle(): object | undefined {
   return inUse.basemap.kind === 'file' ? inUse.basemap.style : undefined;
 }
 
-/** Zoom of the most detailed tiles of our own. */
+/** Largest zoom of Graticule's own tiles. */
 export const OWN_ZOOM = 6;
 
-/** What a map's script is told of the base map; null when there is none. */
+/** Base map data for the script of a map; null if there is no base map. */
 export function basemapData(baseUrl: string): BasemapData | null {
   const { basemap, attribution } = inUse;
   switch (basemap.kind) {

@@ -20,7 +20,7 @@ import { isVectorArchive } from '../../../core/tiles/archives.js';
 /** Our tiles are cut to this zoom; beyond it the browser magnifies them. */
 const DETAIL_ZOOM = 16;
 
-/** How the browser's map shows a collection. */
+/** The layer that shows a collection on the map in the browser. */
 export function mapLayer(collection: Collection, baseUrl: string): MapLayerData {
   return byData<MapLayerData>(collection, {
     features: (own) => vectorLayer(own, baseUrl),
@@ -30,8 +30,8 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
 }
 
 /**
- * Layers of many collections, top first: points, lines, polygons, then rasters. Of two alike, the one with
- * more features is on top, as states above their countries.
+ * Layers of many collections, top layer first: points, lines, polygons, then rasters. Of two layers with the same
+ * geometry type, the one with more features is on top, so that states cover their countries.
  */
 export function createMapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
   const layers = collections
@@ -41,14 +41,14 @@ export function createMapLayers(collections: readonly Collection[], baseUrl: str
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));
 }
 
-/** Layers that a map begins with. */
+/** Number of layers on a new map. */
 const FIRST = 8;
 /** Rasters cover what is below them. */
 const FIRST_RASTERS = 2;
 
 /**
- * A sensible few of many: those that lie in the part of the world where most do, smaller ones before larger ones, and
- * of rasters two at most. In the order of the catalog.
+ * Selects a few of many collections: those in the region of the world where most of them are, smaller before larger
+ * ones, and at most two rasters. The result is in catalog order.
  */
 export function firstOnes(collections: readonly Collection[]): Collection[] {
   const placed = collections.filter(({ storageCrs }) => !storageCrs.isPlane);
@@ -100,7 +100,7 @@ function isNear(a: Collection, b: Collection): boolean {
 function findMiddle({ extent84 }: Collection): [number, number] | undefined {
   if (!extent84) return undefined;
   const [west, south, east, north] = extent84;
-  // What covers a continent or more is nowhere in particular.
+  // An extent of continental size or larger has no useful centre.
   if (west > east || east - west > 60) return undefined;
   return [(west + east) / 2, (south + north) / 2];
 }
@@ -114,7 +114,7 @@ function drawingRank(layer: MapLayerData): number {
   return { point: 0, line: 1, mixed: 2, polygon: 3 }[layer.geometry];
 }
 
-/** Colour that stands for a layer in a legend; undefined when it has none of its own. */
+/** Legend colour of a layer; undefined if it has none. */
 export function legendColor(layer: MapLayerData): string | undefined {
   if (layer.kind === 'raster') return undefined;
   for (const { type, paint } of layer.style) {
@@ -176,7 +176,7 @@ export function viewerUrl(baseUrl: string, id?: string): string {
   return `${baseUrl}/ogc/maps/viewer${id === undefined ? '' : `?collections=${encodeURIComponent(id)}`}`;
 }
 
-/** The collection's style; archives, which have none, are shown as layers without a style are. */
+/** The style of a collection. Archives have no style, and get the default one. */
 export function pageStyle(collection: Collection): readonly StyleLayer[] {
   if (hasFeatures(collection)) return collection.style.layers;
   return defaultStyle('Geometry', collection.id).layers;

@@ -7,16 +7,16 @@ import { legendColor } from './map-data.js';
 
 export interface MapFrame {
   readonly data: MapData;
-  /** Names the map for those who cannot see it. */
+  /** Describes the map for screen readers. */
   readonly label: string;
   /** Image shown where there is no JavaScript or no WebGL. */
   readonly picture?: string;
   /** Shows a checkbox per layer. */
   readonly switcher?: boolean;
-  /** What tells equal titles apart there. */
+  /** Labels that distinguish equal titles. */
   readonly titles?: ReadonlyMap<Collection, string> | undefined;
   readonly large?: boolean;
-  /** What stands below a printed map. */
+  /** Caption of a printed map. */
   readonly printed?: PrintedCaption;
 }
 
@@ -33,8 +33,8 @@ export function mapHead(baseUrl: string): Markup {
 }
 
 /**
- * The place of a map, and what stands there without one. The script sets `data-map-state` to `loading`,
- * `ready`, `idle` (everything drawn) or `failed`.
+ * The container of a map, and its content without a map. The script sets `data-map-state` to `loading`, `ready`,
+ * `idle` (everything drawn) or `failed`.
  */
 export function mapFrame(frame: MapFrame): Markup {
   const { data, label, picture } = frame;
@@ -81,7 +81,7 @@ export function titleWithSource(title: string, source: string | undefined): Mark
   return html`<span class="layer-name"><bdi>${title}</bdi>${behind}</span>`;
 }
 
-/** A small picture that stands for a layer. */
+/** A small picture of a layer's symbol. */
 export function layerSwatch(layer: MapLayerData): Markup {
   const shape = layer.kind === 'raster' ? 'raster' : layer.geometry;
   return html`<svg class="swatch" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">${swatchShape(shape, legendColor(layer))}</svg>`;
@@ -100,7 +100,7 @@ function swatchShape(shape: string, color: string | undefined): Markup {
   }
 }
 
-/** The map of a collection that lies nowhere on Earth as far as is known: a picture of its own plane. */
+/** The map of a collection without a known position on Earth: a picture in its own plane. */
 export function planeFigure(baseUrl: string, collection: Collection): Markup {
   const picture = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
   return html`<figure class="map-figure plane"><img class="map-picture" src="${picture}" alt="Map of ${collection.title} in its own plane">
@@ -109,7 +109,7 @@ export function planeFigure(baseUrl: string, collection: Collection): Markup {
 
 const PICTURE_WIDTH = 1024;
 
-/** A rendered map of a collection, for readers without scripts; as high as its extent asks for. */
+/** A rendered map of a collection for readers without scripts. Its height follows from its extent. */
 export function mapPicture(baseUrl: string, collection: Collection): string | undefined {
   const box = collection.extent84;
   if (!box || !isDrawable(collection)) return undefined;

@@ -25,7 +25,7 @@ export interface PositionPage {
   readonly query: string;
 }
 
-/** The part of a raster's page that asks for the values at a position. It works without a script, too. */
+/** The section of a raster's page that queries the values at a position. It also works without a script. */
 export function positionSection(baseUrl: string, collection: RasterCollection): Markup | undefined {
   if (collection.storageCrs.isPlane) return undefined;
   return renderSection(

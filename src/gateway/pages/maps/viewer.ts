@@ -20,9 +20,9 @@ import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
 export interface ViewerPage {
   readonly baseUrl: string;
-  /** What the map shows, in no order. */
+  /** Collections on the map, in no particular order. */
   readonly views: readonly ViewedCollection[];
-  /** What tells equal titles apart. */
+  /** Labels that distinguish equal titles. */
   readonly titles: ReadonlyMap<Collection, string>;
   /** Collections that could be shown. */
   readonly published: number;
@@ -30,7 +30,7 @@ export interface ViewerPage {
 
 export interface ViewedCollection {
   readonly collection: Collection;
-  /** Instants of its data in RFC 3339, oldest first, as far as they are known without reading it. */
+  /** Instants of its data in RFC 3339, oldest first, as far as they are known without reading the data. */
   readonly instants: readonly string[];
   /** Property by which `datetime` selects. */
   readonly timeProperty: string | undefined;
@@ -132,7 +132,7 @@ const ADD_LAYERS = html`<form class="layer-search" role="search" data-layer-sear
 <ul class="layer-results" data-search-results aria-label="Layers found"></ul>
 </form>`;
 
-/** One layer: what it is called and looks like; the rest, which needs the script, behind a button. */
+/** One layer: its name and symbol are always visible. The other controls need the script and are behind a button. */
 function layerRow(layer: MapLayerData, collection: Collection, about: PanelFacts): Markup {
   const { baseUrl, titles } = about;
   const { id, title } = layer;

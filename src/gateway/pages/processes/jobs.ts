@@ -48,10 +48,10 @@ ${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Job', 'P
   return page({ baseUrl, crumbs: buildCrumbs(baseUrl, path), title: 'Jobs', body, alternates: links });
 }
 
-/** What the page of a job shows besides its status. */
+/** Content of a job's page in addition to its status. */
 export interface JobPageParts {
   readonly log: readonly { readonly at: number; readonly level: string; readonly message: string }[];
-  /** Outputs of a job that succeeded, for who executed it. */
+  /** Outputs of a successful job, shown only to the user who executed it. */
   readonly outputs: readonly JobOutput[];
 }
 

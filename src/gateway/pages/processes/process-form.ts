@@ -8,7 +8,7 @@ import { mapFrame } from '../maps/map-frame.js';
 
 /** The form that a process is executed by. A script sends it; without one the page has the command. */
 
-/** A JSON Schema as far as a form asks for values of it. */
+/** The part of a JSON Schema that a form can represent. */
 export interface FieldSchema {
   readonly type?: string;
   readonly enum?: readonly unknown[];
@@ -32,7 +32,7 @@ export interface ProcessFormPage {
   readonly inputs: Readonly<Record<string, FormInput>>;
   /** The output that may become a collection. */
   readonly publishable: string | undefined;
-  /** What the reader may read. */
+  /** Collections that the reader has access to. */
   readonly collections: readonly Collection[];
 }
 

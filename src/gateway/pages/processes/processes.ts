@@ -70,7 +70,7 @@ function inputRow([name, { title, description, schema, minOccurs }]: [string, Fo
 <td><bdi>${title}</bdi>: ${description}</td><td>${formatValues(schema)}</td></tr>`;
 }
 
-/** What a schema lets through, in words. */
+/** Text for the values that a schema allows. */
 function formatValues(value: unknown): string {
   const schema = value as FieldSchema;
   if (schema.anyOf) return schema.anyOf.map(({ description = '' }) => description).join(' ');

@@ -8,7 +8,7 @@ import { webSnippets } from './web.js';
 
 export { connectionXml } from './qgis.js';
 
-/** The part of a collection's page that shows how to use it elsewhere. */
+/** Section of a collection's page that shows how to use it in other programs. */
 export function snippetSection(subject: SnippetSubject): Markup | undefined {
   const [web, programs] = [webSnippets(subject), programSnippets(subject)];
   const steps = qgisSteps(subject);

@@ -69,7 +69,7 @@ function connections(
   return `<!DOCTYPE connections>\n<${root} version="${version}">\n  <${element}${text}/>\n</${root}>\n`;
 }
 
-/** What to do in QGIS. */
+/** Steps in QGIS. */
 export function qgisSteps(subject: SnippetSubject): Markup | undefined {
   const { baseUrl, collection } = subject;
   const files = connectionFiles(collection);

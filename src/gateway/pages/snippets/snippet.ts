@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { isVectorArchive } from '../../../core/tiles/archives.js';
 
-/** What snippets of a collection are made from. */
+/** Data for the snippets of a collection. */
 export interface SnippetSubject {
   /** Public origin and path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -15,7 +15,7 @@ export interface Snippet {
   readonly id: string;
   /** The program or library that it is for. */
   readonly title: string;
-  /** Where it is pasted, and what it does. */
+  /** Text on where to paste it, and what it does. */
   readonly intro: string;
   readonly language: 'html' | 'sh' | 'python' | 'r';
   readonly code: string;
@@ -24,7 +24,7 @@ export interface Snippet {
 /** Stands for the style in a snippet; pages put the chosen one in its place. */
 export const STYLE_MARK = '{style of the collection}';
 
-/** Versions of the libraries that the snippets load: those that the tests run them with. */
+/** Versions of the libraries in the snippets. The tests run the snippets with these versions. */
 const LIBRARIES = { 'maplibre-gl': '6.17.0', ol: '10.11.0', leaflet: '1.9.4' } as const;
 
 export function libraryUrl(name: keyof typeof LIBRARIES, file: string): string {
@@ -61,13 +61,13 @@ export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string
   return `${baseUrl}/tiles/${collection.layerId}/{z}/{x}/{y}.${format}`;
 }
 
-/** Format of the image tiles; undefined where tiles are vectors alone. */
+/** Format of the image tiles; undefined if there are only vector tiles. */
 export function findImageTileFormat(collection: Collection): string | undefined {
   if (!hasStoredTiles(collection)) return 'png';
   return isVectorArchive(collection.format) ? undefined : collection.format;
 }
 
-/** A coverage that has more pixels than one answer may have is asked for at a smaller scale. */
+/** If a coverage has more pixels than one response may contain, the request asks for a smaller scale. */
 export function wholeCoverage(subject: SnippetSubject): string {
   const { collection } = subject;
   const url = `${coverageUrl(subject)}?f=geotiff`;

@@ -123,13 +123,13 @@ function htmlPage(title: string, styleSheet: string, body: readonly string[]): s
   ].join('\n');
 }
 
-/** Longitudes that grow from west to east, across the antimeridian too. */
+/** Longitudes that increase from west to east, also across the antimeridian. */
 function unrolled({ extent84 = [-180, -85, 180, 85] }: Collection): Box {
   const [west, south, east, north] = extent84;
   return [west, south, east < west ? east + 360 : east, north];
 }
 
-/** What Web Mercator can show of the extent. */
+/** The part of the extent that Web Mercator can show. */
 function mercatorBox(collection: Collection): Box {
   const [west, south, east, north] = unrolled(collection);
   return [west, Math.max(south, -85), east, Math.min(north, 85)];

@@ -11,21 +11,21 @@ import { formatCount } from '../values.js';
 
 export interface LivePage {
   readonly baseUrl: string;
-  /** The only collection of the page; all of `followed` when absent. */
+  /** The only collection of the page; all of `followed` if absent. */
   readonly only?: VectorCollection;
   readonly followed: readonly VectorCollection[];
-  /** What else could be followed. */
+  /** Other collections that can be followed. */
   readonly choice?: LiveChoice;
 }
 
 interface LiveChoice {
   readonly published: number;
-  /** What tells equal titles apart. */
+  /** Labels that distinguish equal titles. */
   readonly titles: ReadonlyMap<Collection, string>;
   /** Words that are searched for. */
   readonly q: string | undefined;
   readonly total: number;
-  /** The first of what the search finds. */
+  /** The first results of the search. */
   readonly matches: readonly Collection[];
 }
 
@@ -71,7 +71,10 @@ ${only ? html`<p class="part">${anchor(`${baseUrl}/live`, 'Follow several collec
 <script type="application/json" id="live-data">${scriptJson(buildLiveData(baseUrl, followed))}</script>`;
 }
 
-/** Which collections are followed, and the way to others; plain links, because what is followed is in the address. */
+/**
+ * The collections that are followed, and links to others. They are plain links, because the address contains the
+ * followed collections.
+ */
 function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   if (!choice || choice.published < 2) return undefined;
   const { published, titles, q, total, matches } = choice;

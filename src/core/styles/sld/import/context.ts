@@ -15,7 +15,7 @@ export interface SldTarget {
   readonly places?: boolean;
 }
 
-/** What the parts of a translation share. */
+/** State that the parts of a translation share. */
 export class SldContext {
   readonly #kinds: ReadonlyMap<string, SldValueKind>;
   readonly #folded: ReadonlyMap<string, string>;
@@ -49,12 +49,12 @@ export class SldContext {
     return this.read(node, this, target);
   }
 
-  /** As `typed`, converted to what is wanted. @throws Untranslatable */
+  /** As `typed`, converted to the target kind. @throws Untranslatable */
   expression(node: XmlElement, target: TargetKind): Expr {
     return converted(this.typed(node, target), target);
   }
 
-  /** What `make` gives, or undefined with a diagnostic where it cannot be translated. */
+  /** Result of `make`, or undefined and a diagnostic if it cannot be translated. */
   attempt<T>(severity: 'warn' | 'error', make: () => T): T | undefined {
     try {
       return make();

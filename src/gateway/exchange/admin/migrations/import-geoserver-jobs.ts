@@ -168,7 +168,7 @@ async function start(x: StartExchange, deps: Deps) {
   if (!body.dryRun && !body.applyMode)
     throw createMemberError('applyMode', 'must be true where dryRun is not');
   const request = buildRequest(x, deps.connections.settings.secrets);
-  // Which layers are replaced turns out when the other server has been asked.
+  // The layers to replace are known only after the other server has responded.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
   const { id } = await deps.geoServerMigrations.start(request, createSubmitOptions(x));
   return {

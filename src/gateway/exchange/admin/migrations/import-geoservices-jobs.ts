@@ -129,7 +129,7 @@ const Job = Type.Object({
 });
 
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
-/** What messages call such a job. */
+/** Name of such a job in messages. */
 const KIND_NAME = 'GeoServices import job';
 const MAX_JOBS = 200;
 
@@ -186,7 +186,7 @@ async function start(
   };
 }
 
-/** What a job imports a layer by. Throws 400 naming the member, behind `prefix`. */
+/** The options with which a job imports a layer. Throws 400 with the name of the member after `prefix`. */
 export function layerImport(
   body: StartBody,
   secrets: readonly string[],
@@ -268,7 +268,7 @@ function convertStatus(
   return reading === undefined ? 1 : (PHASES[phase ?? ''] ?? 1);
 }
 
-/** What the run keeps: while it reads, behind that, and as its result. */
+/** The saved report of a run: its checkpoint while it is running, then its result. */
 function findReport({ result_json, checkpoint_json }: JobRow): GeoServicesReport | undefined {
   const saved = JSON.parse(result_json ?? checkpoint_json ?? '{}') as {
     report?: unknown;

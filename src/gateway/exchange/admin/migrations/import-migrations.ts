@@ -23,7 +23,7 @@ const SERVICES = ['access', 'catalog', 'connections', 'migrationBatches'] as con
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
 
-/** Migrations of many layers of GeoServices at once. */
+/** Migrations of many GeoServices layers at once. */
 
 const S = Type.String();
 const I = Type.Integer();
@@ -158,7 +158,7 @@ function listLayers(
   });
 }
 
-/** Throws 400 where a layer depends on one that is not there, or on itself through others. */
+/** Throws 400 if a layer depends on a missing layer, or indirectly on itself. */
 function requireOrder(layers: readonly BatchLayer[]): void {
   const ids = new Set(layers.map(({ id }) => id));
   for (const [i, { dependsOn }] of layers.entries()) {

@@ -3,7 +3,7 @@ import { OptionalStringSchema, TimestampSchema } from '../../../admin/envelope.j
 import { OPEN_OBJECT } from '../../../admin/open-objects.js';
 import { defineOptionalText, optionalTime, VERDICTS } from './migration-schemas.js';
 
-/** Artifacts of migrations that programs hand in. Members that are not listed stay as they came. */
+/** Migration artifacts that programs upload. Unlisted members are stored unchanged. */
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const count = Type.Integer({ minimum: 0 });

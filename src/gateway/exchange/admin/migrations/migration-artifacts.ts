@@ -189,7 +189,7 @@ function requireManifest({ summary, ...lists }: ManifestRecord): void {
   );
 }
 
-/** A migration is no better than its worst resource. */
+/** The result of a migration is that of its worst resource. */
 function requireParity({ classification, resourceProbes }: ParityRecord): void {
   const rank = (one: string) => ['pass', 'warn', 'fail'].indexOf(one);
   const worst = resourceProbes.find((probe) => rank(probe.classification) > rank(classification));

@@ -22,7 +22,7 @@ import {
 import { exportPath } from '../../../catalog/admin/export-download.js';
 import { duration, percent } from '../../../jobs/admin/job-views.js';
 
-/** Migrations of GeoServers as the management API tells them. */
+/** GeoServer migrations as the management API shows them. */
 
 const S = Type.String();
 const I = Type.Integer();
@@ -162,7 +162,7 @@ export function migrationView(view: MigrationView, deps: Services<'catalog'>): M
   };
 }
 
-/** Of the layers that were compared so far. */
+/** Counts the layers that have been compared so far. */
 function scorecardView({ layers }: MigrationView): MigrationJob['scorecard'] {
   const parities = layers.flatMap((one) => one?.parity ?? []);
   return parities.length === 0 ? null : { ...computeScorecard(parities) };
@@ -239,7 +239,7 @@ function listLayers(
   });
 }
 
-/** Layers that were not imported are in no group, even where there are others of their names. */
+/** Layers that were not imported are in no group, even if other layers have the same names. */
 function listGroups({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
   if (!plan) return [];
   const absent = new Set(

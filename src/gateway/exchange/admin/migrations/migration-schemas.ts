@@ -2,13 +2,13 @@ import Type from 'typebox';
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema } from '../../../admin/envelope.js';
 import { OPEN_OBJECT } from '../../../admin/open-objects.js';
 
-/** What records of migrations look like on the wire. */
+/** Schemas of migration records. */
 
 export const RUN_STATES = ['running', 'succeeded', 'failed', 'cancelled'] as const;
 const END_STATES = ['succeeded', 'failed', 'cancelled'] as const;
 export const VERDICTS = ['pass', 'warn', 'fail'] as const;
 
-/** Members of every run id: it stands in paths. */
+/** Constraints of every run id, because it is part of paths. */
 export const RUN_ID = { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]*$' };
 
 const word = (maxLength: number) => Type.String({ minLength: 1, maxLength });

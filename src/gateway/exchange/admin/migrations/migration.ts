@@ -28,7 +28,7 @@ import {
 const SERVICES = ['state'] as const;
 const { action, implement, report } = createRowBuilders(SERVICES);
 
-/** Kinds of documents: runs, what they left, and evidence of how fast they are. */
+/** Kinds of documents: runs, their results, and evidence of their performance. */
 const RUNS = 'migration run';
 const PACKS = 'migration evidence pack';
 const SCORECARDS = 'migration scorecard';
@@ -231,7 +231,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
 ]);
 
-/** Beyond the contract's list, which reads evidence and has nothing that makes it. */
+/** An extension of the contract, which reads this evidence but has no operation that creates it. */
 export const performanceEvidence = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
   action('POST /migration/performance-evidence', 'Record Migration Performance Evidence', {
     description:
