@@ -19,7 +19,7 @@ import { GP_SERVICE } from './processes/gp-server.js';
 import { TOKEN_MINUTES, TOKEN_PATH } from './token-operations.js';
 
 export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'>, GeocodeDeps {
-  /** What the principal may read on maps. */
+  /** Layers that the principal may read on maps. */
   visibleMaps: SurfaceDeps['visible'];
   visibleImages: SurfaceDeps['visible'];
   visibleVectorTiles: SurfaceDeps['visible'];
@@ -33,7 +33,7 @@ const layerId = pathString('layerId', 'Number of a layer.');
 
 const about = (verb: string) => common('FeatureServer', verb);
 
-/** What there is: the server, its services, their layers. */
+/** Operations that describe the server, its services and their layers. */
 export function catalogueOperations(deps: CatalogueDeps): Operation[] {
   return [
     ...readingOperation({
@@ -128,7 +128,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
   ];
 }
 
-/** What a client must know to sign in. */
+/** Data that a client needs for signing in. */
 export const infoDocument = (baseUrl: string) => ({
   currentVersion: CURRENT_VERSION,
   owningSystemUrl: baseUrl,
@@ -141,7 +141,7 @@ export const infoDocument = (baseUrl: string) => ({
 
 export interface ServiceEntry {
   readonly name: string;
-  /** Of the server. */
+  /** Type of the server. */
   readonly type: string;
 }
 

@@ -5,7 +5,9 @@ import { jsonReply } from './images/in-band.js';
 const NAME = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){0,8}$/;
 const LONGEST = 128;
 
-/** The JSON of an answer by GET as a call of the function that `callback` names: pages load it as a script. */
+/**
+ * Wraps the JSON of a GET response in a call of the function named by `callback`, for pages that load it as a script.
+ */
 export function withCallback({ query }: Pick<Exchange, 'query'>, reply: Reply): Reply {
   const name = findCallback(query);
   if (name === undefined || reply.mediaType !== 'application/json') return reply;

@@ -24,7 +24,7 @@ const EDITABLE = {
   supportedAppendFormats: 'featureCollection',
 };
 
-/** What clients may do: query, and edit where they may change features. */
+/** Capabilities for clients: query, and editing if they may edit features. */
 const chooseCapabilities = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
 
 const QUERY_FORMATS = 'JSON, geoJSON, PBF';
@@ -34,7 +34,7 @@ export function createSpatialReference({ epsg }: Crs) {
   return epsg === 3857 ? { wkid: 102_100, latestWkid: epsg } : { wkid: epsg, latestWkid: epsg };
 }
 
-/** The CRS that a layer is told of in: its own where EPSG has a number for it, else WGS 84. */
+/** The CRS in the documents of a layer: its own if it has an EPSG code, otherwise WGS 84. */
 export function layerCrs({ storageCrs }: Collection): Crs {
   return storageCrs.epsg > 0 ? storageCrs : CRS84;
 }
@@ -84,7 +84,9 @@ function layerEntry(layer: VectorCollection) {
   };
 }
 
-/** `catalog` is what who asks may read: nothing is told of a relationship whose other end is kept from them. */
+/**
+ * `catalog` contains what the caller may read. A relationship is omitted if the caller may not read its other end.
+ */
 export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot, isEditable: boolean) {
   const esri = esriLayer(layer);
   const geometryType = findEsriGeometryType(esri);
@@ -174,7 +176,10 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
   };
 }
 
-/** The fields that the settings select by; the extent in time is not told: it would have to be read for each document. */
+/**
+ * Time fields from the settings. The time extent is omitted, because every document would have to read it from the
+ * data.
+ */
 function buildTimeInfo({ source: { fields } }: VectorCollection) {
   const named = (bound: Field['bound']) => fields.find((field) => field.bound === bound)?.name ?? null;
   const [startTimeField, endTimeField] = [named('start'), named('end')];
@@ -226,7 +231,7 @@ const CARDINALITIES: Readonly<Record<Relationship['cardinality'], string>> = {
   'many-to-many': 'esriRelCardinalityManyToMany',
 };
 
-/** What a new feature begins with. */
+/** Default values of a new feature. */
 function buildTemplate({ title, source }: VectorCollection) {
   const fields = source.fields.filter(({ generated, isMasked }) => !generated && !isMasked);
   const attributes = Object.fromEntries(fields.map(({ name }) => [name, null]));
@@ -251,7 +256,7 @@ function buildDomain({ source }: VectorCollection, name: string) {
   return min === null || max === null ? null : { type: 'range', name, range: [min, max] };
 }
 
-/** Where layers lie; null when none of them says it. */
+/** Extent of layers; null if none of them has one. */
 export function extentIn(layers: readonly Collection[], crs: Crs) {
   const boxes = layers.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   if (boxes.length === 0) return null;

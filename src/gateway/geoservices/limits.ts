@@ -1,11 +1,11 @@
 export const GEOSERVICES_LIMITS = {
-  /** Pixels of an area whose values are counted: 32 bytes of memory each at most. */
+  /** Pixels of an area for a histogram: each takes at most 32 bytes of memory. */
   histogramPixels: 4_194_304,
   /** Features that one calculation changes. */
   calculatedFeatures: 10_000,
   /** Characters of a text that is geocoded. */
   geocodeText: 500,
-  /** Suggestions of an answer. */
+  /** Suggestions in a response. */
   geocodeSuggestions: 15,
   /** Characters of the key of a suggestion. */
   geocodeKey: 5000,
@@ -14,17 +14,17 @@ export const GEOSERVICES_LIMITS = {
   /** Metres around a location in which its address is searched: default and maximum. */
   geocodeReach: 10_000,
   geocodeReachMax: 100_000,
-  /** Features of an answer of GeoServices: where none is asked for, and at most. Ids of one. */
+  /** Features in a GeoServices response: the default and the maximum; and the maximum number of ids. */
   geoServicesRecords: 1000,
   geoServicesRecordsMax: 10_000,
   geoServicesIds: 1_000_000,
-  /** Geometries that a GeometryServer takes at once. */
+  /** Geometries in a GeometryServer request. */
   geometries: 10_000,
   /** Distances of a buffer of a GeometryServer. */
   geometryDistances: 100,
-  /** Statistics that one query of GeoServices asks for. */
+  /** Statistics in a GeoServices query. */
   geoServicesStatistics: 50,
-  /** Services whose ids as items of the portal are remembered. */
+  /** Services whose portal item ids are kept. */
   portalItems: 20_000,
   /** Edits of one synchronisation. */
   replicaEdits: 1000,

@@ -115,7 +115,7 @@ function jsonValue(members: Members, name: string): unknown {
   return isJson ? parseLenientJson(name, value, exactIn(name, EXACT_GEOSERVICES_MEMBERS)) : value;
 }
 
-/** What is wrong with a part of a parameter is wrong with the parameter. */
+/** Reports an error in a part of a parameter as an error of the parameter. */
 export function naming<T>(parameter: string, read: () => T): T {
   try {
     return read();

@@ -17,7 +17,7 @@ import { CURRENT_VERSION } from './layer-documents.js';
 import { GEOSERVICES_LIMITS } from './limits.js';
 import { type Members, readIntegerMember, readTextMember } from './members.js';
 
-/** As much of a portal as clients need to sign in, and to find services: these are its items. */
+/** The part of a portal that clients need for signing in and for finding services, which are its items. */
 
 const ROOT = '/sharing/rest';
 const OWNER = 'graticule';
@@ -152,7 +152,7 @@ function getId(service: string): string {
 
 function searchPage(items: readonly Item[], members: Members) {
   const q = readTextMember(members, 'q', 2000) ?? '';
-  // Clients ask for the page after the last one, as its nextStart is.
+  // Clients request the page after the last one with the value of its `nextStart`.
   const isPastEnd = readTextMember(members, 'start', 20) === '-1';
   const start = isPastEnd ? items.length + 1 : readIntegerMember(members, 'start') || 1;
   const num = readIntegerMember(members, 'num') ?? 10;
@@ -184,7 +184,7 @@ function portalDocument({ baseUrl, principal }: Exchange, services: readonly Ser
   };
 }
 
-/** Services that clients ask by themselves: the one that computes with geometries, and locators. */
+/** Services that clients use by default: the geometry service, and locators. */
 function helperServices(baseUrl: string, services: readonly ServiceEntry[]) {
   const locators = services.filter(({ type }) => type === 'GeocodeServer');
   return {
@@ -199,7 +199,7 @@ function helperServices(baseUrl: string, services: readonly ServiceEntry[]) {
   };
 }
 
-/** Who asks, unless that is nobody. */
+/** The signed-in user; undefined for anonymous callers. */
 function buildUser(principal: Principal) {
   if (principal.kind === 'anonymous') return undefined;
   const { name, roles = [] } = principal;

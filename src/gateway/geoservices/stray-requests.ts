@@ -3,11 +3,11 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import { inBandFailure } from './images/in-band.js';
 import { withCallback } from './jsonp.js';
 
-/** Requests below the paths of GeoServices that no operation takes: their clients read failures in band alone. */
+/** Requests below the GeoServices paths that match no operation. Their clients read errors only from the body. */
 
 const BELOW = /^\/(?:sharing\/)?rest(?:\/|$)/;
 const SERVER = /\/([A-Z][A-Za-z]{1,20}Server)(?:\/|$)/;
-/** Of these the failures are counted by their names; a path may name anything. */
+/** Server types for which errors are counted by name; other path segments may contain anything. */
 const SERVERS: ReadonlySet<string> = new Set([
   ...['FeatureServer', 'MapServer', 'ImageServer', 'VectorTileServer'],
   ...['GeometryServer', 'GeocodeServer', 'GPServer'],
@@ -15,12 +15,12 @@ const SERVERS: ReadonlySet<string> = new Set([
 /** Formats whose readers take JSON for a failure. */
 const FORMATS: ReadonlySet<string> = new Set(['', 'json', 'pjson', 'pbf']);
 
-/** How such a request is told what failed; undefined for one of another surface, and where another format is asked for. */
+/** Error response for such a request; undefined for other surfaces, and if another format is requested. */
 export function strayFailure(
   x: Pick<Exchange, 'path' | 'query' | 'method'>,
   error: ApiError,
 ): Reply | undefined {
-  // What is wrong with the server is for probes to see.
+  // Server errors keep their status, so that probes see them.
   if (!BELOW.test(x.path) || error.status >= 500) return undefined;
   const format = new URLSearchParams(x.query).get('f') ?? '';
   if (!FORMATS.has(format.toLowerCase())) return undefined;

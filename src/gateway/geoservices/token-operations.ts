@@ -17,17 +17,17 @@ export interface TokenDeps {
   readonly tokens: Pick<Bearers, 'find'>;
 }
 
-/** Where tokens come from, below the address of the server. */
+/** Path of the token operation. */
 export const TOKEN_PATH = '/sharing/rest/generateToken';
 
-/** Minutes that a token holds at most, and where the request does not say. */
+/** Maximum lifetime of a token in minutes, and its default. */
 export const TOKEN_MINUTES = LIMITS.clientTokenSeconds / 60;
 
 /** Tokens for users with a password, as clients of GeoServices get them. */
 export function tokenOperation(deps: TokenDeps): Operation {
   return defineOperation({
     ...common('Sharing', 'generateToken'),
-    // Whoever asks is nobody yet.
+    // The caller is not authenticated yet.
     ownCredentials: true,
     audited: true,
     method: 'POST',
@@ -69,14 +69,14 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
   return jsonReply({ token, expires: exp * 1000, ssl }, format);
 }
 
-/** Minutes that the token is asked for; fewer where tokens hold no longer. */
+/** Requested lifetime of the token in minutes, limited to the maximum lifetime of tokens. */
 function readMinutes(members: Members): number {
   const text = readTextMember(members, 'expiration', 16);
   const minutes = text === undefined ? TOKEN_MINUTES : wholeNumber('expiration', text);
   return Math.min(TOKEN_MINUTES, Math.max(1, minutes));
 }
 
-/** Milliseconds since 1970 at which a token of ours ends; undefined for one that holds no more. */
+/** Expiry of a token of this server in milliseconds since 1970; undefined if it is invalid. */
 async function findEnd(token: string, { tokens }: TokenDeps): Promise<number | undefined> {
   const bearer = await tokens.find(token);
   return bearer && 'user' in bearer && bearer.session !== undefined ? bearer.expiresAt : undefined;

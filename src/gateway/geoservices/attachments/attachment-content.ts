@@ -5,7 +5,10 @@ import { parseByteRange, partHeaders } from '../../http/replies/range.js';
 
 type Failure = (error: ApiError) => Reply;
 
-/** Bytes of an attachment or one range of them (RFC 9110, 14), to be saved and not shown: they are somebody else's. */
+/**
+ * Replies with the bytes of an attachment or one range of them (RFC 9110, 14), as a download that browsers do not
+ * display, because the content is not trusted.
+ */
 export function contentReply(
   x: Exchange,
   { attachment, object }: StoredContent,
@@ -30,14 +33,14 @@ export function contentReply(
   };
 }
 
-/** The name in ASCII for old clients, and as it is for the others (RFC 6266). */
+/** The name in ASCII for old clients, and unchanged for others (RFC 6266). */
 function formatDisposition(name: string): string {
   const plain = name.replace(/[^\w.-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
 }
 
-/** A range that is not there is told by its status: whoever asks for bytes reads no JSON. */
+/** An unsatisfiable range is reported by the status code, because clients that request bytes do not parse JSON. */
 export function downloadFailure(inBand: Failure): Failure {
   return (error) =>
     error.status === 416

@@ -1,7 +1,7 @@
 import { exactInteger } from '../../../core/values/exact-number.js';
 import type { Attachment } from '../../../stores/attachments/attachments.js';
 
-/** Attachments as GeoServices tell of them. */
+/** Attachments in GeoServices documents. */
 
 export interface AttachmentInfo {
   id: number;
@@ -29,7 +29,7 @@ export function attachmentInfo(
 }
 
 export interface GroupWants {
-  /** Of the layer. */
+  /** URL of the layer. */
   readonly url: string;
   readonly returnUrl: boolean;
   readonly countOnly: boolean;

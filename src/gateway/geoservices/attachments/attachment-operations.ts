@@ -133,7 +133,7 @@ function queryOperations({ attachments }: AttachmentSurface): Operation[] {
 const MULTIPART = 'multipart/form-data';
 const URLENCODED = 'application/x-www-form-urlencoded';
 
-/** A form that is read by the handler, because it may hold a file. */
+/** Form parsed by the handler, because it may contain a file. */
 const buildForm = (...mediaTypes: string[]) => ({
   schema: Type.Object({ attachment: Type.Optional(Type.String({ format: 'binary' })) }),
   mediaTypes,

@@ -14,9 +14,9 @@ import {
   readTextMember,
 } from '../members.js';
 
-/** What requests for attachments say. */
+/** Parameters of requests for attachments. */
 
-/** Not had here: whoever asks for them would take the answer for another one. */
+/** Unsupported parameters, which are refused: without them the response would have another meaning. */
 const UNBUILT = ['globalIds', 'attachmentsDefinitionExpression', 'attachmentsWhere', 'orderByFields'];
 const WORDS = 4096;
 
@@ -92,7 +92,7 @@ function parseSizes(members: Members): [least: number, greatest: number] {
   return [Number(least), greatest === undefined ? Number.POSITIVE_INFINITY : Number(greatest)];
 }
 
-/** Undefined where nothing is said of them. */
+/** Undefined if the request has no keywords. */
 export function readKeywords(fields: Members): string | undefined {
   const { keywords } = fields;
   if (typeof keywords !== 'string') return undefined;

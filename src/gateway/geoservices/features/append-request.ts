@@ -15,7 +15,7 @@ import {
   requireObject,
 } from '../members.js';
 
-/** What a client appends to layers. Each reader throws 400 naming the parameter. */
+/** Parameters of `append`. Each reader throws 400 with the name of the parameter. */
 
 /** Features of the source, and what its layer is called. */
 export interface AppendSourceLayer {
@@ -24,7 +24,7 @@ export interface AppendSourceLayer {
   readonly features: readonly Members[];
 }
 
-/** The field that tells which feature a source feature is. */
+/** The field that identifies the target feature of a source feature. */
 export interface MatchingField {
   readonly name: string;
   readonly isWhole: boolean;
@@ -127,18 +127,21 @@ export type AppendKey = string | AnyNumber;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What two keys that a database takes for one have in common: UUIDs in any case, texts of fixed length with spaces. */
+/**
+ * A common form of keys that a database treats as equal: UUIDs in any letter case, and fixed-length texts with
+ * trailing spaces.
+ */
 export function canonicalKey(key: AppendKey): string {
   const text = (typeof key === 'string' ? key : formatDecimal(key)).trimEnd();
   return UUID.test(text) ? text.toLowerCase() : text;
 }
 
-/** From the name of an attribute of the source to that of the layer; undefined for what is left out. */
+/** Maps an attribute name of the source to one of the layer; undefined for omitted attributes. */
 export type FieldMapping = (name: string) => string | undefined;
 
 /**
- * Which attributes of the source go into which fields: those of `fieldMappings`, or those of the same name in any case;
- * of these the ones that `appendFields` names, and always the key.
+ * Mapping of source attributes to fields: from `fieldMappings`, or by equal names in any letter case. `appendFields`
+ * limits the fields; the key is always included.
  */
 export function fieldMapping(
   { source }: VectorCollection,

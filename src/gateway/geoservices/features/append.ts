@@ -51,7 +51,7 @@ import { queryRequest } from './query-request.js';
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
 const MAX_TEXT = 8000;
 
-/** Features of a source that become features of layers, or change those that have their key. */
+/** Appends features of a source to layers, or updates the features with the same key. */
 export function appendOperations(deps: EditDeps): Operation[] {
   const about = { ...common('FeatureServer', 'append'), method: 'POST', audited: true } as const;
   return [
@@ -102,7 +102,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
           );
         const layers: (AppendResult & { id: number })[] = [];
         for (const plan of plans) {
-          // What was written before stays, so it is told.
+          // Layers that were already written are kept, so their results are returned.
           const appended = await run(x, deps, plan).catch((error: unknown) => {
             if (layers.length === 0) throw error;
             return failed(plan, error);
@@ -128,9 +128,9 @@ interface AppendResult extends Record<Count, number> {
 
 interface Target {
   readonly source: AppendSourceLayer;
-  /** Of the layer that it goes into. */
+  /** Id of the target layer. */
   readonly number: unknown;
-  /** Parameters for this layer alone. */
+  /** Parameters for this layer only. */
   readonly own: Members;
 }
 
@@ -171,7 +171,7 @@ async function planAppend(
     const adds = options.inserts ? features : [];
     return { options, edits: readEdits(x, deps, layer, { adds }) };
   }
-  // Who may not edit is told nothing about what is there.
+  // A caller who may not edit must not learn which features exist.
   layerTarget(x, deps, layer);
   const keys = listKeys(features, key);
   const ids = await storedIds(x, deps, layer, { key: key.name, keys });

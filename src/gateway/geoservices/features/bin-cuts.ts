@@ -13,7 +13,7 @@ import { isTimeZone } from '../../../core/values/time-zones.js';
 import { scalarText } from '../../../services/geoservices/scalar.js';
 import { type Members, naming, readChoiceMember, readFlagMember, readObjectMember } from '../members.js';
 
-/** How bins are cut, as clients say it in JSON. Each reader throws 400 naming `bin`. */
+/** Bin boundaries from the JSON of a client. Each reader throws 400 with the name `bin`. */
 
 export const TIMES: ReadonlySet<Field['type']> = new Set(['date', 'date-time']);
 const DAY = 86_400_000;
@@ -81,7 +81,7 @@ export function readCalendarCut(members: Members, zone: string): CalendarCut {
   };
 }
 
-/** Clients say units in the plural, too. */
+/** Clients also write units in the plural. */
 function formatUnit(value: unknown): CalendarUnit {
   const word = typeof value === 'string' ? value.toLowerCase().replace(/s$/, '') : '';
   const unit = CALENDAR_UNITS.find((one) => one === word);

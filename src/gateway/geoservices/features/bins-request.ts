@@ -34,7 +34,7 @@ import {
   requireStatistic,
 } from './statistics-request.js';
 
-/** What a query asks of bins. Each reader throws 400 naming the parameter. */
+/** Parameters of `queryBins`. Each reader throws 400 with the name of the parameter. */
 
 export interface BinsRequest {
   readonly format: QueryFormat;
@@ -42,7 +42,7 @@ export interface BinsRequest {
   readonly isDescending: boolean;
   readonly offset: number;
   readonly limit: number;
-  /** What is told of a bin, in the order of the answer. */
+  /** Columns of a bin, in the order of the response. */
   readonly columns: readonly BinColumn[];
 }
 
@@ -144,7 +144,7 @@ function readRequest(
   };
 }
 
-/** How many features there are, where nothing else is asked for. */
+/** Number of features, which is the default statistic. */
 const frequency = (layer: VectorCollection): OutputStatistic => ({
   name: 'frequency',
   statistic: requireStatistic(layer, 'outStatistics', 'count', '*'),
@@ -168,7 +168,7 @@ function splitColumn(field: Field, name: string): BinColumn {
   };
 }
 
-/** A limit of a bin, in the zone of the answer where it has one. */
+/** A boundary of a bin, in the time zone of the response if there is one. */
 function limitColumn(
   name: string,
   { type }: Pick<Field, 'type'>,

@@ -80,7 +80,7 @@ export function calculateOperation(deps: EditDeps): Operation {
   });
 }
 
-/** Throws 400 for what no field can become. */
+/** Throws 400 for values that a field cannot have. */
 function assignments(layer: VectorCollection, members: Members) {
   const list = readObjectsMember(members, PARAMETER, MAX_ASSIGNMENTS) ?? [];
   if (list.length === 0) throw badParameter(PARAMETER, 'is missing');

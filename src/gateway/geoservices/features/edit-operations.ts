@@ -95,7 +95,7 @@ function layerOperations(deps: EditDeps): Operation[] {
 
 const isAtomic = (members: Members) => readFlagMember(members, 'rollbackOnFailure', true);
 
-/** Edits of several layers; each layer is a transaction of its own. */
+/** Edits of several layers, one transaction for each layer. */
 function serviceOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'applyEdits'),
@@ -129,7 +129,7 @@ function serviceOperation(deps: EditDeps): Operation {
       const results: object[] = [];
       for (const plan of plans) {
         const { layerId: id } = plan.visible;
-        // What was written before stays, so its results are told.
+        // Layers that were already written are kept, so their results are returned.
         const outcome = await runLayerEdits(x, deps, plan, atomic).catch((error: unknown) => {
           if (results.length === 0) throw error;
           return failedResults(plan.edits, error);
@@ -151,7 +151,7 @@ function applyEdits(
   return runLayerEdits(x, deps, readEdits(x, deps, layer, members), atomic);
 }
 
-/** Features to delete: those that are named, or that pass the filters. */
+/** Features to delete: those with the given ids, or those that match the filters. */
 async function featuresToDelete(
   x: Exchange,
   { pools }: EditDeps,

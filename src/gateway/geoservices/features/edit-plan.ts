@@ -58,7 +58,7 @@ export function requireEditLayer(
   return requireLayer(deps, principal, { service, layerId: number, parameter: 'layerId' });
 }
 
-/** What the caller may edit of a layer. Throws 401 and 403. */
+/** The layer as the caller may edit it. Throws 401 and 403. */
 export function layerTarget(x: Exchange, deps: EditDeps, layer: VectorCollection): EditTarget {
   const collection = deps.catalog().byId(layer.id) as VectorCollection;
   return editTarget(deps, createEditor(x), { collection, visible: layer });

@@ -13,7 +13,7 @@ import { withCallback } from '../jsonp.js';
 import { EXACT_GEOSERVICES_MEMBERS, type Members, readChoiceMember } from '../members.js';
 import { member } from './query-members.js';
 
-/** What operations of GeoServices have in common. */
+/** Definitions that operations of GeoServices share. */
 
 export const SERVER = 'FeatureServer';
 export type ServerType =
@@ -63,18 +63,18 @@ type Texts = Record<string, Param<string | undefined>>;
 
 interface ReadingSpec {
   readonly about: ReturnType<typeof common>;
-  /** Of the operation by GET; that by POST has the same with a `post` before. */
+  /** Operation id for GET; the id for POST has the prefix `post`. */
   readonly name: string;
   readonly path: string;
   readonly pathParams: Record<string, Param<string>>;
   readonly params: Texts;
   readonly summary: string;
-  /** Members of a form, beside those that all have, that may be long where they are JSON. */
+  /** Form members of this operation that may be long because they contain JSON. */
   readonly jsonMembers?: readonly string[];
   run(x: Exchange, path: Readonly<Record<string, string>>, members: Members): Reply | Promise<Reply>;
 }
 
-/** An operation that clients ask by GET, and by POST with a form where the query would be too long. */
+/** An operation that clients call by GET, or by POST with a form if the query would be too long. */
 export function readingOperation(spec: ReadingSpec): Operation[] {
   const { about, name, path, pathParams, params, summary, run } = spec;
   const pathOf = (x: { params: object }) => x.params as Readonly<Record<string, string>>;
@@ -118,7 +118,7 @@ export function mergeParameters({ query, body }: { query: string; body: unknown 
   return { ...ofQuery, ...ofBody };
 }
 
-/** A page (`html`) is made of the JSON, where the answer goes out. */
+/** For `html`, the response is converted from JSON to a page later. */
 export function documentFormat(members: Members): 'json' | 'pjson' {
   const f = readChoiceMember(members, 'f', { values: ['json', 'pjson', 'html'], fallback: 'json' });
   return f === 'pjson' ? f : 'json';

@@ -40,7 +40,7 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
         objectId(`edits.${ids}`, id),
       )
     : (readObjectIdsMember(features, ids, GEOSERVICES_LIMITS.replicaEdits) ?? []);
-  // Ids below 0 are a client's own for new features: the server gives them others.
+  // Negative ids are temporary ids of a client for new features; the server assigns other ids.
   const adds = read('adds').map((sent) =>
     sent.id !== undefined && sent.id < 0 ? { ...sent, id: undefined } : sent,
   );

@@ -15,13 +15,13 @@ import { readFeatureQuery } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
 const { serviceId } = layerParams;
-/** Characters of a condition that is looked at. */
+/** Maximum length of a condition. */
 const MAX_SQL = 100_000;
 const MAX_LAYERS = 1000;
 
 const about = (verb: string) => common(SERVER, verb);
 
-/** What documents say, asked for by itself; and whether a condition can be asked with. */
+/** Operations for parts of documents, and for validating a condition. */
 export function metadataOperations(deps: QueryDeps): Operation[] {
   return [
     ...readingOperation({
@@ -97,7 +97,7 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
 }
 
 const ORIGIN = 'esriRelRoleOrigin';
-/** What clients know conditions by that cannot be read. */
+/** Error code that clients expect for conditions with a syntax error. */
 const SYNTAX_ERROR = 3006;
 
 function validation(read: () => unknown) {

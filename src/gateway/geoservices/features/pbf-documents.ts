@@ -13,7 +13,10 @@ import { createSpatialReference } from '../layer-documents.js';
 const MEDIA_TYPE = 'application/x-protobuf';
 const VERSION = '1.0';
 
-/** The enumerations of FeatureCollection.proto, in their order; fields from BigInteger on as ArcGIS has gone on. */
+/**
+ * The enumerations of FeatureCollection.proto, in order. Types from BigInteger on follow the numbering that ArcGIS
+ * has added.
+ */
 const GEOMETRY_TYPES: readonly EsriGeometryType[] = [
   ...(['esriGeometryPoint', 'esriGeometryMultipoint', 'esriGeometryPolyline'] as const),
   'esriGeometryPolygon',
@@ -23,23 +26,23 @@ const FIELD_TYPES = [
   ...['SmallInteger', 'Integer', 'Single', 'Double', 'String', 'Date', 'OID', 'Geometry', 'Blob', 'Raster'],
   ...['GUID', 'GlobalID', 'XML', 'BigInteger', 'DateOnly', 'TimeOnly', 'TimestampOffset'],
 ].map((name) => `esriFieldType${name}`);
-/** Of members `Results` of a QueryResult. */
+/** Field numbers of `Results` in a QueryResult. */
 const RESULTS = { features: 1, count: 2, ids: 3 } as const;
 
-/** What stands before the features of an answer. */
+/** Metadata before the features of a response. */
 export interface FeatureResult {
   readonly idColumn: string;
-  /** Undefined where features have none in the answer. */
+  /** Undefined if the response has no geometries. */
   readonly geometryType: EsriGeometryType | undefined;
   readonly crs: Crs;
   readonly hasZ: boolean;
   readonly more: boolean;
   readonly quantisation: Quantisation;
-  /** Those of the attributes, in their order. */
+  /** Fields of the attributes, in order. */
   readonly fields: readonly EsriField[];
 }
 
-/** `features` is what the writer `esri-pbf` gives. */
+/** `features` is the output of the writer `esri-pbf`. */
 export function featuresPbf(result: FeatureResult, features: Uint8Array): Reply {
   const head = new PbfWriter();
   const { idColumn, geometryType, crs, hasZ, more, quantisation, fields } = result;

@@ -6,20 +6,23 @@ import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { boxIn } from '../layer-documents.js';
 import { type Members, readChoiceMember, readObjectMember } from '../members.js';
 
-/** How coordinates of GeoServices become whole numbers, and how an answer says it. */
+/** Converts coordinates to integers for GeoServices, and describes the conversion in the response. */
 
 const PARAMETER = 'quantizationParameters';
 
-/** Heights are told to a tenth of a millimetre. */
+/** Heights have a precision of a tenth of a millimetre. */
 const Z_SCALE = 1e-4;
-/** Units of a step, from the finest in which a place on Earth is still a whole number that a double holds. */
+/**
+ * Allowed lengths of a step: at the shortest, every place on Earth is still an integer that a double represents
+ * exactly.
+ */
 const STEPS = { degrees: [1e-9, 360], metres: [1e-7, 1e8] } as const;
-/** Steps that the sides of an extent have where nothing says how long one is. */
+/** Default number of steps along each side of an extent. */
 const GRID = 10_000;
 
 /**
- * What `quantizationParameters` ask for; undefined without them. `decimals` is the full resolution, which the mode `edit`
- * keeps. Throws 400 naming the parameter.
+ * The quantisation in `quantizationParameters`; undefined if the parameter is absent. `decimals` is the full
+ * resolution, which the mode `edit` keeps. Throws 400 with the name of the parameter.
  */
 export function readQuantization(members: Members, crs: Crs, decimals: number): Quantisation | undefined {
   const parameters = readObjectMember(members, PARAMETER);
@@ -42,12 +45,12 @@ export function readQuantization(members: Members, crs: Crs, decimals: number): 
   };
 }
 
-/** Of an answer that has no other numbers than whole ones: those that JSON would have, in steps of its last decimal. */
+/** Quantisation for a format that has only integers: the coordinates of JSON in steps of their last decimal place. */
 export function fullQuantization(crs: Crs, decimals: number): Quantisation {
   return { x: 0, y: 0, scale: computeStep(crs, decimals), zScale: Z_SCALE, upperLeft: true, view: false };
 }
 
-/** The member `transform` of an answer in JSON. */
+/** The member `transform` of a JSON response. */
 export function createTransformMember({ x, y, scale, zScale, upperLeft }: Quantisation, hasZ: boolean) {
   return {
     originPosition: upperLeft ? 'upperLeft' : 'lowerLeft',

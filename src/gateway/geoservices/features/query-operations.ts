@@ -30,7 +30,7 @@ export const layerParams = {
   layerId: pathString('layerId', 'Number of a layer.'),
 };
 
-/** Of all queries whose answers are about features. */
+/** Parameters of all queries that select features. */
 export const featureParams = {
   where: member('where', 'A condition in SQL.'),
   objectIds: member('objectIds', 'Ids, separated by commas.'),

@@ -22,14 +22,14 @@ import {
 } from '../members.js';
 import { fullQuantization, readQuantization } from './quantization.js';
 
-/** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
+/** Parameters of a layer query. Each reader throws 400 with the name of the parameter. */
 
 export const QUERY_FORMATS = ['json', 'pjson', 'geojson', 'pbf'] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
 
 export interface QueryRequest {
   readonly format: QueryFormat;
-  /** What the answer is about, besides features. */
+  /** Kind of result. */
   readonly answer: 'features' | 'count' | 'ids' | 'extent';
   /** With `extent`: also how many there are. */
   readonly counts: boolean;
@@ -38,7 +38,7 @@ export interface QueryRequest {
   /** Those that are written, in the order of the layer. */
   readonly fields: readonly Field[];
   readonly task: ItemsTask;
-  /** Whether the features of a page stay away where it does not hold them all. */
+  /** Whether a page without all matching features omits its features. */
   readonly wholeOnly: boolean;
 }
 
@@ -47,7 +47,7 @@ export const MAX_FIELDS = 8000;
 const MAX_DECIMALS = 15;
 const MAX_KEYS = 10;
 
-/** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
+/** Unsupported parameters that change the result: they are refused if they have a value. */
 const UNSUPPORTED = [
   ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
   'datumTransformation',
@@ -93,7 +93,7 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
       tolerance: readTolerance(members),
       z: readFlagMember(members, 'returnZ', false) && esriLayer(layer).hasZ,
       ...numbersOfAnswer(members, crs, format),
-      // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
+      // Clients have no type for layers of mixed geometries: only GeoJSON can represent them.
       skipGeometry:
         !readFlagMember(members, 'returnGeometry', true) ||
         (format !== 'geojson' && findEsriGeometryType(esriLayer(layer)) === undefined),
@@ -108,7 +108,7 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
 
 const WRITERS = { json: 'esri-json', pjson: 'esri-json', geojson: 'geojson', pbf: 'esri-pbf' } as const;
 
-/** Whole numbers, where the answer has these, and centroids. */
+/** Quantisation and centroids of the response. */
 function numbersOfAnswer(
   members: Members,
   crs: Crs,
@@ -123,7 +123,7 @@ function numbersOfAnswer(
   return { ...(centroid ? { centroid } : {}), ...(quantisation ? { quantisation } : {}) };
 }
 
-/** `resultType` and `maxRecordCountFactor` say how many may come where `resultRecordCount` does not. */
+/** Without `resultRecordCount`, `resultType` and `maxRecordCountFactor` determine the limit. */
 export function readRecordLimit(members: Members): number {
   const type = readChoiceMember(members, 'resultType', {
     values: ['none', 'standard', 'tile'],
@@ -174,7 +174,7 @@ export function parseQueryFilter(layer: VectorCollection, members: Members) {
   );
 }
 
-/** GeoJSON is in WGS 84 unless something else is asked for, as RFC 7946 says. */
+/** GeoJSON is in WGS 84 unless another CRS is requested, as RFC 7946 requires. */
 function outCrs(layer: VectorCollection, members: Members, format: QueryFormat): Crs {
   const value = members['outSR'];
   if (value !== undefined && value !== null && value !== '') return spatialReference('outSR', value);
@@ -237,7 +237,7 @@ export function orderKeys(
   return keys;
 }
 
-/** Of `maxAllowableOffset`, in units of `outSR`; 0 leaves all positions. */
+/** Tolerance from `maxAllowableOffset`, in units of `outSR`; 0 keeps all positions. */
 function readTolerance(members: Members): number {
   const name = 'maxAllowableOffset';
   const value = members[name];

@@ -166,7 +166,7 @@ async function originsByValue(
   return origins;
 }
 
-/** Related features by the ids of those that they belong to. */
+/** Related features, grouped by the ids of the features they are related to. */
 function collectGroups(
   features: readonly EsriFeature[],
   origins: Origins,
@@ -195,7 +195,7 @@ async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
   return { more, features: featuresIn(features) };
 }
 
-/** Booleans are told as 0 and 1. */
+/** Booleans are returned as 0 and 1. */
 const readTruth = (value: unknown, type: string) =>
   type === 'boolean' && value !== null ? value === 1 : value;
 

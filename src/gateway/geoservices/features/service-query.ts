@@ -34,7 +34,7 @@ const params = {
 };
 const MAX_TEXT = 8000;
 
-/** Features of several layers in one answer: `query` of a service. */
+/** Query of a service: features of several layers in one response. */
 export function serviceQueryOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
     about: common(SERVER, 'query'),
@@ -61,7 +61,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
             'The layers have too much for one answer: ask for them one by one.',
           );
         const head = `${parts.length === 0 ? '{"layers":[' : ','}{"id":${layerId},`;
-        // What stands after the brace of the document.
+        // The document without its opening brace.
         parts.push(Buffer.from(head), document.subarray(1));
       }
       const [start, end] = parts.length === 0 ? ['{"layers":[', ']}'] : ['', ']}'];

@@ -65,7 +65,7 @@ function buildAttributes(values: FeatureRow['values'], columns: readonly GroupCo
   );
 }
 
-/** A value of a group as GeoServices write it; decimals that a double does not hold come as text of their digits. */
+/** A value of a group in GeoServices form. Decimals that a double cannot represent are returned as text. */
 export function tableValue(value: unknown, type: FieldType): unknown {
   const isText = type === 'number' && typeof value === 'string';
   return esriValue(isText ? (readNumber(value) ?? value) : value, type);

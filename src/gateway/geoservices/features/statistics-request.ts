@@ -34,18 +34,21 @@ import {
   readRecordLimit,
 } from './query-request.js';
 
-/** What a query asks of groups of features: statistics, or distinct values. Each reader throws 400 naming the parameter. */
+/**
+ * Query for statistics or distinct values of groups of features. Each reader throws 400 with the name of the
+ * parameter.
+ */
 
 export interface GroupsRequest {
   readonly format: QueryFormat;
   readonly answer: 'groups' | 'count';
   readonly task: GroupsTask;
-  /** What is told of a group, in the order of the answer: the fields of the layer under their own names, and statistics. */
+  /** Columns of a group, in the order of the response: fields of the layer under their own names, and statistics. */
   readonly columns: readonly GroupColumn[];
 }
 
 export interface GroupColumn {
-  /** Under the name of the answer. */
+  /** The field, with its name in the response. */
   readonly field: Field;
   /** A count, which clients know as an integer of 32 bits. */
   readonly isCount: boolean;
@@ -55,7 +58,7 @@ export interface GroupColumn {
 
 const MAX_GROUP_FIELDS = 20;
 
-/** Undefined where the query asks for features. */
+/** Undefined if the query selects features. */
 export function groupsRequest(layer: VectorCollection, members: Members): GroupsRequest | undefined {
   const statistics = readOutputStatistics(layer, members);
   const isDistinct = readFlagMember(members, 'returnDistinctValues', false);
@@ -145,7 +148,7 @@ const WORDS: Readonly<Record<string, GroupStatisticType>> = {
   percentile_disc: 'percentile_disc',
 };
 
-/** Names that clients may give: they are told again, and never become a part of SQL. */
+/** Allowed names from clients: they are returned in the response, and never become part of SQL. */
 export const NAME_PATTERN = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
 
 export function readOutputStatistics(
@@ -188,7 +191,7 @@ function readPercentile(object: Members): GroupStatistic['percentile'] {
 const WITHOUT_ORDER: ReadonlySet<Field['type']> = new Set(['json', 'array', 'binary']);
 const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'boolean']);
 
-/** Fields that may be computed with, by their names in lower case: those that a mask covers are not among them. */
+/** Fields allowed in calculations, by their names in lower case: masked fields are excluded. */
 export function listComparableFields({ source }: VectorCollection): Map<string, string> {
   const fields = plainFields(source.fields).filter(({ type }) => !WITHOUT_ORDER.has(type));
   const names = [...fields.map(({ name }) => name), source.idColumn];
@@ -230,7 +233,9 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
   return distinct;
 }
 
-/** All fields but the key, which makes every feature another one, unless it is asked for by its name. */
+/**
+ * All fields except the key, which would make every feature distinct. The key is used only if the request names it.
+ */
 function distinctFields(layer: VectorCollection, text: string | undefined): string[] {
   if (text === undefined || text.trim() === '') throw badParameter('outFields', 'is missing');
   if (text.trim() !== '*') return groupFields(layer, 'outFields', text);

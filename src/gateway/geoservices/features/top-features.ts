@@ -36,7 +36,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
           'payload-too-large',
           `There are more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
         );
-      // The rows that the principal may read are asked for again, as every answer is.
+      // The second read also applies the row filter of the principal, as every read does.
       const filter = and(readable(layer).filter, equalsAny(layer.source.idColumn, ids.map(idLiteral)));
       const query = { ...request.query, filter };
       return createQueryReply(x, deps.pools, layer, {

@@ -26,7 +26,7 @@ const CANDIDATE_FIELDS: readonly (readonly [name: string, type: FieldType, lengt
   ['Y', 'esriFieldTypeDouble'],
 ];
 
-/** Fields that addresses are asked by, and other names of theirs. */
+/** Address fields of requests, and their other names. */
 const ADDRESS_FIELDS = ['Address', 'Neighborhood', 'City', 'Subregion', 'Region', 'Postal', 'CountryCode'];
 
 export function geocodeDocument(name: string | undefined, { window, languages }: GeocoderFacts) {
@@ -69,7 +69,7 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
   };
 }
 
-/** A point in the spatial reference of an answer. */
+/** A point in the spatial reference of the response. */
 function pointIn({ x, y }: Place, crs: Crs): { x: number; y: number } {
   if (crs.proj === CRS84.proj) return { x, y };
   const point = Float64Array.of(x, y);
@@ -78,14 +78,14 @@ function pointIn({ x, y }: Place, crs: Crs): { x: number; y: number } {
   return { x: east, y: north };
 }
 
-/** A place that the spatial reference of the answer does not reach has no location there. */
+/** A place outside the domain of the spatial reference is omitted. */
 const isThere = ({ location }: { location: { x: number; y: number } }) =>
   Number.isFinite(location.x) && Number.isFinite(location.y);
 
 export interface CandidateFormat {
   readonly locator: string;
   readonly crs: Crs;
-  /** Names of attributes in lower case; all when `*`, none when absent. */
+  /** Names of attributes in lower case; `*` for all, undefined for none. */
   readonly fields: ReadonlySet<string> | '*' | undefined;
 }
 

@@ -23,7 +23,7 @@ import {
   wholeNumber,
 } from '../members.js';
 
-/** Parameters of a GeocodeServer. What is wrong with them is said by their names. */
+/** Parameters of a GeocodeServer. Errors contain the name of the parameter. */
 
 /** Names of the parts of an address, in lower case, by the members of requests in lower case. */
 const PARTS: Readonly<Record<string, keyof NonNullable<PlaceWords['parts']>>> = {
@@ -143,7 +143,7 @@ function readLocation(members: Members): [x: number, y: number] | undefined {
   });
 }
 
-/** How many of something, at most `most`. */
+/** An integer up to `most`. */
 function readCount(members: Members, name: string, { most, usual }: { most: number; usual: number }): number {
   const count = readIntegerMember(members, name) ?? usual;
   if (count === 0) throw badParameter(name, 'must be whole numbers from 1');
@@ -151,7 +151,7 @@ function readCount(members: Members, name: string, { most, usual }: { most: numb
 }
 
 export interface CandidatesRequest {
-  /** Undefined where a key stands for it. */
+  /** Undefined if the request has a key instead. */
   readonly query: PlaceQuery | undefined;
   readonly magicKey: string | undefined;
   readonly crs: Crs;
@@ -159,7 +159,7 @@ export interface CandidatesRequest {
 }
 
 export function candidatesRequest(members: Members): CandidatesRequest {
-  // The code of a country is a filter of its own.
+  // The country code is a separate filter.
   const { countryCode: _, ...address } = members;
   const words = readWords(address);
   const magicKey = readTextMember(members, 'magicKey', GEOSERVICES_LIMITS.geocodeKey);

@@ -71,7 +71,7 @@ const BATCH = {
   ...OUT,
 };
 
-/** Locators: one by its name, and that which is asked where none is named. */
+/** Operations of locators: a named one, and the default one. */
 export function geocodeServerOperations(deps: GeocodeDeps): Operation[] {
   return [
     ...operationsAt(deps, { prefix: 'geocode', path: `/rest/services/${SERVER}`, pathParams: {} }),
@@ -156,7 +156,7 @@ async function suggestions(x: Exchange, geocoder: Geocoder, members: Members) {
   };
 }
 
-/** A key that clients could not send is none: the text counts then. */
+/** Returns no key if clients could not send it; then the text is used. */
 function magicKey(locator: string, key: string): string {
   const text = Buffer.from(`${locator}\n${key}`).toString('base64url');
   return text.length > GEOSERVICES_LIMITS.geocodeKey ? '' : text;

@@ -8,12 +8,12 @@ import type {
 import { createSpatialReference } from '../layer-documents.js';
 import type { Members } from '../members.js';
 
-/** What operations of a GeometryServer have in common. */
+/** Definitions that operations of a GeometryServer share. */
 
 export type Compute = (task: GeometryServiceTask) => Promise<GeometryServiceResult>;
-/** Computes an answer's document. */
+/** Computes the document of a response. */
 export type GeometryComputation = (compute: Compute, members: Members) => Promise<unknown>;
-/** An operation: its name, what it does, what it takes, and how it is answered. */
+/** An operation: its name, summary and parameters, and the function that computes its response. */
 export type GeometryServerOperation = readonly [
   name: string,
   summary: string,
@@ -43,12 +43,12 @@ export const createPlaneOptions = (crs: Crs) => ({ from: crs.proj, plane: crs.pr
 export function createEsriShape(geometry: Geometry, crs: Crs): object {
   return {
     ...createEsriGeometry(geometry, crs.epsg),
-    // One that was spelled out is told in the same words.
+    // A spatial reference given as text is returned as the same text.
     spatialReference: crs.epsg === 0 ? { wkt: crs.proj } : createSpatialReference(crs),
   };
 }
 
-/** Where nothing is left it is of the type of the first geometry that was sent. */
+/** If no geometry is left, the type is that of the first geometry in the request. */
 export function listAnswer(shapes: readonly (Geometry | null)[], crs: Crs, sent: readonly Geometry[]) {
   const first = shapes.find((one) => one !== null) ?? sent[0]!;
   const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';

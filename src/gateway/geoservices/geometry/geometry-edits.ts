@@ -27,7 +27,7 @@ import {
   requireReference,
 } from './geometry-requests.js';
 
-/** Operations of a GeometryServer that lay lines over geometries, and tell how geometries stand to each other. */
+/** Operations of a GeometryServer that edit geometries with lines, and that test spatial relationships. */
 
 export const EDITING: readonly GeometryServerOperation[] = [
   [
@@ -142,7 +142,7 @@ const OFFSETS = [
 const [ROUND, MITRE] = [1, 2];
 /** Segments per quarter circle, as of buffers. */
 const SEGMENTS = 16;
-/** Distances from a corner at which it is cut off. */
+/** Maximum length of a corner, as a multiple of the distance. */
 const MITRE_LIMIT = 10;
 const BEVEL_LIMIT = 1.1;
 

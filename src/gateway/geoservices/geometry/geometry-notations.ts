@@ -68,7 +68,7 @@ async function fromStrings(compute: Compute, members: Members) {
   return { coordinates: result.geometries.map((one) => (one as Point).coordinates) };
 }
 
-/** Of one place. */
+/** Maximum characters of one coordinate text. */
 const MAX_TEXT = 100;
 const MAX_DIGITS = 10;
 const DIGITS: Record<NotationName, number> = {
@@ -96,7 +96,7 @@ const MODES: Record<NotationName, readonly [string, ...string[]]> = {
 function readNotation(members: Members): Notation {
   const name = readChoiceMember(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
   const [fallback, ...others] = MODES[name];
-  // What other notations have for modes says nothing here.
+  // Modes of other notations have no meaning here.
   const mode =
     others.length === 0
       ? fallback

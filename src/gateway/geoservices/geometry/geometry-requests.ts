@@ -42,7 +42,7 @@ const AREAS: Readonly<Record<string, number>> = {
   esrisquaremiles: 1609.344 ** 2,
 };
 
-/** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */
+/** A spatial reference as a number, or in full: `{"wkt": …}`, `{"wkt2": …}`. Undefined if absent. */
 export function referenceMember(members: Members, name: string): Crs | undefined {
   const value = members[name];
   const read = typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson(name, value) : value;

@@ -39,7 +39,7 @@ const SERVER = 'GeometryServer';
 const PATH = `/rest/services/Utilities/Geometry/${SERVER}`;
 
 type Deps = Pick<SurfaceDeps, 'pools'>;
-/** Every operation: its name, what it does, what it takes, and how it is answered. */
+/** All operations: their names, summaries and parameters, and the functions that compute their responses. */
 const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     'project',
@@ -177,7 +177,7 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   ...TRANSFORMATIONS,
 ];
 
-/** Geometries that clients send, and what becomes of them: nothing is read from the data. */
+/** Operations on geometries from clients; they read no published data. */
 export function geometryServerOperations({ pools }: Deps): Operation[] {
   return [
     ...readingOperation({
@@ -248,7 +248,7 @@ async function buffer(compute: Compute, members: Members) {
     return { name: 'buffer', distance: one * scale, ...(ground ? { ground } : { segments: 16 }) };
   });
   const geometries = readGeometries(members, 'geometries');
-  // An area has four positions at least, so that more would make no answer.
+  // A polygon has at least four positions, so a larger product would exceed the limit anyway.
   if (geometries.length * operations.length * 4 > LIMITS.geometryPositions)
     throw badParameter('distances', `make more than ${LIMITS.geometryPositions / 4} areas of all geometries`);
   const union = readFlagMember(members, 'unionResults', false);

@@ -39,7 +39,7 @@ async function findTransformations(compute: Compute, members: Members) {
   return { transformations: result.ways!.slice(0, most === -1 ? undefined : most).map(wayDocument) };
 }
 
-/** A number alone is of a way that is one transformation in the direction that it is defined in. */
+/** A single number identifies a path of one transformation in its defined direction. */
 function wayDocument(steps: readonly DatumStep[]) {
   const numbers = ({ code, name }: DatumStep) => ({ wkid: code, latestWkid: code, name });
   const [first, ...others] = steps;
@@ -47,13 +47,13 @@ function wayDocument(steps: readonly DatumStep[]) {
   return { geoTransforms: steps.map((step) => ({ ...numbers(step), transformForward: step.isForward })) };
 }
 
-/** Steps of the transformations that a projection shall take; more make no way. */
+/** Maximum number of transformations for a projection. */
 const MAX_STEPS = 10;
 
 /**
- * What `transformation` and `transformForward` name; undefined where PROJ shall choose. Between two references a
- * transformation fits in one direction at most. An absent `transformForward` takes it, though Esri documents false: the
- * numbers of `findTransformations` go forward.
+ * The transformations in `transformation` and `transformForward`; undefined if PROJ should choose. A transformation
+ * fits between two references in one direction only. Without `transformForward` that direction is used, although Esri
+ * documents false: the numbers of `findTransformations` are for the forward direction.
  */
 export function readDatumSteps(members: Members): StepChoice[] | undefined {
   const value = members['transformation'];

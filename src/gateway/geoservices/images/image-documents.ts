@@ -127,14 +127,14 @@ function findPixelType(bands: readonly BandInfo[]): string {
   return PIXEL_TYPES[bands[0]?.type ?? ''] ?? 'UNKNOWN';
 }
 
-/** Where the raster lies in the CRS that it is told of in; undefined where nobody knows. */
+/** Extent of the raster in the given CRS; undefined if it is unknown. */
 export function imageBox(collection: RasterCollection, crs: Crs) {
   const own = storageExtent(collection);
   if (own && collection.storageCrs.epsg === crs.epsg) return own;
   return collection.extent84 && placedExtent(collection.extent84, crs);
 }
 
-/** Statistics of the bands, as they were found when the raster was read: those of overviews where it has some. */
+/** Statistics of the bands, as read at publication: those of overviews if there are any. */
 export function statisticsDocument({ bands }: RasterCollection) {
   const all = bands.flatMap(({ statistics }) => statistics ?? []);
   return {
@@ -154,7 +154,7 @@ export function keyProperties({ bands, raster }: RasterCollection) {
   };
 }
 
-/** Variables are bands; a raster without axes of times and levels has none. */
+/** The variables are the bands. A raster without time and level axes has none. */
 export function dimensionsDocument({ bands, raster: { times, levels } }: RasterCollection) {
   const dimensions = [
     ...(times ? [dimension('StdTime', 'ISO8601', times.map(Date.parse))] : []),

@@ -81,7 +81,7 @@ interface ImageRequest {
   readonly collection: RasterCollection;
   readonly window: MapWindow;
   readonly format: Format;
-  /** Of values. */
+  /** Encoding of pixel values. */
   readonly encoding: 'geotiff' | 'lerc' | undefined;
   readonly tolerance: number;
   readonly lercVersion?: 1;

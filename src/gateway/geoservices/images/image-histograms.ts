@@ -18,7 +18,7 @@ import { ruled } from './image-layers.js';
 import { placeGeometry } from './pixels.js';
 import { parseRenderingRule } from './rendering-rule.js';
 
-/** How often values occur in the bands of image services. */
+/** Histograms of the bands of image services. */
 
 const MAX_TEXT = 1000;
 
@@ -34,7 +34,7 @@ export const AREA_PARAMS = {
   renderingRule: member('renderingRule', 'None or ExtractBand, as JSON.'),
 };
 
-/** Of the same sample as the statistics of the service. */
+/** Computed from the same sample as the statistics of the service. */
 export async function wholeHistograms(x: Exchange, deps: MapDeps, collection: RasterCollection) {
   const { source, at } = await findSource(x, deps.pools, collection, { place: undefined });
   return { histograms: (await counted(x, deps, collection, { source, ...(at ? { at } : {}) })).histograms };

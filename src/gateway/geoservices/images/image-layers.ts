@@ -20,7 +20,7 @@ export function requireImage(deps: MapDeps, principal: Principal, id: string): R
   throw unread ?? new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
 }
 
-/** The image service with the lowest layer number, of those that the caller sees. Throws 404 without one. */
+/** The image service with the lowest layer number that the caller may read. Throws 404 if there is none. */
 export function requireFirstImage(deps: MapDeps, principal: Principal): RasterCollection {
   const images = deps.visible(principal).collections.filter(hasCoverage);
   const first = images.sort((a, b) => a.layerId - b.layerId)[0];
@@ -33,7 +33,10 @@ export function imageServices({ collections }: CatalogSnapshot): string[] {
   return collections.filter(hasCoverage).map(({ id }) => id);
 }
 
-/** Rasters that a mosaic rule locks to; the collection as it is where it says nothing. Throws 400 naming `mosaicRule`. */
+/**
+ * The rasters that a mosaic rule locks; the whole collection if the rule sets nothing. Throws 400 with the name
+ * `mosaicRule`.
+ */
 export function ruled(collection: RasterCollection, members: Members): RasterCollection {
   const rule = readObjectMember(members, 'mosaicRule');
   const method = rule?.['mosaicMethod'] ?? 'esriMosaicNone';

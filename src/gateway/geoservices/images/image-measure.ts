@@ -13,7 +13,10 @@ import { type Members, naming, readChoiceMember } from '../members.js';
 import { ruled } from './image-layers.js';
 import { type PlaceGeometry, type PlacePosition, placeGeometry, transformToDegrees } from './pixels.js';
 
-/** Measures on the ground of what is seen in an image. Its pixels have no heights: what needs these is refused. */
+/**
+ * Measures ground distances and areas in an image. Pixels have no heights, so operations that need heights are
+ * refused.
+ */
 
 type Deps = Pick<SurfaceDeps, 'pools'>;
 
@@ -84,7 +87,7 @@ async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
   return { value: createEsriShape(point, place.crs), displayValue, uncertainty: null };
 }
 
-/** The shortest way over the ellipsoid, and where it leaves to: seen from its begin, the plane keeps both. */
+/** The shortest path over the ellipsoid and its initial direction. The plane around the start preserves both. */
 async function distance(
   x: Exchange,
   { pools }: Deps,
@@ -146,7 +149,7 @@ function readLength(members: Members, metres: number) {
   return value(metres / (unit ?? 1), unit === undefined ? 'esriMeters' : String(members['linearUnit']));
 }
 
-/** How exact it is nobody knows: that is a matter of the image. */
+/** The uncertainty is unknown: it depends on the image. */
 const value = (number: number, unit: string) => ({
   value: number,
   displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}`,

@@ -42,11 +42,11 @@ import { type PlaceGeometry, type PlacePosition, placeGeometry, readPixel } from
 const SERVER = 'ImageServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
 const serviceId = pathString('serviceId', 'Identifier of a collection of rasters.');
-/** Where clients look that know no name of a service: the first image service is there. */
+/** Clients without a service name use this path, which leads to the first image service. */
 const ROOT = `/rest/services/${SERVER}`;
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
-/** Points of one answer. */
+/** Maximum number of points in one response. */
 const MAX_SAMPLES = 100;
 const MAX_TEXT = 1000;
 
@@ -57,7 +57,7 @@ const place = {
   mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
 };
 
-/** Rasters as image services: pictures, values, statistics, and the rasters that they are made of. */
+/** Rasters as image services: images, values, statistics, and the rasters of a mosaic. */
 export function imageServerOperations(deps: TilesDeps): Operation[] {
   type Answer = (x: Exchange, collection: RasterCollection, members: Members) => unknown;
   const document = (

@@ -4,13 +4,13 @@ import { stringifyExactly } from '../../../core/values/json.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
 import { InvalidCredentials } from '../../auth/credentials.js';
 
-/** Answers of GeoServices: JSON with status 200, failures too, which are told by a member `error`. */
+/** GeoServices responses: JSON with status 200, also for errors, which have a member `error`. */
 
-/** What clients take for "sign in", and for "sign in again". */
+/** Codes that make clients sign in, or sign in again. */
 const TOKEN_REQUIRED = 499;
 const INVALID_TOKEN = 498;
 
-/** How an operation of a server type says its failures. */
+/** Creates the error response of an operation of a server type. */
 export function inBandFailure(server: string, operation: string): (error: ApiError) => Reply {
   const name = operation.toLowerCase();
   return (error) => {
@@ -27,7 +27,10 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
   };
 }
 
-/** A failure of what clients read as bytes (tiles, glyphs, icons): the same document, under the status of HTTP. */
+/**
+ * Error response for clients that expect bytes (tiles, glyphs, icons): the same document, but with the HTTP status of
+ * the error.
+ */
 export function byStatus(failure: (error: ApiError) => Reply): (error: ApiError) => Reply {
   return (error) => ({ ...failure(error), status: error.status });
 }

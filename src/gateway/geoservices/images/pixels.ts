@@ -11,7 +11,7 @@ import { valuesByTime } from '../../../services/rasters/position.js';
 import { parseMapBox, readSpatialReference } from '../maps/map-window.js';
 import { type Members, readTextMember } from '../members.js';
 
-/** Places that clients ask about, and the pixels of rasters there. */
+/** Places in requests, and the pixel values of rasters there. */
 
 const MAX_TEXT = 1000;
 
@@ -20,9 +20,9 @@ export type PlacePosition = readonly [number, number];
 
 export interface PlaceGeometry {
   readonly literal: ReturnType<typeof geometryLiteral>;
-  /** Its middle, by the sides as they were sent: across the antimeridian a literal has others. */
+  /** Centre of the geometry, from its sides as sent: a literal across the antimeridian has different sides. */
   readonly middle: PlacePosition;
-  /** Of the geometry: its own, that of `sr`, or `own`. */
+  /** CRS of the geometry: from the geometry itself, from `sr`, or `own`. */
   readonly crs: Crs;
 }
 
@@ -44,14 +44,14 @@ export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
 
 const computeMiddle = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
 
-/** Longitude, from -180 to 180, and latitude of a position; undefined where it has none. */
+/** Longitude, from -180 to 180, and latitude of a position; undefined outside the domain of the CRS. */
 export function transformToDegrees(at: PlacePosition, crs: Crs): PlacePosition | undefined {
   const point = new Float64Array(at);
   transformPoints(point, crs.proj, CRS84.proj);
   return point.every(Number.isFinite) ? [wrapLongitude(point[0]!), point[1]!] : undefined;
 }
 
-/** Values of all bands at a place, of the newest time, as text; undefined where the raster does not lie. */
+/** Values of all bands at a place, for the latest time, as text; undefined outside the raster. */
 export async function readPixel(
   x: Exchange,
   pools: Pools,

@@ -10,8 +10,8 @@ import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.j
 import { type Members, readObjectMember, requireObject } from '../members.js';
 
 /**
- * Raster functions of a rendering rule (Esri's "Raster function objects") as looks and styles of ours. Functions are read
- * from the inside: each takes what the one before it leaves. Throws 400 naming `renderingRule`.
+ * Converts the raster functions of a rendering rule (Esri's "Raster function objects") to options of Graticule's
+ * renderer. Nested functions are evaluated from the inside out. Throws 400 with the name `renderingRule`.
  */
 
 type Look = Partial<AskedLook>;
@@ -25,7 +25,7 @@ export interface ImageRendering {
 interface Step {
   readonly collection: RasterCollection;
   readonly args: Members;
-  /** What the function inside it makes. */
+  /** Result of the nested function. */
   readonly inner: ImageRendering;
 }
 
@@ -71,12 +71,12 @@ function wrong(detail: string): never {
   throw badParameter('renderingRule', detail);
 }
 
-/** Bands of ours, counted from 1, of those that clients count from 0. */
+/** Converts band numbers counted from 0 to numbers counted from 1. */
 function listBands({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
   const numbers = ids.map((id) => scalarNumber('renderingRule', id) + 1);
   if (!numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= bands.length))
     wrong(`names a band that is none of 0 to ${bands.length - 1}`);
-  // Two bands and more than three are no picture: the first ones are shown.
+  // With two bands only the first is shown, with more than three the first three.
   return numbers.length >= 3 ? numbers.slice(0, 3) : numbers.slice(0, 1);
 }
 
@@ -95,7 +95,7 @@ function readNumber(args: Members, name: string, fallback?: number): number {
 const STANDARD_DEVIATION = 3;
 const MINIMUM_MAXIMUM = 5;
 
-/** Values that become the darkest and the brightest shade: as they are given, or from the statistics of the bands. */
+/** Values for the darkest and the brightest shade: from the arguments, or from the statistics of the bands. */
 function stretched({ collection, args, inner }: Step): Look {
   const type = readNumber(args, 'StretchType', 0);
   if (type === 0) return {};

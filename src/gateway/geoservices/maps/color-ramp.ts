@@ -10,7 +10,7 @@ type Triple = readonly [number, number, number];
 const PARAMETER = 'classificationDef';
 const MAX_PARTS = 20;
 
-/** A colour space: a place of it is told by three numbers, the one named `hue` going around in 360. */
+/** A colour space with three coordinates. The one named `hue` is an angle in degrees. */
 interface Space {
   readonly hue?: 0 | 2;
   from(rgb: Triple): Triple;
@@ -19,7 +19,7 @@ interface Space {
 
 type Ramp = (at: number) => Rgba;
 
-/** As many colours as there are classes, from one end to the other. */
+/** One colour for each class, from one end of the ramp to the other. */
 export function rampColors(ramp: Members, count: number): Rgba[] {
   const color = readRamp(ramp);
   return Array.from({ length: count }, (_, i) => color(count === 1 ? 0 : i / (count - 1)));
@@ -89,7 +89,7 @@ const HSV: Space = {
   },
 };
 
-/** Of daylight (D65), as sRGB has it. */
+/** White point D65 of sRGB. */
 const WHITE: Triple = [0.95047, 1, 1.08883];
 const EDGE = 6 / 29;
 

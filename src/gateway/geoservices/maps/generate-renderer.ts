@@ -74,7 +74,7 @@ const formatLabel = (number: AnyNumber) =>
     ? String(Number(number.toPrecision(LABEL_DIGITS)))
     : writeDigits(number);
 
-/** Where a value is missing, as clients say it. */
+/** How clients write a missing value. */
 const NULL = '<Null>';
 
 function uniqueValueRenderer(

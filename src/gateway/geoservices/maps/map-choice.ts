@@ -18,10 +18,13 @@ import {
 } from '../members.js';
 import type { DrawnLayer } from './map-layers.js';
 
-/** Which layers of a map service a request is about, and what of them. Each reader throws 400 naming the parameter. */
+/**
+ * Layers of a map service that a request selects, with filters. Each reader throws 400 with the name of the
+ * parameter.
+ */
 
 export interface MapChoice {
-  /** The one on top first, as they are drawn. */
+  /** Top layer first, in drawing order. */
   readonly layers: readonly DrawnLayer[];
   /** Checked filters by the id of the collection. */
   readonly filters: ReadonlyMap<string, Expression>;
@@ -57,7 +60,7 @@ function shown(
   const ids =
     list.trim() === '' ? undefined : new Set(list.split(',').map((id) => wholeNumber('layers', id)));
   const isOut = ['hide', 'exclude'].includes(verb.toLowerCase());
-  // No numbers after `show:` are no layers; what identifies says where to look.
+  // `show:` without numbers selects no layer. For identify, the word only says where to search.
   if (!ids) return /^(show|hide|include|exclude)$/i.test(verb) && !isOut ? [] : all;
   for (const id of ids)
     if (!all.some(({ layerId }) => layerId === id)) throw absentLayer('layers', id, catalog);
@@ -80,7 +83,7 @@ function definitions(layers: readonly DrawnLayer[], members: Members): Map<strin
   return filters;
 }
 
-/** The same filters, with the time that is asked for. */
+/** The same filters, limited to the requested time. */
 function during(
   layers: readonly DrawnLayer[],
   members: Members,
@@ -119,7 +122,7 @@ function narrow(
   if (filter !== undefined) filters.set(layer.id, filter);
 }
 
-/** Layers as a client puts them together: each of ours, perhaps with a condition and a drawing of its own. */
+/** Layers defined by a client: each refers to a published layer, and may have its own condition and drawing. */
 function dynamicChoice(
   all: readonly DrawnLayer[],
   asked: readonly Members[],

@@ -33,7 +33,7 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     supportsDynamicLayers: true,
     layers: layers.map(mapLayerEntry),
     tables: [],
-    // That of the tiles, as clients expect it of maps that have some.
+    // Spatial reference of the tiles, as clients expect it for a map with tiles.
     spatialReference: createSpatialReference(WEB_MERCATOR),
     singleFusedMapCache: true,
     tileInfo: tileInfo('PNG32'),
@@ -73,7 +73,7 @@ function mapLayerEntry(layer: DrawnLayer) {
   };
 }
 
-/** `catalog` is what who asks may read. */
+/** `catalog` contains what the caller may read. */
 export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   const place = { parentLayer: null, subLayers: [], defaultVisibility: true };
   if (hasFeatures(layer)) {
@@ -83,7 +83,7 @@ export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
       ...place,
       // In the spatial reference of the map, as clients take it.
       extent: extentIn([layer], WEB_MERCATOR),
-      // A layer of mixed geometries is no table: it is drawn.
+      // A layer of mixed geometries is not a table, because it is drawn.
       type: 'Feature Layer',
       capabilities: isQueried ? 'Map,Query,Data' : 'Map',
       canModifyLayer: false,

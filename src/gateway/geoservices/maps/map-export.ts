@@ -61,7 +61,7 @@ const params = {
   dynamicLayers: member('dynamicLayers', 'Layers with conditions and drawings of their own, as JSON.'),
 };
 
-/** Parameters that change the picture and that are not there. */
+/** Unsupported parameters that would change the image. */
 const UNSUPPORTED = ['rotation', 'layerTimeOptions', 'mapScale', 'gdbVersion', 'clipping', 'mapRangeValues'];
 
 /** Maps of the layers of a service. */
@@ -130,7 +130,7 @@ function exportRequest(
   };
 }
 
-/** What the parameters of OGC API Maps would say that are none here. */
+/** Parameters of OGC API Maps, which do not exist here, without values. */
 export const NO_MAP_PARAMS = {
   bbox: undefined,
   bboxCrs: undefined,
@@ -150,7 +150,7 @@ export const NO_MAP_PARAMS = {
   nodata: undefined,
 };
 
-/** A picture of layers, the one on top first. */
+/** Draws an image of layers, given top layer first. */
 export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerMapRequest): Promise<Reply> {
   const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
@@ -161,7 +161,7 @@ export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerMapRe
   return mapReply(x, await drawMap(x, deps, [...layers].reverse(), query, { window, format, filters }));
 }
 
-/** Where the picture is, and what it shows: clients load it then. */
+/** URL and extent of the image, which the client then loads. */
 function buildDocument(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
   const { bbox, crs, width, height } = window;
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
@@ -174,10 +174,10 @@ function buildDocument(x: Exchange, { window, dpi }: ExportRequest, members: Mem
   };
 }
 
-/** Where the same picture is. */
+/** URL of the same image. */
 export function exportAddress(x: Exchange, members: Members): string {
   const query = new URLSearchParams();
-  // Who loads the picture has credentials of their own: addresses get into logs.
+  // The token is omitted, because URLs are logged. Clients that load the image send their own credentials.
   const { token: _, ...shown } = members;
   for (const [name, value] of Object.entries({ ...shown, f: 'image' }))
     query.set(name, typeof value === 'string' ? value : JSON.stringify(value));

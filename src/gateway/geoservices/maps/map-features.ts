@@ -13,12 +13,12 @@ import type { Members } from '../members.js';
 
 /** Features of map services one by one, as `identify` and `find` list them. */
 
-/** Maximum number of features in one answer. */
+/** Maximum number of features in one response. */
 export const MAX_RESULTS = 1000;
 
 /** Results of one layer. */
 export interface MapLayerResults {
-  /** As JSON, separated by commas. */
+  /** Features as JSON, separated by commas. */
   readonly text: string;
   readonly count: number;
 }
@@ -31,7 +31,7 @@ interface ResultsQuery {
   readonly pretty: boolean;
 }
 
-/** Features that a query of a layer with numbers as ids finds, and that pass `filter` too. Throws 400 as queries do. */
+/** Features that match a query of a layer with numeric ids, and `filter`. Throws 400 as queries do. */
 export async function mapResults(
   x: Exchange,
   pools: Pools,

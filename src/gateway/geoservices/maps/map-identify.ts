@@ -47,7 +47,7 @@ export function identifyOperations(deps: MapDeps): Operation[] {
   });
 }
 
-/** What lies at the place of a request in layers, the one on top first. */
+/** Features and pixels at the requested place, top layer first. */
 export async function identified(
   x: Exchange,
   deps: MapDeps,
@@ -83,10 +83,10 @@ interface Place {
   readonly geometry: unknown;
   readonly type: string | undefined;
   readonly sr: unknown;
-  /** Of the geometry; x,y ordered. */
+  /** Centre of the geometry; x,y ordered. */
   readonly middle: readonly [number, number];
   readonly crs: Crs;
-  /** Of rasters. */
+  /** Time of the rasters. */
   readonly datetime: TimeRange | undefined;
 }
 
@@ -106,7 +106,7 @@ function readPlace(members: Members): Place {
   return { ...place, geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined };
 }
 
-/** Units of a pixel of what is shown. */
+/** Size of a pixel of the displayed map, in map units. */
 function pixelSize(members: Members): number {
   const extent = parseMapBox('mapExtent', members['mapExtent']);
   const display = (readTextMember(members, 'imageDisplay', 100) ?? '400,400,96').split(',').map(Number);

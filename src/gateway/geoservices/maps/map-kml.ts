@@ -10,8 +10,8 @@ import { mapChoice } from './map-choice.js';
 import { type DrawnLayer, listMapLayers, type MapDeps } from './map-layers.js';
 
 /**
- * Maps as KML (OGC 12-007r2): a document of links that ask again whenever the view has moved, and then a picture of what is
- * in view.
+ * Maps as KML (OGC 12-007r2): a document of links that reload after each change of the view, and an image of the
+ * visible area.
  */
 
 const PATH = '/rest/services/{serviceId}/MapServer/generateKml';
@@ -88,7 +88,7 @@ function link(x: Exchange, layers: readonly DrawnLayer[]): string {
   );
 }
 
-/** Of the shape of the box, which would be widened else. */
+/** Image size with the aspect ratio of the box, which would otherwise be widened. */
 function formatSize([west, south, east, north]: Box): string {
   const [width, height] = [east - west, north - south];
   const pixels = (side: number) => Math.max(1, Math.round((SIDE * side) / Math.max(width, height)));

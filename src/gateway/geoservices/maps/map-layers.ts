@@ -24,17 +24,17 @@ export function listMapLayers(deps: MapDeps, principal: Principal, service: stri
   return topFirst(collections.filter(isDrawable).filter((one) => isInService(one, service)));
 }
 
-/** Collections in the order in which all servers of a service draw them; those of one sort stay as they are. */
+/** Collections in the drawing order of all servers of a service. Collections of the same kind keep their order. */
 export function topFirst<T extends Collection>(collections: readonly T[]): T[] {
   return collections.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The layers as their features are told of: with numbers as ids. */
+/** Layers as they are used for features: with numeric ids. */
 export function numberedLayers(layers: readonly DrawnLayer[]): DrawnLayer[] {
   return layers.map((layer) => (hasFeatures(layer) ? toNumberedCollection(layer) : layer));
 }
 
-/** Points lie on lines, these on areas, and all on pictures. */
+/** Points are above lines, lines above polygons, and polygons above images. */
 function rank(collection: Collection): number {
   return byData(collection, {
     features: ({ source: { geometryType } }) => {

@@ -28,7 +28,7 @@ const layerId = pathString('layerId', 'Number of a layer.');
 
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
-/** Maps of services: their documents, pictures, tiles, legends, and what lies in them. */
+/** Maps of services: documents, images, tiles, legends, and their features. */
 export function mapServerOperations(deps: TilesDeps): Operation[] {
   const tiles: Pick<ServiceTiles, 'format' | 'layersOf'> = {
     format: PNG_FORMAT,

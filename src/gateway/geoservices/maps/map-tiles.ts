@@ -24,17 +24,17 @@ import type { DrawnLayer } from './map-layers.js';
 const serviceId = pathString('serviceId', 'Name of a service.');
 
 export interface ServiceTiles {
-  /** Of the operation. */
+  /** Operation id. */
   readonly id: string;
   readonly server: Exclude<ServerType, 'GeometryServer'>;
   readonly format: Format;
-  /** `.pbf` may stand behind the column. */
+  /** `.pbf` may follow the column. */
   readonly ending?: '.pbf';
   /** The lowest first. Throws 404 for a service that does not exist for this principal, 401. */
   layersOf(principal: Principal, service: string): readonly DrawnLayer[];
 }
 
-/** Tiles of a service in WebMercatorQuad; they are cached as others are. */
+/** Tiles of a service in WebMercatorQuad, cached like all other tiles. */
 export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
   const { server, format } = tiles;
   return defineOperation({
@@ -100,7 +100,7 @@ function parseColumn(ending: ServiceTiles['ending']): Param<number> {
   };
 }
 
-/** A tile of which nothing is left out. */
+/** Tile options without any filter. */
 const WHOLE_TILE = {
   datetime: undefined,
   subset: undefined,

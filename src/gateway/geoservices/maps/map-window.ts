@@ -11,21 +11,21 @@ import type { MapWindow } from '../../../services/maps/window.js';
 import { boxIn } from '../layer-documents.js';
 import { type Members, readTextMember } from '../members.js';
 
-/** Windows of maps and pictures, as clients of GeoServices ask for them. Each reader throws 400 naming the parameter. */
+/** Extents and sizes of requested maps and images. Each reader throws 400 with the name of the parameter. */
 
 const MAX_TEXT = 1000;
-/** Below it pixels cannot be told apart. */
+/** Minimum side of an extent: below it, pixels would coincide. */
 const MIN_SIDE = 1e-9;
 
 interface WindowContext {
   /** Spatial reference of the service. */
   readonly own: Crs;
-  /** Where all of it lies, in that. */
+  /** Extent of the whole map, in the CRS `own`. */
   readonly whole: Box | undefined;
   readonly settings: WindowSettings;
 }
 
-/** What the service sets, and that with its defaults. */
+/** The settings of the service, and the same with defaults. */
 export interface WindowSettings {
   readonly own: Partial<MapSettings>;
   readonly all: MapSettings;
@@ -36,7 +36,7 @@ export const windowSettings = (own: Partial<MapSettings> = {}): WindowSettings =
   all: mapSettings(own),
 });
 
-/** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. Throws 400. */
+/** The drawn extent: `bbox` in `imageSR`, widened to the aspect ratio of `size`. Throws 400. */
 export function imageWindow(members: Members, { own, whole, settings }: WindowContext): MapWindow {
   const [width, height] = readSize(members, settings);
   const box = parseMapBox('bbox', members['bbox']);
@@ -51,15 +51,15 @@ export function imageWindow(members: Members, { own, whole, settings }: WindowCo
   return { bbox: widened(bbox, width / height), crs, width, height };
 }
 
-/** A spatial reference; undefined when absent. */
+/** A spatial reference; undefined if absent. */
 export function readSpatialReference(members: Members, name: string): Crs | undefined {
   const value = members[name];
   return value === undefined || value === '' ? undefined : spatialReference(name, value);
 }
 
 /**
- * `xmin,ymin,xmax,ymax`, or an envelope as JSON, which may have a spatial reference of its own. Clients write corners in
- * any order: Esri Leaflet has the upper one first.
+ * `xmin,ymin,xmax,ymax`, or an envelope as JSON, which may have a spatial reference. Clients write the corners in any
+ * order: Esri Leaflet writes the upper one first.
  */
 export function parseMapBox(name: string, value: unknown): { bbox: Box; crs: Crs | undefined } | undefined {
   if (value === undefined || value === '') return undefined;

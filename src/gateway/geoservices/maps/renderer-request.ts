@@ -10,7 +10,7 @@ import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, readObjectMember } from '../members.js';
 import { baseSymbolIn, type Rgba, rampColors, rampIn } from './color-ramp.js';
 
-/** What is asked of a renderer. Each reader throws 400 naming `classificationDef`. */
+/** Parameters of a renderer. Each reader throws 400 with the name `classificationDef`. */
 
 interface Look {
   /** A symbol for each of so many classes. */
@@ -42,7 +42,7 @@ const METHODS: Readonly<Record<string, ClassMethod>> = {
   esriClassifyGeometricalInterval: 'geometrical-interval',
   esriClassifyDefinedInterval: 'defined-interval',
 };
-/** Of deviations: whole, halves, thirds, quarters. */
+/** Class widths in standard deviations: 1, 1/2, 1/3 and 1/4. */
 const DEVIATIONS = [1, 2, 3, 4].map((part) => 1 / part);
 
 export function rendererRequest(layer: VectorCollection, members: Members): BreaksRequest | ValuesRequest {
@@ -133,7 +133,7 @@ function chooseField(layer: VectorCollection, value: unknown): string {
 function listSymbols(layer: VectorCollection, definition: Members, palette: PaletteName): Look['symbols'] {
   const symbol = baseSymbolIn(definition, defaultSymbol(layer));
   const ramp = rampIn(definition);
-  // What is wrong with a ramp is told before anything is computed.
+  // Errors in a ramp are reported before anything is computed.
   if (ramp) rampColors(ramp, 1);
   return (count) => {
     const colors = ramp ? rampColors(ramp, count) : paletteColors(palette, count).map(parseRgba);

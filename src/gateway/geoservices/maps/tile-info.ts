@@ -1,7 +1,7 @@
 import { WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
 
 const DPI = 96;
-/** As Esri's clients have it; an inch of 0.0254 m is two millionths longer. */
+/** As in Esri clients; an inch of 0.0254 m is two millionths longer. */
 const INCHES_PER_METRE = 39.37;
 
 /** The denominator of the scale at which a pixel is that many metres. */

@@ -30,7 +30,7 @@ export interface VectorTileDeps extends TilesDeps {
   readonly symbols: Symbols;
 }
 
-/** Vector tiles of services: their style, symbols and tiles, at the addresses that Esri's clients look at. */
+/** Vector tiles of services: style, symbols and tiles, at the paths that Esri clients expect. */
 export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
   const style = (path: string, name: string) =>
     readingOperation({

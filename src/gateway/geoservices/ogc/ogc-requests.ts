@@ -6,7 +6,9 @@ import { parseCrs } from '../../../native/crs.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
 import { type Members, readChoiceMember } from '../members.js';
 
-/** What the services of OGC on map services have in common: parameters as pairs, whose names have no case, and XML. */
+/**
+ * Definitions that the OGC services on map services share: parameters as pairs with case-insensitive names, and XML.
+ */
 
 /**
  * Parameters by their names in capitals. Throws 400 for one that comes with two values, unless it is one of `repeatable`, whose

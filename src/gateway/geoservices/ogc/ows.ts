@@ -5,7 +5,7 @@ import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js
 
 /** Requests and exceptions of services that follow OGC Web Services Common (OGC 06-121): WCS and WMTS. */
 
-/** Errors by exception code; 400 for all others. Those with 404 are codes of WCS 2.0 and its extensions. */
+/** Error codes by exception code; 400 for all others. Those with 404 are codes of WCS 2.0 and its extensions. */
 const ERROR_CODES = {
   MissingParameterValue: 'invalid-parameter',
   InvalidParameterValue: 'invalid-parameter',
@@ -31,7 +31,10 @@ export type OwsCode = keyof typeof ERROR_CODES;
 const MAX_LOCATOR = 100;
 const MAX_LIST = 1000;
 
-/** `locator` is what the standard wants with the code: mostly the name of the parameter, or its wrong part. */
+/**
+ * `locator` is the value that the standard requires with the code: usually the name of the parameter, or its invalid
+ * part.
+ */
 export function owsError(code: OwsCode, locator: string, detail: string): ApiError {
   return new ApiError(ERROR_CODES[code], detail, {
     errors: [{ name: locator.slice(0, MAX_LOCATOR), detail, code }],
@@ -118,7 +121,7 @@ export function readSections<T extends string>(pairs: Members, known: readonly T
   return (section) => names.includes('All') || names.includes(section);
 }
 
-/** The operator of the server is not known to it: schemas ask for the name, and for a contact that can be empty. */
+/** The server does not know its operator. The schemas require a name, and a contact that may be empty. */
 export const serviceProvider = writeOgcElement(
   'ows:ServiceProvider',
   textElement('ows:ProviderName', 'Graticule') + writeOgcElement('ows:ServiceContact', ''),

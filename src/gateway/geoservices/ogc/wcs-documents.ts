@@ -115,7 +115,7 @@ export interface CoverageGrid {
   readonly first?: readonly [number, number];
 }
 
-/** Where the coverage is in the CRS that it is described in: as image services and collections say it. */
+/** Extent of the coverage in its native CRS, the same as in image services and collections. */
 export function findNativeBox(collection: RasterCollection): Box {
   const { storageCrs, extent84, raster } = collection;
   const crs = layerCrs(collection);

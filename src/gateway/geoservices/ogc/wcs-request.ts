@@ -121,8 +121,8 @@ function readTerms(name: string, raw: string): AxisTerm[] {
 }
 
 /**
- * `low,high`, each perhaps `*`, or one place. A place must be within the coverage. An interval is clipped to it, as its sides
- * can be off by the rounding of clients.
+ * Reads `low,high`, each of which may be `*`, or one position. A position must be within the coverage. An interval is
+ * clipped to it, because clients may round its ends.
  */
 function readInterval(
   collection: RasterCollection,

@@ -54,7 +54,7 @@ export function wcsOperation(deps: MapDeps): Operation {
     path: '/rest/services/{serviceId}/ImageServer/WCSServer',
     params: {
       serviceId: pathString('serviceId', 'Identifier of a collection of rasters.'),
-      // The name has no case, as all others of the query.
+      // The name is case-insensitive, as all names in the query are.
       SUBSET: {
         ...member('SUBSET', 'axis(low,high) or axis(place), once for each axis; * for an open end.'),
         repeatable: true,

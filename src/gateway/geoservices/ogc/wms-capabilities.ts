@@ -24,8 +24,8 @@ export const CAPABILITIES_TYPES: Readonly<Record<WmsVersion, string>> = {
 const OLD_EXCEPTION_TYPE = 'application/vnd.ogc.se_xml';
 
 /**
- * The version of a response: the highest one that is not above that of the request, else the lowest. Throws 400 for what is
- * not a version.
+ * Version of the response: the highest version up to that of the request, otherwise the lowest. Throws 400 for an
+ * invalid version.
  */
 export function negotiateWmsVersion(pairs: Members): WmsVersion {
   const name = pairs['VERSION'] ? 'VERSION' : 'WMTVER';
@@ -45,7 +45,7 @@ const BOTH = 'EPSG:4326 EPSG:3857 CRS:84'.split(' ');
 
 interface Service {
   readonly name: string;
-  /** Of the service, without parameters. */
+  /** URL of the service, without parameters. */
   readonly address: string;
   /** The one on top first. */
   readonly layers: readonly DrawnLayer[];
@@ -54,7 +54,7 @@ interface Service {
 export function wmsCapabilities(service: Service, version: WmsVersion): string {
   const isNew = version === '1.3.0';
   const root = isNew ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
-  // The DTD of 1.1.1 has namespaces on links alone.
+  // In the DTD of 1.1.1, only links have namespaces.
   const names: Record<string, string> = isNew ? { xmlns: WMS, 'xmlns:xlink': XLINK } : {};
   return writeOgcElement(root, serviceElement(service, isNew) + capability(service, version), {
     version,
@@ -154,7 +154,7 @@ function layerElement({ address }: Service, layer: DrawnLayer, version: WmsVersi
   );
 }
 
-/** Where layers lie; nothing where nobody knows. */
+/** Extent of layers; empty if it is unknown. */
 function extents(layers: readonly Collection[], version: WmsVersion): string {
   const [degrees, metres] = [extentIn(layers, CRS84), extentIn(layers, MAP_CRS)];
   if (!degrees || !metres) return '';

@@ -210,7 +210,7 @@ interface Result {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** As many as are asked for of each layer. */
+/** Limits the results to the requested number for each layer. */
 function byLayer(results: readonly Result[], most: number): Result[] {
   const counts = new Map<string, number>();
   return results.filter(({ layerName }) => {

@@ -26,7 +26,7 @@ const SCALARS: Readonly<Record<string, string>> = {
 
 type Definition = InputDefinition | OutputDefinition;
 
-/** The type of a parameter in the words of GeoServices. What has none is a text: JSON. */
+/** GeoServices type of a parameter. A parameter without such a type is a text with JSON. */
 export function getGpDataType(definition: Definition): string {
   if (definition.isFeatures) return 'GPFeatureRecordSetLayer';
   if (definition.isRaster) return 'GPRasterDataLayer';
@@ -39,7 +39,7 @@ export function getGpDataType(definition: Definition): string {
 
 const isList = (definition: Definition) => 'isRasterList' in definition && definition.isRasterList === true;
 
-/** A task as its document tells it. */
+/** Document of a task. */
 export function taskDocument({ id, title, description, keywords, inputs, outputs }: ProcessDefinition) {
   return {
     name: id,
@@ -76,7 +76,7 @@ function buildParameter(name: string, definition: Definition, direction: 'Input'
   };
 }
 
-/** Parameters that say how a task is asked, and are no inputs. */
+/** Parameters of the request that are not inputs of the task. */
 const OTHERS = new Set([
   'f',
   'token',
@@ -120,7 +120,7 @@ function isStructured({ schema, isFeatures, isRaster }: InputDefinition, text: s
 const LAYER_PATH = /^\/rest\/services\/[^/]+\/(?:Feature|Map)Server\/(\d{1,10})(?:\/query)?\/?$/;
 const IMAGE_PATH = /^\/rest\/services\/([^/]+)\/ImageServer\/?$/;
 
-/** A feature set, or a layer of this server by its address, perhaps with a condition of ours. */
+/** Reads a feature set, or the URL of a layer of this server, optionally with a CQL2 condition. */
 function parseFeatures(name: string, value: unknown, baseUrl: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { url, filter } = value as { url?: unknown; filter?: unknown };

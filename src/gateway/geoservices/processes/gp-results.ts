@@ -17,7 +17,7 @@ interface ResultDeps {
   readonly pools: Pools;
 }
 
-/** Features of one result at most: others are read by the OGC API, or published. */
+/** Maximum number of features of one result. Larger results are read through the OGC API, or published. */
 const MAX_FEATURES = 10_000;
 
 /** An output of a job as JSON: `{paramName, dataType, value}`. Throws what keeps it from being there. */

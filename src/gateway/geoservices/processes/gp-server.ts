@@ -36,11 +36,13 @@ import type { Members } from '../members.js';
 import { readGpInputs, taskDocument } from './gp-parameters.js';
 import { resultText } from './gp-results.js';
 
-/** What the service runs processes with. */
+/** Services that execute processes. */
 export interface GpDeps {
   readonly processes: Processes;
   readonly pools: Pools;
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the server stops. */
+  /**
+   * Resolves with a job when it ends. Resolves earlier with its current state after `ms`, or when the server stops.
+   */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   isStopping(): boolean;
   /** The catalog as a principal may read it. */
@@ -57,7 +59,7 @@ const task = pathString('task', 'Id of a process.');
 const jobId = pathString('jobId', 'Id of a job.');
 const parameter = pathString('parameter', 'Name of an output.');
 
-/** Milliseconds that `execute` waits for the job at most. */
+/** Maximum milliseconds that `execute` waits for the job. */
 const EXECUTE_MS = 60_000;
 
 const about = (verb: string) => common('GPServer', verb, 'GPServer');
@@ -143,8 +145,9 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
 }
 
 /**
- * The job once it has ended, or as it is when the server stops: then it continues after the next start. It is dismissed
- * when it takes too long, and when the client leaves, unless the client can repeat the request. Throws `deadline-exceeded`.
+ * Waits for the end of the job. When the server stops, returns its current state: the job continues after the next
+ * start. The job is dismissed if it takes too long, and if the client disconnects, unless the client can repeat the
+ * request. Throws `deadline-exceeded`.
  */
 async function loadEnd(
   job: JobRow,
@@ -158,7 +161,7 @@ async function loadEnd(
   );
   if (!isOpen(end) || isStopping()) return end;
   const late = await processes.dismiss(job.id, x.principal).catch((error: unknown) => {
-    // It has ended meanwhile.
+    // The job has ended in the meantime.
     if (error instanceof ApiError && error.code === 'conflict') return processes.job(job.id, x.principal);
     throw error;
   });
@@ -187,7 +190,7 @@ const serviceDocument = (tasks: readonly string[]) => ({
 
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;
 
-/** Something that begins a job. */
+/** An operation that starts a job. */
 function submission(deps: GpDeps, verb: string, summary: string, run: Run): Operation[] {
   return changing({
     verb,
@@ -209,7 +212,7 @@ interface Change {
   run(x: Exchange): Reply | Promise<Reply>;
 }
 
-/** Something that changes jobs, by GET and by POST, as clients of GeoServices ask for it. */
+/** An operation that changes jobs, by GET and by POST, as GeoServices clients call it. */
 function changing({ verb, path, params, summary, run }: Change): Operation[] {
   const spec = {
     ...about(verb),

@@ -111,7 +111,7 @@ function editsText({ layerId, delta, features, results }: LayerChanges, wants: W
     const lists = `"adds":${idsText(adds)},"updates":${idsText(updates)},"deletes":${deletes}`;
     return `${head},"objectIds":{${lists}}}`;
   }
-  // One that is gone by now is told of with the next changes.
+  // A feature that was deleted since then is in the next changes.
   const texts = (ids: readonly string[]) => ids.flatMap((id) => features.get(id) ?? []).join(',');
   return `${head},"features":{"adds":[${texts(adds)}],"updates":[${texts(updates)}],"deleteIds":${deletes}}}`;
 }

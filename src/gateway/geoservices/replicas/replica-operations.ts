@@ -41,7 +41,7 @@ const changeParams = {
   dataFormat: member('dataFormat', 'json.'),
 };
 
-/** Members that hold lists or objects as JSON. */
+/** Members that contain lists or objects as JSON. */
 const JSON_MEMBERS = ['layers', 'layerQueries', 'geometry', 'layerServerGens', 'syncLayers', 'edits'];
 
 const form = {

@@ -38,7 +38,10 @@ import {
   wholeNumber,
 } from '../members.js';
 
-/** What the requests about replicas ask for. Each reader throws 400 naming the parameter, 404 for what is not there. */
+/**
+ * Parameters of requests for replicas. Each reader throws 400 with the name of the parameter, and 404 for a missing
+ * replica or layer.
+ */
 
 const MAX_LAYERS = 100;
 const MAX_NAME = 200;
@@ -67,7 +70,7 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
   };
 }
 
-/** What replicas do not have here is refused, not left out. */
+/** Unsupported options of replicas are refused, not ignored. */
 function requirePlain(members: Members): void {
   readChoiceMember(members, 'dataFormat', { values: ['json'], fallback: 'json' });
   readChoiceMember(members, 'transportType', {
@@ -141,13 +144,13 @@ function readCrs(members: Members, name: string): Crs | undefined {
   return value === undefined || value === null || value === '' ? undefined : spatialReference(name, value);
 }
 
-/** That of the data where all layers have the same. */
+/** The CRS of the data if all layers have the same one. */
 function commonCrs(layers: readonly LayerChoice[]): Crs {
   const [first, ...others] = layers.map(({ collection }) => collection.storageCrs);
   return first!.epsg > 0 && others.every(({ epsg }) => epsg === first!.epsg) ? first! : CRS84;
 }
 
-/** What is to be told of changes, of layers that the client has no replica of. */
+/** Change requests for layers of which the client has no replica. */
 export function changeRequests(
   catalogs: Catalogs,
   caller: Caller,
@@ -173,7 +176,7 @@ export function changeRequests(
   return { requests, crs, wants: readWants(members) };
 }
 
-/** Which kinds of changes are told. */
+/** Requested kinds of changes. */
 export interface Wants {
   readonly adds: boolean;
   readonly updates: boolean;
