@@ -28,7 +28,10 @@ export interface LocalCatalog {
   state: State;
 }
 
-/** What a server with these options would publish, and workers for it, for one command. */
+/**
+ * Opens the catalog that a server with these options would publish, and workers for it, for the duration of one
+ * command.
+ */
 export async function withCatalog<T>(
   options: CatalogOptions,
   work: (local: LocalCatalog) => Promise<T>,
@@ -44,7 +47,7 @@ export async function withCatalog<T>(
     return await withPools(
       async (pools) => {
         const databases = new Databases(pools, config.postgis.startWaitMs);
-        // Without a server nobody opens the passwords of connections.
+        // Without a running server, the passwords of connections cannot be decrypted.
         const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);
         const catalog = new Catalog({

@@ -1,8 +1,8 @@
-/** Exit codes (sysexits.h): what was typed is wrong; what was asked for could not be done. */
+/** Exit codes (sysexits.h): invalid arguments, and a failed command. */
 const EXIT_USAGE = 64;
 export const EXIT_FAILED = 1;
 
-/** Ends a command with one sentence for who typed it. */
+/** Ends a command with an error message for the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   constructor(

@@ -7,7 +7,7 @@ interface Check {
   run(): Promise<string>;
 }
 
-/** What the server needs, each tried for real. */
+/** Requirements of the server, each tested by use. */
 const CHECKS: readonly Check[] = [
   {
     name: 'Node.js',

@@ -18,14 +18,14 @@ export interface ExportTilesOptions extends CatalogOptions, TileOptions {
   tiles: string;
 }
 
-/** What a shell expects of a command that Ctrl-C ended. */
+/** Exit code that a shell expects after Ctrl-C. */
 const INTERRUPTED = 130;
 /** Tiles under way per thread: the next one waits in the queue while one is written. */
 const PER_THREAD = 2;
 
 /**
- * `graticule export COLLECTIONS --tiles FILE`: the file is there whole or not at all. Ctrl-C removes what was begun; after
- * a crash the same command goes on where it was.
+ * `graticule export COLLECTIONS --tiles FILE`: the file is written completely or not at all. Ctrl-C removes the
+ * unfinished file. After a crash, the same command continues.
  */
 export async function exportTileArchive(ids: string, options: ExportTilesOptions): Promise<void> {
   const output = resolve(options.tiles);
@@ -94,7 +94,7 @@ async function write(
       container,
       concurrency: selection.concurrency!,
       make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
-      // Nobody else waits for these workers.
+      // No other callers wait for these workers.
       room: async () => {},
       progress: ({ processed, tiles }, rate) => bar.update(processed, { tiles, rate: Math.round(rate) }),
     });

@@ -5,7 +5,7 @@ import { jobBar } from './job-bar.js';
 
 const POLL_MS = 150;
 
-/** Shows the job's progress until it ends; wherever it runs, its row tells. */
+/** Shows the progress of a job until it ends. It is read from the row of the job, wherever the job runs. */
 export async function followJob(jobs: JobEngine, id: string): Promise<JobRow> {
   const bar = jobBar();
   for (;;) {

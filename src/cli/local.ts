@@ -63,9 +63,10 @@ interface DataFolder {
 }
 
 /**
- * Keeps a data folder to this server, and notes it there, so that commands can tell it of their changes. Fails when another
- * server has it: its caches, jobs and edits would not know of ours. The lock is one of SQLite's, which the system gives
- * back however the process ends, and which holds between containers, too.
+ * Reserves a data folder for this server, and records the server in the folder, so that commands can notify it of
+ * their changes. Fails if another server has reserved the folder, because its caches, jobs and edits would miss the
+ * changes of this one. The lock is an SQLite lock: the operating system releases it however the process ends, and it
+ * also works between containers.
  */
 export function claimDataFolder(dataDir: string): DataFolder {
   const lock = openLock(dataDir);
@@ -121,7 +122,7 @@ export function findServerProcess(dataDir: string): number | undefined {
   if (!existsSync(file)) return undefined;
   const pid = Number(readFileSync(file, 'utf8'));
   try {
-    // Only a process that calls itself our supervisor: the number may belong to somebody else by now.
+    // Only if the process is still our supervisor: its number may have been reused.
     const title = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     return title.startsWith('graticule: supervisor') ? pid : undefined;
   } catch {

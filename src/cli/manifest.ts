@@ -43,7 +43,7 @@ interface Release extends Partial<Manifest> {
 const PATH = '/api/v1/admin/metadata/manifest';
 const SIGNS: Record<Entry['action'], string> = { created: '+', updated: '~', deleted: '-', skipped: ' ' };
 
-/** `graticule manifest [FILE]`: writes what the server's state holds, as YAML. */
+/** `graticule manifest [FILE]`: writes the state of the server as YAML. */
 export async function exportManifest(file: string | undefined, options: ManifestOptions): Promise<void> {
   const manifest = await ask<Manifest>('GET', PATH, undefined, options);
   const { apiVersion, resources, driftedResources } = manifest;
@@ -127,7 +127,7 @@ function tell({ summary, entries }: ApplyReport, tense: string): void {
   );
 }
 
-/** Members that differ, a line for what was and one for what is to be. */
+/** Members that differ, with one line for the old and one for the new value. */
 function differences(before: object | null, after: object | null): string[] {
   if (!before || !after) return [];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();

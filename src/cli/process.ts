@@ -95,7 +95,7 @@ async function readInputs(
   return values;
 }
 
-/** JSON as it is; `@file` is what the file holds; of a layer an address, or the id of a collection. */
+/** Reads an argument: JSON, `@file` for the contents of a file, and for a layer a URL or the id of a collection. */
 async function readValue(text: string, layer: boolean): Promise<unknown> {
   if (text.startsWith('@')) {
     const content = await readFile(text.slice(1), 'utf8').catch((error: Error) => {

@@ -1,7 +1,7 @@
 import { stringifyExactly } from '../core/values/json.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
-/** A server that runs, and who asks it. */
+/** Address of a running server, and the credentials of the caller. */
 export interface ServerTarget {
   url?: string;
   key?: string;
@@ -12,7 +12,10 @@ interface Problem {
   errors?: { name: string; detail: string }[];
 }
 
-/** Asks a server that runs; a path, or an address of its own that it named. Ends the command unless it answers 2xx. */
+/**
+ * Sends a request to a running server, to a path or to a URL that it returned. Ends the command unless the response
+ * is 2xx.
+ */
 export async function sendTo(
   { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ServerTarget,
   path: string,

@@ -20,7 +20,9 @@ export interface SeedCommandOptions extends TileOptions {
 const POLL_MS = 200;
 const INTERRUPTED = 130;
 
-/** `graticule seed COLLECTION`: has the running server of a data folder fill its tile cache, and shows how far it is. */
+/**
+ * `graticule seed COLLECTION`: lets the running server of a data folder fill its tile cache, and shows the progress.
+ */
 export async function seed(collection: string, options: SeedCommandOptions): Promise<void> {
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);

@@ -16,10 +16,10 @@ import { CommandError } from './command-error.js';
 import { claimDataFolder } from './local.js';
 import { engineCount, mapFlagsToSettings, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
 
-/** Gateways of a server that was killed end when they notice, and hold its port until then. */
+/** Gateways of a killed server end when they notice its death, and keep its port until then. */
 const ORPHAN_MS = 10_000;
 
-/** `graticule worker`: a server that runs jobs of others, and answers probes only. */
+/** `graticule worker`: a server that executes the jobs of other servers, and responds only to probes. */
 export async function work(sources: string[], options: ServeOptions): Promise<void> {
   const role = 'worker';
   const { config } = resolveConfig(mapFlagsToSettings(sources, { ...options, role }), options.config);
@@ -34,7 +34,7 @@ export async function work(sources: string[], options: ServeOptions): Promise<vo
 
 /** `graticule serve`: checks the configuration, then supervises gateways and engines until it is stopped. */
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
-  // What the server writes may hold keys, edits and uploads: only its user reads it.
+  // Files of the server may contain keys, edits and uploads, so only its user may read them.
   process.umask(0o077);
   const flags = mapFlagsToSettings(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
@@ -73,7 +73,7 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   process.exit(code);
 }
 
-/** Whoever typed the name of a file or folder wants to hear that it is not there. */
+/** Reports files and folders on the command line that do not exist. */
 function requireSources(sources: readonly string[]): void {
   const missing = sources.find((source) => isPath(source) && !existsSync(source));
   if (missing !== undefined)
@@ -93,7 +93,8 @@ async function run(
   log: Log,
 ): Promise<number> {
   const { supervise } = await import('../supervisor/supervise.js');
-  // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
+  // Only for this server: another server on the same data must not use its engines. Short, because socket paths have a
+  // maximum length.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const gatewayStart = { ...start, dataInode: readInode(resolve(config.data.directory)) };
   try {
@@ -116,7 +117,10 @@ async function run(
   }
 }
 
-/** Gateways share the port, so one that somebody else holds would go unnoticed: it is tried first, for so long. */
+/**
+ * Gateways share the port, so another program on it would go unnoticed. It is therefore tested first, for
+ * `patienceMs`.
+ */
 async function requireFreePort({ server }: Config, patienceMs: number): Promise<void> {
   if (server.port === 0) return;
   const until = Date.now() + patienceMs;

@@ -20,7 +20,7 @@ import { firstCursor, readNewestCursor } from '../stores/streams/feed.js';
 
 /** Backups of a state in a file, made while it is served, and their way back. */
 
-/** Why a backup cannot be made or restored; a sentence for who asked. */
+/** Reason why a backup cannot be created or restored, as a sentence for the user. */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError';
 }
@@ -35,7 +35,7 @@ export function backUpState(path: string, file: string): void {
   if (existsSync(file)) throw new RestoreError(`${file} exists already.`);
   const part = `${file}.part`;
   rmSync(part, { force: true });
-  // SQLite writes into an empty file, which has the rights of ours.
+  // SQLite writes into an existing empty file, which keeps our file permissions.
   closeSync(openSync(part, 'wx', 0o600));
   try {
     copyDatabase(path, part);
@@ -50,9 +50,9 @@ export function backUpState(path: string, file: string): void {
 }
 
 /**
- * Puts a backup in place of a state that nobody has open. Its feed has another epoch from then on: subscribers learn
- * that what they heard since the backup is gone. What was there before stays beside it; returns where. Rejects with
- * `RestoreError` when the backup is damaged, is no state, or was written by a newer version.
+ * Replaces the state of a stopped server with a backup. The feed then has a new epoch, so that subscribers learn that
+ * events since the backup are lost. The previous state is kept next to the new one; returns its path. Rejects with
+ * `RestoreError` if the backup is damaged, is not a state, or was written by a newer version.
  */
 export async function restoreState(file: string, path: string, worker?: URL): Promise<string | undefined> {
   requireState(file);
@@ -94,7 +94,7 @@ async function beginAnew(path: string, worker: URL | undefined): Promise<void> {
   }
 }
 
-/** Events of before stay, in their order; once there are no more epochs, the feed begins at some other one without them. */
+/** Older events stay, in their order. If no epochs are left, the feed starts at another position without them. */
 async function beginEpoch(db: StateDb): Promise<void> {
   const epoch = computeEpoch(await readNewestCursor(db)) + 1 + Math.floor(Math.random() * EPOCHS);
   await db.transaction().execute(async (trx) => {
@@ -118,7 +118,7 @@ function sync(path: string): void {
   }
 }
 
-/** Writes a database of one moment into a file that is empty, beside readers and writers. */
+/** Writes a consistent copy of a database into an empty file, while other processes read and write the database. */
 function copyDatabase(path: string, file: string): void {
   const db = new Database(path, { readonly: true });
   try {
@@ -128,7 +128,7 @@ function copyDatabase(path: string, file: string): void {
   }
 }
 
-/** What is wrong with a file as a state; undefined when nothing is. */
+/** Problem of a file as a state; undefined if it is valid. */
 function findFlaw(file: string): string | undefined {
   try {
     const db = new Database(file, { readonly: true });
@@ -151,6 +151,6 @@ function writeJournal(path: string): void {
     db.pragma('wal_checkpoint(TRUNCATE)');
     db.close();
   } catch {
-    // It stays as it is.
+    // The file is unchanged.
   }
 }

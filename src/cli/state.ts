@@ -14,7 +14,7 @@ export interface StateOptions {
   config?: string;
 }
 
-/** What `--to` says of the file in the data folder. */
+/** Value of `--to` for the file in the data folder. */
 const FILE = 'file';
 
 /** `graticule state move --to URL`: copies the state of servers that are stopped into another database, which is empty. */

@@ -23,7 +23,7 @@ export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: numbe
   return { minZoom, maxZoom };
 }
 
-/** What tiles are written as, by either option; empty when neither says it. */
+/** Tile format from either option; empty without both. */
 export function readFormat({ format, encoding }: Pick<TileOptions, 'format' | 'encoding'>): string {
   if (encoding === undefined) return format ?? '';
   if (!VECTOR_FORMATS.some(({ name }) => name === encoding))

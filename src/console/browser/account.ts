@@ -6,7 +6,7 @@ const place = document.querySelector<HTMLElement>('[data-account]')!;
 const root = place.dataset['account'] ?? '';
 const admin = `${root}/api/v1/admin`;
 const to = place.dataset['to'] ?? `${root}/`;
-/** Where the browser goes when it comes back from a provider. */
+/** Key of the page to open after the return from a provider. */
 const TO = 'graticule-to';
 
 connect('[data-sign-in]', (fields) => signIn(fields['name']!, fields['password']!));
@@ -70,7 +70,7 @@ async function authorize(provider: string): Promise<void> {
 
 async function comeBack(): Promise<void> {
   const answer = new URLSearchParams(location.search);
-  // The code is in no history, and nobody sees it over a shoulder.
+  // Removes the code from the history and the address bar.
   history.replaceState(null, '', location.pathname);
   const [state, code, iss] = ['state', 'code', 'iss'].map((name) => answer.get(name));
   if (!state || !code) throw new Error('The provider did not let you in.');

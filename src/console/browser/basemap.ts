@@ -12,15 +12,15 @@ import type { MapColors } from './theme.js';
 const BASEMAP = 'basemap';
 /** Fonts of a base map's style have this before their names: they come from where the style says. */
 const FONT_PREFIX = 'basemap:';
-/** Icons of the data have this before their names where the style of the base map has icons of its own. */
+/** Prefix of the names of data icons if the style of the base map has its own icons. */
 const SPRITE_PREFIX = 'graticule';
 
-/** A style to begin a map with, and how its parts are asked for. */
+/** Initial style of a map, and how its parts are requested. */
 export interface BaseStyle {
   readonly style: StyleSpecification;
-  /** Address of glyphs that the map asks for. */
+  /** Rewrites the URL of glyphs. */
   readonly glyphsUrl?: (url: string) => string;
-  /** Before the names of the data's icons; empty when there are no others. */
+  /** Prefix of the names of data icons; empty if there are no other icons. */
   readonly iconPrefix: string;
 }
 
@@ -157,12 +157,12 @@ export function findLabelLayer(map: MapLibreMap): string | undefined {
   return map.getStyle().layers.find(({ id, type }) => type === 'symbol' && id.startsWith(`${BASEMAP}/`))?.id;
 }
 
-/** The lowest line of our own base map, or else the lowest of its labels. */
+/** The lowest line layer of our base map, otherwise the lowest of its label layers. */
 export function findGroundLayer(map: MapLibreMap): string | undefined {
   return map.getLayer(`${BASEMAP}/regions`)?.id ?? findLabelLayer(map);
 }
 
-/** Puts the theme's colours on the base map of our own. */
+/** Applies the colours of the theme to our base map. */
 export function recolorBasemap(map: MapLibreMap, colors: MapColors): void {
   const names = nameLayers(colors);
   for (const { id, paint } of [...groundLayers(colors), ...names]) {
@@ -187,7 +187,7 @@ async function loadStyle(href: string): Promise<StyleSpecification> {
   return style;
 }
 
-/** Their style with our glyphs and icons beside theirs: a map has one address for glyphs. */
+/** Combines the style of the base map with our glyphs and icons, because a map has only one URL for glyphs. */
 function merged(theirs: StyleSpecification, ours: StyleSpecification, attribution: string): BaseStyle {
   const { glyphs } = theirs;
   const sources = { ...theirs.sources };

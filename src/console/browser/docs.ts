@@ -17,7 +17,7 @@ const { baseUrl, openapi } = pageData<DocsData>('docs-data');
 const place = document.getElementById('viewer');
 const viewer = window.SwaggerUIBundle;
 if (place && viewer) {
-  // The viewer writes a main element of its own into ours.
+  // The viewer inserts its own main element into ours.
   new MutationObserver(() => place.querySelector('main')?.setAttribute('role', 'group')).observe(place, {
     childList: true,
     subtree: true,
@@ -30,7 +30,7 @@ if (place && viewer) {
     docExpansion: 'list',
     defaultModelsExpandDepth: 0,
     tryItOutEnabled: true,
-    // Nothing is sent to a validator outside.
+    // Disables the external validator.
     validatorUrl: null,
   });
 } else if (place) {

@@ -31,10 +31,10 @@ declare global {
 
 const WORLD: [number, number, number, number] = [-170, -60, 180, 78];
 
-/** Puts a further layer on the map, above the others, and its ids to theirs. */
+/** Adds a layer to the map above the others, and its ids to the list. */
 export type DrawLayer = (layer: MapLayerData) => void;
 
-/** What a page does with its map once the layers are on it. */
+/** Sets up a page's map after its layers were added. */
 export type MapControls = (map: MapLibreMap, data: MapData, ids: LayerIds, draw: DrawLayer) => void;
 
 const PAGE_CONTROLS: MapControls = (map, data, ids) => {
@@ -43,9 +43,9 @@ const PAGE_CONTROLS: MapControls = (map, data, ids) => {
 };
 
 export interface DrawOptions {
-  /** Checkboxes and popup of an ordinary page when absent. */
+  /** The default controls if absent: checkboxes and pop-up. */
   readonly controls?: MapControls;
-  /** Where to begin; at the data when absent. */
+  /** Initial position; the extent of the data if absent. */
   readonly view?: { readonly center: [number, number]; readonly zoom: number } | undefined;
   /** Nothing scrolls around the map: one finger moves it. */
   readonly alone?: boolean;
@@ -81,7 +81,7 @@ export async function createPageMap(
     pitchWithRotate: false,
     minZoom: oneWorld(element),
     maxZoom: 20,
-    // The place of the map has its own name: two regions of one name cannot be told apart.
+    // The container has its own label: two regions with the same label cannot be distinguished.
     locale: { 'Map.Title': 'Map canvas' },
     ...(base.glyphsUrl && {
       transformRequest: (url: string, type?: string) => ({
@@ -118,7 +118,7 @@ async function pageFeatures({ features, baseUrl }: MapData): Promise<Feature[] |
   }
 }
 
-/** Where labels and icons come from; without icons on the map their sheet is not loaded. */
+/** URLs of glyphs and icons. The sprite is omitted if no layer has icons. */
 function symbols({ baseUrl, layers }: MapData): { glyphs: string; sprite?: string } {
   const maps = onThisOrigin(`${baseUrl}/ogc/maps`, baseUrl);
   const glyphs = `${maps}/fonts/{fontstack}/{range}.pbf`;
@@ -194,7 +194,7 @@ function readCamera(map: MapLibreMap): MapView {
   };
 }
 
-/** One layer that fails leaves the others on the map; the reader is told once. */
+/** If a layer fails, the others stay on the map. The reader is informed once. */
 function reportErrors(map: MapLibreMap): void {
   map.on('error', ({ error }) => {
     console.warn('map:', error);

@@ -2,7 +2,7 @@ import type { FeatureCollection, LineString } from 'geojson';
 
 /** Degrees between lines, from coarse to fine. */
 const STEPS = [30, 15, 10, 5, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
-/** Lines that a view should have at least, across. */
+/** Minimum number of lines across the view. */
 const WANTED = 5;
 /** Web Mercator ends here. */
 const MAX_LATITUDE = 85;

@@ -15,7 +15,7 @@ const MAX_TEXT = 300;
 /** Pixels around the pointer in which thin lines and points are still met. */
 const REACH = 4;
 
-/** Highlights the feature under the pointer and tells about it on a click. */
+/** Highlights the feature under the pointer, and shows its properties on a click. */
 export function addInspection(map: MapLibreMap, data: MapData, ids: LayerIds): void {
   const cardsAt = pointAtFeatures(map, data, ids);
   map.on('click', ({ point, lngLat }) => {
@@ -28,7 +28,7 @@ export function addInspection(map: MapLibreMap, data: MapData, ids: LayerIds): v
   });
 }
 
-/** Highlights the feature under the pointer. The result tells about the features at a point of the map's element. */
+/** Highlights the feature under the pointer. Returns a function for the features at a point of the map's element. */
 export function pointAtFeatures(
   map: MapLibreMap,
   data: MapData,
@@ -97,7 +97,7 @@ function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined
   return a?.source === b?.source && findId(a) === findId(b) && findId(a) !== undefined;
 }
 
-/** Numbers beyond what others hold are of a type that JSON has not. */
+/** Integers beyond the range of other numbers have a type that JSON lacks. */
 const withoutBigInts = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 /** MapLibre Tiles of features without an id have NaN there. */
@@ -144,7 +144,7 @@ function featureCard(
   return card;
 }
 
-/** Names and values as text nodes: nothing of the data is ever read as markup. */
+/** Names and values as text nodes: data is never parsed as markup. */
 export function propertyList(properties: Readonly<Record<string, unknown>>): HTMLElement {
   const list = document.createElement('dl');
   for (const [name, value] of Object.entries(properties).slice(0, MAX_PROPERTIES)) {

@@ -34,7 +34,7 @@ async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
   }
 }
 
-/** Undefined where the server does not answer now. */
+/** Undefined if the server does not respond at the moment. */
 async function findStatus(job: string): Promise<Status | undefined> {
   const response = await fetch(job, { headers: { accept: 'application/json' } }).catch(() => undefined);
   return response?.ok ? ((await response.json()) as Status) : undefined;
@@ -55,7 +55,7 @@ function connect(element: HTMLElement, selector: string, action: () => Promise<s
   });
 }
 
-/** What went wrong; undefined when nothing did. */
+/** Returns an error message, or undefined on success. */
 async function send(path: string, method: string): Promise<string | undefined> {
   try {
     const response = await fetch(path, { method, headers: { accept: 'application/json' } });

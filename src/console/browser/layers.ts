@@ -7,10 +7,10 @@ import type { MapColors } from './theme.js';
 
 export const FEATURES_SOURCE = 'page-features';
 
-/** Style layers of each published layer, so that it can be shown, hidden and asked for features. */
+/** Ids of the style layers of each published layer, for showing, hiding and querying it. */
 export type LayerIds = Map<string, string[]>;
 
-/** 1 for the feature under the pointer, 0 for all others. */
+/** 1 for the feature under the pointer, otherwise 0. */
 const HOVERED = ['case', ['boolean', ['feature-state', 'hover'], false], 1, 0] as never;
 
 /** Adds every layer of the page, the bottom one first. */
@@ -28,7 +28,7 @@ export function sourceId(layerId: string): string {
   return SOURCE_PREFIX + layerId;
 }
 
-/** Whether a source of the map holds a layer's tiles. */
+/** Whether a map source contains the tiles of a layer. */
 export function isDataSource(id: string): boolean {
   return id.startsWith(SOURCE_PREFIX);
 }
@@ -44,7 +44,7 @@ function addSource(map: MapLibreMap, layer: MapLayerData, baseUrl: string): stri
 
 function mapSource(layer: MapLayerData, baseUrl: string) {
   const { extent, minZoom, maxZoom } = layer;
-  // The library cannot keep to bounds that cross the antimeridian: such a layer asks for all tiles.
+  // The library does not support bounds across the antimeridian: such a layer requests all tiles.
   const bounded = extent && extent[0] <= extent[2];
   return {
     tiles: [onThisOrigin(layer.tiles, baseUrl)],
@@ -54,7 +54,7 @@ function mapSource(layer: MapLayerData, baseUrl: string) {
   };
 }
 
-/** Adds a layer above the others. Returns its ids on the map, bottom first. */
+/** Adds a layer above the others. Returns the ids of its style layers, bottom first. */
 export function addLayer(
   map: MapLibreMap,
   layer: MapLayerData,
@@ -162,14 +162,14 @@ function marking(layer: StyleLayer, highlight: string): StyleLayer {
   return { ...layer, paint: { ...paint, ...marked } } as StyleLayer;
 }
 
-/** Changes a value, or what it is at each zoom: expressions of the zoom cannot stand within others. */
+/** Changes a value, or its value at each zoom: zoom expressions cannot be nested in other expressions. */
 function atEachZoom(value: unknown, change: (value: unknown) => unknown): unknown {
   if (!Array.isArray(value)) return change(value);
   const [operator, ...rest] = value as unknown[];
   const first = operator === 'interpolate' ? 2 : operator === 'step' ? 1 : undefined;
   const input = first === undefined ? undefined : rest[first - 1];
   if (first === undefined || JSON.stringify(input) !== '["zoom"]') return change(value);
-  // Zooms and values in turn; a step begins with the value before the first zoom.
+  // Zooms and values alternate; a step starts with the value for zooms below the first one.
   const isValue = (i: number) => (operator === 'step' ? (i - first) % 2 === 0 : (i - first) % 2 === 1);
   return [operator, ...rest.map((part, i) => (i >= first && isValue(i) ? change(part) : part))];
 }
@@ -188,7 +188,7 @@ function outline(
   };
 }
 
-/** Puts the theme's colours on graticule and base map; a style of others keeps its own. */
+/** Applies the colours of the theme to the graticule and the base map; an external style keeps its colours. */
 export function recolor(map: MapLibreMap, { basemap }: MapData, colors: MapColors): void {
   map.setPaintProperty('graticule', 'line-color', colors.grid);
   if (basemap?.kind === 'style') return;

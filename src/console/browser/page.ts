@@ -6,8 +6,8 @@ export function pageData<T>(id: string): T {
 }
 
 /**
- * A URL of this site on the origin that the page was loaded from. Links may carry another origin or scheme when
- * a proxy does not say what it forwards; the browser may only fetch from its own.
+ * A URL of this site on the origin that the page was loaded from. Links may have another origin or scheme behind a
+ * proxy without forwarding headers, but the browser may only fetch from its own origin.
  */
 export function onThisOrigin(url: string, baseUrl: string): string {
   if (url !== baseUrl && !url.startsWith(`${baseUrl}/`)) return url;

@@ -1,6 +1,6 @@
 /**
- * Puts the part of another page that is marked `data-NAME` into a place, instead of what was loaded there before. The
- * part gets the focus. Says in the place what went wrong, and answers undefined then.
+ * Loads the part marked `data-NAME` of another page into `place`, which replaces its contents, and moves the focus
+ * there. On an error, shows a message and returns undefined.
  */
 export async function loadPart(
   place: HTMLElement,

@@ -3,8 +3,8 @@ import type { Map as MapLibreMap } from 'maplibre-gl';
 const CLASS = 'map-print';
 
 /**
- * Puts a picture of the map over it before the page is printed: what a graphics card drew is gone by the time that the
- * printer looks.
+ * Covers the map with an image of it before the page is printed, because the WebGL canvas is empty when the printer
+ * reads it.
  */
 export function connectPrinting(map: MapLibreMap, element: HTMLElement): void {
   const show = () => {

@@ -77,7 +77,7 @@ function readBody(form: HTMLFormElement, data: ProcessData): object {
   return { inputs, outputs: { [data.output]: { publish: { collection } } } };
 }
 
-/** A collection, perhaps with a filter and a box, or an address. */
+/** A URL, or a collection with an optional filter and bounding box. */
 function readLayer(form: HTMLFormElement, name: string, text: string, { geometries }: ProcessData): unknown {
   if (/^https?:/i.test(text)) return { href: text };
   const filter = readText(form, `${name}:filter`);
@@ -90,7 +90,7 @@ function readLayer(form: HTMLFormElement, name: string, text: string, { geometri
   return { collection: text, ...(parts.length === 0 ? {} : { filter: parts.join(' AND ') }) };
 }
 
-/** What is no JSON is sent as the text that it is; the server says what is wrong with it. */
+/** Text that is not JSON is sent unchanged, and the server reports the error. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -27,7 +27,7 @@ export function showPageFeatures(
   tie(map, ids, features);
 }
 
-/** Features of a GeoJSON document. Rejects with what a reader can be told. */
+/** Features of a GeoJSON document. Rejects with a message for the reader. */
 export async function fetchFeatures(url: string): Promise<Feature[]> {
   const response = await fetch(url, { headers: { accept: 'application/geo+json, application/json' } });
   if (!response.ok) throw new Error(`the features could not be loaded (${response.status})`);

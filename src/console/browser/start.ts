@@ -3,7 +3,7 @@ import type { MapData } from '../../core/catalog/page-data.js';
 import type { DrawOptions } from './draw.js';
 import { pageData } from './page.js';
 
-/** Starts the map of a page; nothing when there can be none. The library is a large file of its own. */
+/** Starts the map of a page; undefined if no map is possible. The library is a separate large file. */
 export async function startMap(
   element: HTMLElement,
   options?: DrawOptions,
@@ -18,7 +18,7 @@ export async function startMap(
   }
 }
 
-/** Says why there is no map and puts the rendered picture in its place. The rest of the page is not touched. */
+/** Shows why there is no map, and the rendered image instead. The rest of the page is unchanged. */
 function showFailure(element: HTMLElement, error: unknown): void {
   element.dataset.mapState = 'failed';
   const webgl = error instanceof Error && /webgl|gpu/i.test(`${error.name} ${error.message}`);

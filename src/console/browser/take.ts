@@ -1,4 +1,4 @@
-/** What makes the snippets of a collection's page handy: copying, and a choice of the style. */
+/** Controls for the snippets on a collection's page: copying, and choosing the style. */
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) connectCopy(button);
 const choice = document.querySelector<HTMLElement>('[data-style-choice]');

@@ -52,7 +52,7 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
   list.onChange(write);
   time.onChange(write);
   window.addEventListener('hashchange', () => {
-    // Somebody wrote another address, or went back to one.
+    // The user entered another URL, or navigated in the history.
     if (!samePermalink(lastHash, location.hash)) apply();
   });
   return new ShownLayers({ map, data, viewer, ids, draw, list, time });

@@ -10,7 +10,7 @@ import { datasetInterval, temporalExtent } from '../surface/temporal-extent.js';
 import { mapTilesetsPath, REL } from '../surface/tilesets.js';
 import { MAPS_PATH } from './params.js';
 
-/** Descriptions of what maps are made of (OGC 20-058, clauses 19 and 20). */
+/** Descriptions of the sources of maps (OGC 20-058, clauses 19 and 20). */
 
 const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
 const WORLD = [-180, -90, 180, 90];
@@ -82,7 +82,7 @@ export function mapCollectionsDocument(x: Exchange, collections: readonly Collec
   };
 }
 
-/** What the landing page says of the dataset as a whole. Its maps are in CRS84 unless they are asked for otherwise. */
+/** Members of the landing page about the whole dataset. Its maps are in CRS84 by default. */
 export function datasetMembers(x: Exchange, collections: readonly Collection[]): Record<string, unknown> {
   const crs = new Map<string, Crs>(
     [CRS84, ...collections.flatMap((one) => one.crs)].map((one) => [one.uri, one]),

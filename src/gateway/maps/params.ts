@@ -25,7 +25,7 @@ import { hexColor } from '../../core/styles/hex-color.js';
 import { dpiToScaleFactor, PIXEL_MM } from '../../services/maps/request.js';
 import { crsParam } from '../surface/crs-params.js';
 
-/** What the operations of maps share. */
+/** Definitions that operations of maps share. */
 
 export const MAPS_PATH = '/ogc/maps';
 export const MAP_OPERATION = {
@@ -110,7 +110,7 @@ export const RESPONSES = {
   416: { description: 'The range is outside of the map' },
 };
 
-/** A size of pixels. The value is how much larger symbols are, in pixels, than usual. */
+/** A parameter for the size of pixels. Its value is the factor by which symbols are enlarged, in pixels. */
 function scaled(name: string, description: string, factorOf: (value: number) => number) {
   const param = definePositiveNumberParam(name, description);
   return {
@@ -128,7 +128,7 @@ function scaled(name: string, description: string, factorOf: (value: number) => 
 
 const DEFAULT_FORMATS = { png: PNG_FORMAT, jpg: JPEG_FORMAT, webp: WEBP_FORMAT } as const;
 
-/** The format that was asked for, or that of the service where the client takes any. */
+/** The requested format, or the default of the service if the client accepts any format. */
 export function mapFormat(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
   const f = new URLSearchParams(x.query).get('f') ?? undefined;
   return takesAny(f, x.header('accept')) ? DEFAULT_FORMATS[defaultFormat] : x.format;

@@ -45,7 +45,7 @@ const STYLESHEET = {
 };
 const TAG = 'Styles';
 
-/** The first is what map clients get; `f=json` is metadata. */
+/** Map clients get the first format; `f=json` is metadata. */
 const DATASET_FORMATS: readonly Format[] = [MAPBOX_STYLE_FORMAT, HTML_FORMAT, JSON_FORMAT];
 const STYLE_FORMATS: readonly Format[] = [MAPBOX_STYLE_FORMAT, SLD_FORMAT, HTML_FORMAT, JSON_FORMAT];
 
@@ -56,15 +56,15 @@ const collections = defineListParam(
   'Identifiers, bottom first; all when absent.',
 );
 
-/** What is listed of a style. */
+/** Entry of a style in a list. */
 interface StyleEntry {
   id: string;
   title: string;
-  /** What the translation of a style of a file lost. */
+  /** Losses in the translation of a style file. */
   diagnostics?: readonly SldDiagnostic[];
 }
 
-/** Styles as documents: lists, style sheets and what there is to say of them (OGC API Styles, draft 20-009). */
+/** Operations for styles as documents: lists, style sheets and metadata (OGC API Styles, draft 20-009). */
 export function styleOperations({ visible }: SurfaceDeps): Operation[] {
   return [
     defineOperation({

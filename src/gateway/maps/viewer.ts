@@ -23,16 +23,16 @@ import { find, finderParams } from '../surface/finder.js';
 const INSTANTS = 1000;
 
 export interface MapsDeps extends SurfaceDeps {
-  /** The document that says how the pop-ups of a layer look; null when nobody put one. */
+  /** The document for the pop-ups of a layer; null if there is none. */
   popupInfo(layerId: number): Promise<object | null>;
-  /** Kept once for all surfaces that offer them. */
+  /** Shared by all surfaces that serve symbols. */
   readonly symbols: Symbols;
 }
 
-/** Collections that a search for layers answers at once. */
+/** Maximum number of collections in the result of a layer search. */
 const SUGGESTIONS = 30;
 
-/** The page with the map viewer, and what its search for layers asks. */
+/** The page of the map viewer, and its layer search. */
 export function viewerOperations(deps: MapsDeps): Operation[] {
   return [viewerOperation(deps), layerSearch(deps)];
 }
@@ -127,7 +127,7 @@ function viewed(collection: Collection, popup: PopupTemplate | null): ViewedColl
   const instants = hasCoverage(collection) ? listInstants(collection) : [];
   return {
     collection,
-    // Of more, the newest are what readers look for.
+    // If there are more, only the latest instants are listed.
     instants: instants.slice(-INSTANTS),
     timeProperty: hasFeatures(collection) ? temporalField(collection.source)?.name : undefined,
     popup,

@@ -1,7 +1,7 @@
 import { plainText } from '../../core/values/percent.js';
 import type { Crumb } from './layout.js';
 
-/** Base paths of the surfaces that have pages. */
+/** Names of the surfaces that have pages, by their paths. */
 const SURFACES: Readonly<Record<string, string>> = {
   '/ogc/features': 'Features',
   '/ogc/tiles': 'Tiles',

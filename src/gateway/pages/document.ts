@@ -17,7 +17,7 @@ export interface DocumentPage {
   readonly hidden?: readonly string[];
 }
 
-/** Values that are rendered individually; the others are shown as JSON text. */
+/** Maximum number of values that are rendered one by one. All further values are shown as JSON text. */
 const MAX_NODES = 2000;
 const MAX_DEPTH = 10;
 const MAX_JSON = 2_000;

@@ -16,7 +16,7 @@ import { findLink, type PageLink, representations } from './links.js';
 import { type PositionValues, renderPositionPage as pageOfPosition } from './maps/position.js';
 import * as tilePages from './tiles/tile-sets.js';
 
-/** Pages of the data surfaces, made from the documents that are also their JSON representation. */
+/** Creates pages of the data surfaces from their JSON documents. */
 
 /** Properties of the request that a page needs. */
 export interface HtmlPageRequest {

@@ -12,20 +12,20 @@ export interface ProbeDeps {
   /** Path of the scrape, or undefined when observability is off. */
   metricsPath: string | undefined;
   poolStatus(): PoolStatus[];
-  /** Resolves when the state database answers. */
+  /** Resolves when the state database responds. */
   pingState(): Promise<void>;
-  /** What stops the data folder from keeping what is written to it. */
+  /** Problems that prevent writes to the data folder from being stored. */
   dataFolder(): { lost?: string; full?: string };
   databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
-  /** For how long events of each store could not be taken over; 0 where they can. */
+  /** How long the events of each store could not be read; 0 if they can be read. */
   outboxStatus(): { name: string; failingMs: number }[];
   catalogStatus(): {
     generation: number;
     collections: number;
     quarantined: number;
-    /** What operators should know about data that is published all the same. */
+    /** Warnings about data that is published nevertheless. */
     warnings: { collection: string; warning: string }[];
-    /** What is not published and why; of many only the first. */
+    /** Sources and layers that are not published, and the reasons. A long list is cut. */
     problems: { source: string; layer?: string; reason: string }[];
   };
   cacheStatistics(): unknown;
@@ -162,7 +162,10 @@ function snakeCased(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), snakeCased(member)]));
 }
 
-/** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
+/**
+ * Services that must respond before the server receives traffic. Catalog problems are not included: unreadable
+ * sources are skipped.
+ */
 async function readinessChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
   const pools = deps
     .poolStatus()
@@ -179,7 +182,7 @@ function folderChecks(deps: ProbeDeps): HealthCheck[] {
   ];
 }
 
-/** One failure may pass; who cannot read an outbox for long has subscribers who hear nothing. */
+/** A single failure is tolerated. If an outbox cannot be read for long, its subscribers receive no events. */
 function outboxCheck(deps: ProbeDeps): HealthCheck {
   const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
   if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };

@@ -7,7 +7,7 @@ import { formatLinks, type Link, META_FORMATS } from '../surface/common.js';
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 
-/** Features are written into answers, or told where they are. */
+/** Features are part of the response, or referenced by URL. */
 const TRANSMISSION = ['value', 'reference'];
 
 /** A process as lists name it (OGC 18-062r2, 7.9). */
@@ -83,7 +83,7 @@ export function parseJobStates(codes: readonly string[]): JobState[] {
   return (Object.keys(STATUS) as JobState[]).filter((state) => codes.includes(STATUS[state]));
 }
 
-/** How a job is (OGC 18-062r2, 7.12). */
+/** Status of a job (OGC 18-062r2, 7.12). */
 export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
   const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {

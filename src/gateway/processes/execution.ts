@@ -8,7 +8,7 @@ const address = Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }));
 /** A member that is misspelt would be ignored in silence. */
 const CLOSED = { additionalProperties: false };
 
-/** What an execution is asked with (OGC 18-062r2, 7.11). */
+/** Request body of an execution (OGC 18-062r2, 7.11). */
 export const executeBody = {
   schema: Type.Object(
     {

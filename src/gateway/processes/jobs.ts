@@ -53,14 +53,14 @@ export const JOB_OPERATION = { surface: 'processes', protocol: 'OGC-Processes', 
 
 const USUAL_JOBS = 100;
 const MAX_JOBS = 1000;
-/** Processes that a list may be asked for. */
+/** Maximum number of processes in a filter of the list. */
 const MAX_PROCESSES = 100;
 
 function seconds(name: string, description: string): Param<number | undefined> {
   return defineIntegerParam(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
 }
 
-/** More than are listed at once may be asked for. */
+/** The limit parameter. Larger values are accepted, but the list stays limited. */
 function mostJobs(): Param<number> {
   const any = defineIntegerParam(
     'limit',
@@ -107,9 +107,9 @@ const jobListParams = {
   maxDuration: seconds('maxDuration', 'Jobs that took at most so many seconds.'),
 };
 
-/** Jobs that are read at a time where what is asked for is not a condition of the store. */
+/** Jobs read at a time if the store cannot apply a filter. */
 const PAGE = 500;
-/** Jobs that are looked at for one answer. */
+/** Maximum number of jobs read for one response. */
 const LOOKS = 20_000;
 
 export interface JobDeps extends ResultDeps {
@@ -240,7 +240,7 @@ async function loadParts(x: Exchange, { processes }: JobDeps, job: JobRow): Prom
 
 type ListExchange = Exchange<typeof jobListParams>;
 
-/** Jobs that pass all parameters: those that the store cannot tell apart are passed over. */
+/** Jobs that match all parameters. Filters that the store cannot apply are applied here. */
 async function select({ processes }: JobDeps, { params, principal }: ListExchange): Promise<JobRow[]> {
   const { limit, status, processID, datetime, minDuration, maxDuration } = params;
   const query: Omit<JobQuery, 'kinds' | 'owner' | 'limit'> = {

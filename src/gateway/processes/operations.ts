@@ -23,7 +23,9 @@ import { ERRORS, JOB_OPERATION, type JobDeps, jobOperations, STATUS } from './jo
 import { createResultsReply } from './results.js';
 
 export type ProcessesApiDeps = JobDeps & {
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the server stops. */
+  /**
+   * Resolves with a job when it ends. Resolves earlier with its current state after `ms`, or when the server stops.
+   */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   isStopping(): boolean;
   /** The catalog as a principal may read it. */
@@ -46,9 +48,9 @@ const limit = defineIntegerParam(
   { description: 'Maximum number of processes in the response.' },
 );
 
-/** Seconds that an answer waits for a job at most. */
+/** Maximum seconds that a response waits for a job. */
 const MAX_WAIT = 60;
-/** The same for clients that ask for results at once and name no time: they give up after 30. */
+/** The same for clients that execute synchronously without a time limit: they time out after 30 seconds. */
 const SYNC_WAIT = 25;
 
 interface Preference {

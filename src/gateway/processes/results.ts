@@ -25,7 +25,7 @@ export interface ResultDeps {
 
 const { mediaType: GEOJSON } = GEOJSON_FORMAT;
 
-/** The results of a job: a document, or one output as it is. */
+/** Replies with the results of a job: a document, or a single raw output. */
 export async function createResultsReply(x: Exchange, deps: ResultDeps, jobId: string): Promise<Reply> {
   const { input, result } = await deps.processes.result(jobId, x.principal);
   if (input.response === 'raw') return rawReply(x, deps, jobId, input, result);
@@ -35,7 +35,7 @@ export async function createResultsReply(x: Exchange, deps: ResultDeps, jobId: s
 
 type Part = string | AsyncIterable<Uint8Array>;
 
-/** Names of the outputs that are asked for; all where none is. */
+/** Names of the requested outputs; all if none are named. */
 function listOutputs({ outputs }: ExecutionInput, { values, files }: ProcessResult): string[] {
   const all = [...Object.keys(values), ...Object.keys(files)];
   const names = Object.keys(outputs);
@@ -66,7 +66,7 @@ async function documentParts(
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
 }
 
-/** What a job came to, with links in place of its files: what subscribers are told. */
+/** Results of a job with links instead of files, for subscribers. */
 export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
   const input = readKept(input_json) as ExecutionInput;
   const result = readKept(result_json!) as ProcessResult;
@@ -78,7 +78,7 @@ export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: st
   return Object.fromEntries(entries);
 }
 
-/** What the page of a job that succeeded links to. A map shows features as far as a browser takes them. */
+/** Outputs on the page of a successful job. A map shows features up to the number that a browser can handle. */
 export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
   const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
   const results = `${baseUrl}${jobPath(job.id)}/results`;
@@ -98,7 +98,7 @@ export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
   return [...outputs, ...tables, ...(Object.keys(values).length > 0 ? [others] : [])];
 }
 
-/** Where an output is that is not to be written into the answer. */
+/** Reference to an output that is not part of the response. */
 function reference(
   { baseUrl }: Pick<Exchange, 'baseUrl'>,
   jobId: string,
@@ -122,7 +122,7 @@ function reference(
   };
 }
 
-/** A file that is no features: a raster, an export, a map. */
+/** A file without features: a raster, an export or a map. */
 function isPlainFile({ files }: ProcessResult, name: string): boolean {
   return Object.hasOwn(files, name) && files[name]!.features === undefined;
 }
@@ -134,7 +134,7 @@ async function inBase64({ path, mediaType }: ResultFile, bytes: number) {
   return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
 }
 
-/** One output as it is; several as the parts of one answer (OGC 18-062r2, table 11). */
+/** Replies with one raw output, or with several as the parts of one response (OGC 18-062r2, table 11). */
 async function rawReply(
   x: Exchange,
   deps: ResultDeps,
@@ -180,7 +180,7 @@ async function multipart(
   };
 }
 
-/** An output that is written into the answer. */
+/** An output that is part of the response. */
 async function loadPart(
   x: Exchange,
   deps: ResultDeps,
@@ -191,7 +191,7 @@ async function loadPart(
   return createReadStream((await deps.processes.file(jobId, name, x.principal)).path);
 }
 
-/** An output as it is: features as GeoJSON, or as the file with them, all else as its file. */
+/** Replies with a raw output: features as GeoJSON or as their file, and other outputs as their files. */
 export async function outputReply(
   x: Exchange,
   deps: ResultDeps,
@@ -219,7 +219,7 @@ async function loadFeatures(
   return openExport(x, pools, { task, fields, crs: CRS84 });
 }
 
-/** A body of text alone is one; else it goes out part by part. */
+/** Parts that are all texts are joined to one text; otherwise the parts are streamed. */
 function buildBody(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return (async function* () {

@@ -175,7 +175,7 @@ export function coverageSchema(x: Exchange, collection: RasterCollection) {
       'x-gdal-type': band.type,
       ...(band.unit ? { 'x-ogc-unit': band.unit } : {}),
       ...(band.noData === null ? {} : { 'x-ogc-nilValues': [band.noData] }),
-      // Of a sample: no bounds that values keep to.
+      // Statistics of a sample; values may lie outside them.
       ...(band.statistics ? { 'x-statistics': band.statistics } : {}),
     },
   ]);

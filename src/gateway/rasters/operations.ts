@@ -47,7 +47,7 @@ export const COVERAGES_CONFORMANCE: readonly string[] = [
   ...['core', 'subsetting-spatial', 'scaling-spatial', 'field-selection', 'crs', 'geotiff'].map(
     (name) => `https://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/${name}`,
   ),
-  // Names of the drafts, which clients look for.
+  // Conformance classes of the drafts, which clients check.
   ...['core', 'geodata-coverage', 'geotiff', 'crs', 'fieldselection'].map(
     (name) => `http://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/${name}`,
   ),
@@ -55,7 +55,10 @@ export const COVERAGES_CONFORMANCE: readonly string[] = [
 
 const collectionId = pathString('collectionId', 'Identifier of a coverage.');
 
-/** Image tiles and maps may call a coverage a picture; here it keeps its values. Clients send f=json by habit and want these. */
+/**
+ * For image tiles and maps, `json` may mean an image format; a coverage returns its values. Many clients always send
+ * f=json and expect them.
+ */
 const COVERAGE_FORMATS = [
   { ...GEOTIFF_FORMAT, aliases: [...(GEOTIFF_FORMAT.aliases ?? []), 'json'] },
   PNG_FORMAT,

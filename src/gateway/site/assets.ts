@@ -3,8 +3,8 @@ import type { Reply } from '../../core/http/operation.js';
 import { createStaticReply, type Forms, groupForms } from './static-files.js';
 
 /**
- * The files below `/assets/`: read and hashed once. A request names one of these entries or
- * nothing, so no path is ever built from what a client sends.
+ * The files below `/assets/`, read and hashed once. A request selects one of these entries or none, so no file path
+ * is built from a request.
  */
 export class Assets {
   readonly #replies: ReadonlyMap<string, Reply>;

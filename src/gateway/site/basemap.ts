@@ -23,7 +23,7 @@ const CACHE_CONTROL = 'public, max-age=86400';
 /** Tiles that are kept ready: a screen of the world and some countries. */
 const KEPT_TILES = 400;
 
-/** The base map of the pages: tiles of our own, or a style of the configuration. */
+/** The base map of the pages: Graticule's own tiles, or a configured style. */
 export function basemapOperations(deps: BasemapDeps): Operation[] {
   return [tiles(deps), style()];
 }

@@ -13,7 +13,7 @@ const Capabilities = Type.Object({
   compatibility: Type.Object({ features: Flags }),
 });
 
-/** Data protocols by the ids that clients compare; `enabled` says whether this server answers them. */
+/** Data protocols by the ids that clients compare; `enabled` tells whether this server supports them. */
 const PROTOCOLS = [
   ['OGC-Features', 'OGC API - Features', '/ogc/features', true],
   ['OGC-Tiles', 'OGC API - Tiles', '/ogc/tiles', true],
@@ -43,7 +43,7 @@ const FEATURES = {
   geoprocessing: true,
 };
 
-/** What clients ask for before anything else: version, protocols, features. */
+/** The first request of many clients: version, protocols and features. */
 export function capabilitiesOperation(version: string): Operation {
   const document = {
     serverVersion: version,

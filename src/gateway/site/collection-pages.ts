@@ -8,7 +8,7 @@ import type { SurfaceDeps } from '../surface/common.js';
 
 const COMMON = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
 
-/** What the pages of collections lead to beside the interfaces of the data. */
+/** Links from the pages of collections to pages that are not part of a data interface. */
 const PAGES_PATH = '/pages/collections/{collectionId}';
 
 const collectionId = pathString('collectionId', 'Identifier of a collection.');

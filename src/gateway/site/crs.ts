@@ -16,7 +16,7 @@ const PROJJSON: Format = {
   accepts: ['application/json'],
 };
 
-/** What the URI of a CRS without a code leads to: its definition as WKT 2 or PROJJSON. */
+/** The definition of a CRS without an EPSG code, at its URI, as WKT 2 or PROJJSON. */
 export function crsOperation(): Operation {
   return defineOperation({
     method: 'GET',

@@ -22,7 +22,7 @@ import {
   stacCollectionParam,
 } from './params.js';
 
-/** Files of assets: beside the contract, which leaves the hrefs of assets open. */
+/** Files of assets. An extension of the contract, which does not define the hrefs of assets. */
 export function assetOperation(deps: StacDeps): Operation {
   return defineOperation({
     ...STAC_OPERATION,

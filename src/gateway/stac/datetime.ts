@@ -3,10 +3,10 @@ import { badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
 import type { TimeRange } from '../../core/http/params.js';
 
-/** RFC 3339, 5.6: STAC knows no dates without a time (item search, query parameters). */
+/** RFC 3339, 5.6: STAC has no dates without a time (item search, query parameters). */
 const DATE_TIME = /^\d{4}-(\d{2})-(\d{2})[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,18})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** An instant in milliseconds; digits beyond are cut off. */
+/** An instant in milliseconds; further digits are truncated. */
 function instant(text: string): number {
   const [, , , fraction = ''] = DATE_TIME.exec(text) ?? [];
   const short = text.replace(fraction, fraction.slice(0, 4)).toUpperCase();

@@ -63,7 +63,7 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
     ...(hasCoverage(collection) ? described(collection) : { stac_extensions: [] }),
     title: collection.title,
     description: collection.description || collection.title,
-    // STAC wants a licence, also where nobody says which.
+    // STAC requires a licence even if it is unknown.
     license: collection.about?.license ?? 'proprietary',
     ...(collection.about?.keywords ? { keywords: collection.about.keywords } : {}),
     providers: listProviders(x, collection),
@@ -95,7 +95,7 @@ function listProviders({ baseUrl }: Exchange, { about = {} }: Collection) {
   ];
 }
 
-/** What the document of a catalog that was read says of its collection, as far as it has the form that STAC wants. */
+/** Members from the collection document of a static catalog, if they have the form that STAC requires. */
 function ownWords(document: Readonly<Record<string, unknown>>) {
   const words = Object.entries(OWN_WORDS).flatMap(([name, fits]) => {
     const value = document[name];
@@ -127,13 +127,13 @@ const OWN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   },
 };
 
-/** From the first to the last acquisition; open where nothing tells. */
+/** From the first to the last acquisition; open if no acquisition time is known. */
 function findInterval(collection: RasterCollection): [string | null, string | null] {
   const instants = listInstants(collection);
   return [instants[0] ?? null, instants.at(-1) ?? null];
 }
 
-/** What the items of a raster collection have in common. */
+/** Properties that all items of a raster collection share. */
 function described(collection: RasterCollection) {
   const { epsg } = collection.raster;
   const resolution = metresPerPixel(collection);

@@ -10,7 +10,7 @@ import { STAC_PATH } from './params.js';
 
 const GEOJSON = 'application/geo+json';
 
-/** Where pages go on, by the operation that was asked. */
+/** Links to the next and previous page, for each operation. */
 export type PageLinks = (
   place: StacResultPage,
 ) => (Link & { method?: string; body?: object; merge?: boolean })[];
@@ -51,7 +51,7 @@ export async function itemCollection(
   return { status: 200, mediaType: GEOJSON, body, etag: contentTag(body), cacheControl: 'no-cache' };
 }
 
-/** One item, as it stands in a page; undefined when nothing was found. */
+/** One item as it would be in a page; undefined if it does not exist. */
 export async function oneItem(x: Exchange, pools: Pools, task: StacSearchTask): Promise<Reply | undefined> {
   const { items, returned } = await runTask(x, pools, 'vector.stacSearch', task);
   if (returned === 0) return undefined;

@@ -165,7 +165,7 @@ function fieldsBy({ include, exclude }: NonNullable<Body['fields']>) {
   return { ...fields, exclude: exclude ?? [] };
 }
 
-/** Pages of a collection are counted: the contract knows no token there. */
+/** Pages of a collection are numbered: the contract has no token there. */
 function collectionLinks(
   x: Exchange,
   id: string,

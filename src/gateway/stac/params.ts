@@ -22,7 +22,7 @@ import type { AskedFields, StacSortKey } from './search.js';
 
 export interface StacDeps extends SurfaceDeps {
   stac: StacItems;
-  /** What the principal may read on any surface. */
+  /** Collections that the principal may read on any surface. */
   visibleEverywhere: SurfaceDeps['visible'];
   dataDir: string;
 }
@@ -45,7 +45,7 @@ const anyLimit = defineIntegerParam(
   },
 );
 
-/** A limit that is too large is no mistake (OGC 17-069r4, 7.15.2). */
+/** A limit above the maximum is not an error (OGC 17-069r4, 7.15.2). */
 const limit: Param<number> = {
   ...anyLimit,
   schema: Type.Integer({ minimum: 1, maximum: STAC_LIMITS.stacMax, default: STAC_LIMITS.stacDefault }),
@@ -71,7 +71,7 @@ const fields: Param<AskedFields | undefined> = {
     const named = (isIncluded: boolean) =>
       parts.filter((part) => part.startsWith('-') !== isIncluded).map((part) => part.replace(/^[-+ ]/, ''));
     const [include, exclude] = [named(true), named(false)];
-    // Only what is left out is said: everything else is written.
+    // Only exclusions are given, so all other members are included.
     return include.length === 0 && exclude.length > 0 ? { exclude } : { include, exclude };
   },
 };
@@ -125,7 +125,7 @@ export const searchQuery = {
 };
 
 const name = Type.String({ maxLength: 256 });
-/** One name stands for a list of it. */
+/** A single name is the same as a list with one name. */
 const names = Type.Optional(Type.Union([Type.Array(name, { maxItems: MAX_NAMES }), name]));
 const paths = Type.Optional(
   Type.Union([Type.Array(Type.String({ maxLength: 256 }), { maxItems: MAX_PATHS }), Type.Null()]),

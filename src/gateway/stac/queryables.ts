@@ -21,7 +21,7 @@ const QUERYABLES = {
   },
 } as const;
 
-/** What filters may name (OGC 19-079r2, 6.2; Filter extension of STAC API). */
+/** Properties that filters may use (OGC 19-079r2, 6.2; Filter extension of STAC API). */
 export function queryablesOperations(deps: StacDeps): Operation[] {
   const fields = async (ids: readonly string[]) => listItemFields(await deps.stac.of(deps.catalog()), ids);
   return [

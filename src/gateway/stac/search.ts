@@ -26,7 +26,7 @@ export interface StacSortKey {
   direction: 'asc' | 'desc';
 }
 
-/** An absent `include` means all members, an empty one the usual ones. */
+/** If `include` is absent, all members are returned; if it is empty, the default ones. */
 export interface AskedFields {
   include?: readonly string[];
   exclude?: readonly string[];
@@ -170,7 +170,7 @@ function sortKeys(fields: readonly Field[], keys: readonly StacSortKey[] = []): 
   });
 }
 
-/** Members that are written when nothing is chosen (Fields extension). */
+/** Default members of items (Fields extension). */
 const USUAL = [
   ...['type', 'stac_version', 'id', 'geometry', 'bbox', 'links', 'assets'],
   ...['datetime', 'start_datetime', 'end_datetime'].map((name) => `properties.${name}`),

@@ -53,7 +53,7 @@ export interface ControlDeps {
   mayAll: boolean;
 }
 
-/** Does what a frame of the client asks; what is wrong with it is answered with an error frame. */
+/** Executes a frame of the client. Errors are sent as an error frame. */
 export function control(session: Session, frame: unknown, deps: ControlDeps): void {
   try {
     if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
@@ -139,7 +139,7 @@ function getId({ subscriptionId: id }: Control, code: ControlCode): string {
 
 const MODES: readonly unknown[] = ['delta', 'snapshot', 'snapshot-then-delta'];
 
-/** Where a subscription begins. Throws an `ApiError`. */
+/** Start position of a subscription. Throws an `ApiError`. */
 export function resumption({ mode = 'delta', cursor }: { mode?: unknown; cursor?: unknown }): {
   mode: StreamMode;
   cursor: number | undefined;

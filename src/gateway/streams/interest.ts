@@ -11,7 +11,7 @@ import { SERVICE_ID } from '../../core/kit/service.js';
 import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
 import type { SubscriberInterest } from '../../services/streams/scope.js';
 
-/** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
+/** Unchecked members of a subscription, from a control frame or a query. */
 export interface AskedInterest {
   serviceId?: unknown;
   layers?: unknown;
@@ -37,8 +37,8 @@ const BOX_CRS: readonly unknown[] = [
 ];
 
 /**
- * Checks what is asked against what may be read. Throws 400 naming the member; 401 when everything is asked for by one
- * who is no administrator (`mayAll` false).
+ * Checks a subscription against what the caller may read. Throws 400 with the name of the member, and 401 if a caller
+ * who is not an administrator (`mayAll` is false) subscribes to everything.
  */
 export function readInterest(
   params: AskedInterest,

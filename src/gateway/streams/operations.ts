@@ -162,8 +162,8 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const visible = () => deps.visible(principal);
   const interestParams = readAskedInterest(x);
   const isSubscribed = Object.values(interestParams).some((value) => value !== undefined);
-  // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later. Who has no key
-  // says in either case what it is about.
+  // A WebSocket may be opened without a subscription, but server-sent events cannot subscribe later. Anonymous callers
+  // must always name their subscription.
   const named = sse || isSubscribed || principal.kind === 'anonymous';
   const read = named ? readInterest(interestParams, visible(), mayAll) : undefined;
   const subscribe = word('subscribe', x.params.subscribe, ['true', 'false'] as const);
@@ -177,7 +177,7 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
     if (policy) session.policy = policy;
     if (!interest) return;
     const refusal = hub.subscribe(session, { id: DEFAULT_SUBSCRIPTION, interest, ...beginning });
-    // Another session of the client took the last characters meanwhile; the client comes back.
+    // Another session of the client used up the rest of the limit in the meantime, so the client must reconnect.
     if (refusal) session.close('SourceUnavailable');
   };
   const label = x.params.clientLabel?.slice(0, LIMITS.subscriptionId);

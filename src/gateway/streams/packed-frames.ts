@@ -26,14 +26,14 @@ const MAP32 = 0xdf;
 const HEAD = Buffer.concat(['type', 'feature-change', 'subscriptionId'].map(packed));
 const SEQUENCE = packed('sequence');
 
-/** Throws for what is no MessagePack, or nested too deep. */
+/** Throws for invalid or too deeply nested MessagePack. */
 export function unpackFrame(frame: Uint8Array): unknown {
   const value: unknown = packr.unpack(frame);
   if (depthOver(value, LIMITS.textDepth)) throw new JsonBoundsError('it is nested too deep', false);
   return value;
 }
 
-/** A frame out of its JSON text. */
+/** Creates a frame from its JSON text. */
 export function packedFrame(text: string): Uint8Array {
   return packed(exactlyParsed(text));
 }

@@ -13,7 +13,7 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
   #wake: (() => void) | undefined;
   #ended = false;
 
-  /** `open` makes the session when the body is asked for, which that of HEAD never is. */
+  /** `open` creates the session when the body is read, which never happens for HEAD. */
   constructor(signal: AbortSignal, open: (transport: Transport) => Session | undefined) {
     this.#open = open;
     signal.addEventListener('abort', () => this.#session?.close('ClientClosed'), { once: true });
@@ -31,7 +31,7 @@ export class EventStream implements Transport, AsyncIterable<Uint8Array> {
     send();
   }
 
-  /** There are no close codes here: the last event tells the reason. */
+  /** Server-sent events have no close codes: the last event contains the reason. */
   close(reason: CloseReason): void {
     if (reason !== 'ClientClosed')
       this.send(jsonFrame('error', { code: 'session-closed', message: reason }), undefined);

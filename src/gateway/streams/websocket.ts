@@ -36,7 +36,7 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
     const session = open({
       name: 'WebSocket',
       send: (frame) => socket.send(binary ? packedFrame(frame) : frame, compress),
-      // A compressed stream has a state of its own.
+      // A compressed connection has its own compression state.
       ...(compress ? {} : { shared: sharedBy(socket, binary) }),
       together: (send) => socket.together(send),
       close: (reason) => socket.close(CODES[reason], reason),

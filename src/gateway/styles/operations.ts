@@ -14,7 +14,10 @@ const COMMON = {
   tag: 'Capabilities',
 } as const;
 
-/** The surface of styles has no operations of its own: its landing page says where styles are, its document has no paths. */
+/**
+ * The surface of styles has no operations: its landing page links to the styles, and its OpenAPI document has no
+ * paths.
+ */
 export function stylesOperations(): Operation[] {
   return [
     defineOperation({

@@ -48,7 +48,7 @@ export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: read
   ['SensorThings is not served.', ['svc_sensorthings_observation_stream_drops_total']],
 ];
 
-/** The names that a pattern with braces stands for. */
+/** Expands a pattern with braces to names. */
 export function expandNames(pattern: string): string[] {
   const match = /^(.*?)\{([^}]*)\}(.*)$/.exec(pattern);
   if (!match) return [pattern];

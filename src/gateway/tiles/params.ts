@@ -14,7 +14,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
 import { crsParam, filterParams } from '../surface/crs-params.js';
 
-/** What the declarations of all operations of the surface share. */
+/** Definitions that all operations of the surface share. */
 export const TILE_OPERATION = {
   surface: 'tiles',
   protocol: 'OGC-Tiles',

@@ -98,10 +98,7 @@ function readAddress(catalog: CatalogSnapshot, params: TileParams): TileAddress 
   return at;
 }
 
-/**
- * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
- * that other collections have.
- */
+/** The tile format of one collection, out of those it has. 406 for a format that only other collections have. */
 function negotiateFormat(x: Exchange, collection: Collection): Format {
   const offered = tileFormats([collection]);
   if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);

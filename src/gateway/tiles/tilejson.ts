@@ -21,8 +21,9 @@ import {
 } from '../surface/tilesets.js';
 
 /**
- * TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. `template` is
- * the URL of its tiles, that of the tileset when absent; `format` is theirs, the first that there is when absent.
+ * TileJSON 3.0.0 of the WebMercatorQuad tile set: its vector tiles, or its images if there are none. `template` is
+ * the URL of the tiles, by default that of the tile set. `format` is their format, by default the first available
+ * one.
  */
 export function tileJson(
   x: Exchange,
@@ -48,7 +49,7 @@ export function tileJson(
     tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
     minzoom,
     maxzoom,
-    // Readers of TileJSON know no box across the antimeridian.
+    // Readers of TileJSON do not support a box across the antimeridian.
     bounds: extent && uncrossed(extent),
     center: extent && [longitude, latitude, zoom],
     ...(isVectorFormat(format)

@@ -42,7 +42,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   webp: WEBP_FORMAT,
 };
 
-/** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5@2x.png`. */
+/** Row of the tile, optionally with a file name extension: `5`, `5.mvt`, `5@2x.png`. */
 const row = {
   ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp.'),
   parse(raw: string | undefined) {
@@ -57,7 +57,7 @@ const row = {
   },
 };
 
-/** Of the tiles that TileJSON tells of. */
+/** Encoding of the tiles in TileJSON. */
 const encoding = choice(
   'encoding',
   ['mvt', 'mlt'],
@@ -111,7 +111,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         properties,
         ...lookParams,
       },
-      // Maps of the web ask for whatever is in view: nothing there is no failure.
+      // Web maps request every tile in view, so an empty tile is not an error.
       responses: { ...tileResponses(TILE_FORMATS), 404: { description: 'No such collection' } },
       memo: declareMemo<TilePlan>(),
       run(x) {
@@ -131,7 +131,9 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
   ];
 }
 
-/** The encoding of vector tiles that is asked for; undefined leaves it to the server. Throws 400 where there are none. */
+/**
+ * The requested vector tile encoding; undefined if the server may choose. Throws 400 if there are no vector tiles.
+ */
 function findEncoding(collections: readonly Collection[], name: string | undefined): Format | undefined {
   const format = VECTOR_FORMATS.find((one) => one.name === name);
   if (format && !tileFormats(collections).includes(format))
@@ -145,7 +147,7 @@ function formatTime(query: string): string {
   return time ? `?${time}` : '';
 }
 
-/** An archive cannot be put together with others. */
+/** An archive cannot be combined with other collections. */
 function listCollections(
   x: Pick<Exchange, 'baseUrl'>,
   catalog: CatalogSnapshot,

@@ -4,7 +4,7 @@ import { pageMap } from '../page-map.js';
 /** Boxes of the page's map, in degrees: west, south, east, north. */
 type Box = readonly string[];
 
-/** What the map shows. */
+/** The visible area of the map. */
 export async function viewBox(): Promise<Box | undefined> {
   const map = await pageMap;
   if (!map) return undefined;

@@ -14,7 +14,7 @@ import { button, createHtmlElement, select } from './elements.js';
 import { showMatches } from './matches.js';
 import { ClauseRow } from './row.js';
 
-/** Features change while somebody types: the count is asked for when the typing pauses. */
+/** Milliseconds after the last key press before the count is requested. */
 const PAUSE_MS = 300;
 
 /** Conditions, the CQL2 text that they make, the number of matches, and where these are had. */

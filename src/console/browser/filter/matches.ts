@@ -2,7 +2,7 @@ import type { VectorTileSource } from 'maplibre-gl';
 import { sourceId } from '../layers.js';
 import { pageMap } from '../page-map.js';
 
-/** Tiles of the page's map as they are without a filter. */
+/** URLs of the page's tiles without a filter. */
 let unfiltered: string[] | undefined;
 let answer = '';
 

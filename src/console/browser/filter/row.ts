@@ -101,12 +101,12 @@ export class ClauseRow {
     };
   }
 
-  /** Nobody has given a value yet, where there is room for one. */
+  /** Whether the row has an input for a value but no value yet. */
   get isBlank(): boolean {
     return !this.#isFilled && this.#values.querySelector('input, textarea') !== null;
   }
 
-  /** Says what is wrong; an empty text when nothing is. */
+  /** Shows an error; an empty text removes it. */
   complain(text: string): void {
     if (this.#problem.textContent !== text) this.#problem.textContent = text;
   }

@@ -26,7 +26,7 @@ export class Flashes {
     layers: readonly LiveLayer[],
   ) {
     this.#layers = new Map(layers.map((layer) => [layer.layerId, layer]));
-    // A tile that is fresh for the browser may be older than the change that it is to show.
+    // A tile in the browser cache may be older than the change that is shown.
     map.setTransformRequest((url, type) => (type === 'Tile' ? { url, cache: 'no-cache' } : { url }));
     map.once('load', () => {
       const color = mapColors(element).highlight;
@@ -93,7 +93,7 @@ export class Flashes {
   }
 }
 
-/** What is deleted is drawn hollow. */
+/** Deleted features are drawn as outlines. */
 function markLayers(color: string): LayerSpecification[] {
   const present = ['!=', ['get', 'operation'], 'delete'] as never;
   const points = ['==', ['geometry-type'], 'Point'] as never;

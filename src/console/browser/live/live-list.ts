@@ -5,7 +5,7 @@ import { onThisOrigin } from '../page.js';
 const ROWS = 30;
 const VERBS = { insert: 'inserted', update: 'updated', delete: 'deleted' } as const;
 
-/** The last changes, newest first; it can be held still to be read. */
+/** List of the latest changes, newest first. It can be paused for reading. */
 export class LiveList {
   readonly #list = document.querySelector<HTMLElement>('[data-live-list]')!;
   readonly #layers: ReadonlyMap<number, LiveLayer>;
@@ -35,7 +35,7 @@ export class LiveList {
     while (this.#list.childElementCount > ROWS) this.#list.lastElementChild!.remove();
   }
 
-  /** Names are text nodes: nothing of the data is ever read as markup. */
+  /** Names are text nodes: data is never parsed as markup. */
   #row(change: FeatureChange): HTMLElement {
     const { operation, timestamp, layerId, featureId } = change;
     const layer = this.#layers.get(layerId);

@@ -9,14 +9,14 @@ interface Found {
 /** Milliseconds without a key before a search is sent. */
 const PAUSE = 200;
 
-/** The layers of the viewer: which they are, and how one is taken in or left out. */
+/** Layers of the viewer: lists, adds and removes them. */
 export interface ViewerLayers {
   ids(): readonly string[];
   add(id: string): Promise<void> | void;
   remove(id: string): void;
 }
 
-/** Lets readers add any collection to the map and remove those that are on it. */
+/** Connects the search with which readers add collections to the map, and the buttons that remove them. */
 export function connectLayerSearch(baseUrl: string, layers: ViewerLayers): void {
   for (const row of document.querySelectorAll<HTMLElement>('[data-layer-row]')) connectRemoval(row, layers);
   const form = document.querySelector<HTMLFormElement>('[data-layer-search]');
@@ -60,7 +60,7 @@ export function connectRemoval(row: HTMLElement, layers: ViewerLayers): void {
   markRemovable(layers);
 }
 
-/** A map of nothing has no address: the last layer stays. */
+/** A map without layers has no URL, so the last layer cannot be removed. */
 function markRemovable(layers: ViewerLayers): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-remove]'))
     button.disabled = layers.ids().length < 2;
@@ -122,7 +122,7 @@ async function addResult(
   add: () => Promise<void> | void,
 ): Promise<void> {
   const status = form.querySelector('[data-search-count]')!;
-  // A disabled button loses the focus: the next search begins here.
+  // A disabled button loses the focus, so it moves to the search field.
   form.querySelector<HTMLInputElement>('[data-search-words]')?.focus();
   button.disabled = true;
   try {

@@ -80,7 +80,7 @@ class Balloon {
     });
   }
 
-  /** Of the question that the balloon answers now. */
+  /** Signal of the current request. */
   get signal(): AbortSignal {
     return this.#asking.signal;
   }
@@ -125,7 +125,7 @@ class Balloon {
     this.#asking.abort();
     this.#popup = undefined;
     const active = document.activeElement;
-    // Where the focus was is gone with the popup.
+    // The focused element was removed with the pop-up.
     if (active === document.body || this.#box.contains(active))
       this.map.getCanvas().focus({ preventScroll: true });
   }

@@ -22,7 +22,7 @@ function buildRow(layer: ViewerLayerData, element: HTMLElement, ids: readonly st
   return { layer, element, box, opacity, ids };
 }
 
-/** The list of layers: what is shown, how strongly, and in what order. */
+/** The list of layers with their visibility, opacity and order. */
 export class LayerList {
   /** Top first. */
   #rows: Row[];
@@ -48,7 +48,7 @@ export class LayerList {
     this.#listeners.push(listener);
   }
 
-  /** Takes a layer in, on top of the others. */
+  /** Adds a layer on top of the others. */
   add(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): void {
     const row = buildRow(layer, element, ids);
     this.#rows.unshift(row);
@@ -81,7 +81,7 @@ export class LayerList {
       .map(({ layer, opacity }) => ({ id: layer.id, opacity: Number(opacity.value) }));
   }
 
-  /** Shows these layers only, in this order; others keep theirs below them. */
+  /** Shows only these layers, in this order. Other layers keep their order below them. */
   restore(states: readonly LayerState[]): void {
     const places = new Map(states.map(({ id }, i) => [id, i]));
     const opacities = new Map(states.map(({ id, opacity }) => [id, opacity]));
@@ -140,7 +140,7 @@ export class LayerList {
     const output = element.querySelector('[data-opacity-shown]');
     if (output) output.textContent = `${opacity.value} %`;
     for (const id of ids) {
-      // What marks the feature under the pointer is not of the layer.
+      // Layers that highlight the feature under the pointer keep their opacity.
       if (id.includes('/hovered-')) continue;
       for (const name of OPACITY_PROPERTIES[this.map.getLayer(id)?.type ?? ''] ?? []) {
         const key = `${id} ${name}`;

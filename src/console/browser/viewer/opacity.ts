@@ -11,8 +11,8 @@ export const OPACITY_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * An opacity of a style, times a share. `zoom` may only stand at the top of an expression, so what is interpolated or
- * stepped by it is scaled at its stops.
+ * Multiplies an opacity of a style by a factor. `zoom` is only allowed at the top of an expression, so expressions
+ * that interpolate or step by zoom are scaled at their stops.
  */
 export function scaledOpacity(value: unknown, share: number): unknown {
   if (share === 1) return value;

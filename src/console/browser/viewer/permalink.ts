@@ -1,4 +1,4 @@
-/** What of the viewer is in the address: `#map=3.2/47.1/8.5&layers=roads,lakes:60&time=1999-02-28T00:00:00Z`. */
+/** The state of the viewer in its URL: `#map=3.2/47.1/8.5&layers=roads,lakes:60&time=1999-02-28T00:00:00Z`. */
 export interface Permalink {
   readonly view?: ViewerPosition;
   /** Those that are shown, top first. */

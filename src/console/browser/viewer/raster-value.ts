@@ -2,7 +2,7 @@ import type { CoverageData, ViewerLayerData } from '../../../core/catalog/page-d
 import { onThisOrigin } from '../page.js';
 import { firstPixel } from './tiff-values.js';
 
-/** Half the width of the window that is asked for, in pixels of the raster: its middle is what is read. */
+/** Half the width of the requested window, in pixels of the raster. The value at its centre is shown. */
 const WINDOW = 0.1;
 
 /** Names of bands and their values at a position, with units; undefined where there is no data. */

@@ -23,7 +23,7 @@ export interface ShownParts extends OpenData {
   readonly time: TimeBar;
 }
 
-/** The layers of a map, which are taken in and left out while everything else stays as it is. */
+/** Adds and removes layers of a map without affecting the other layers. */
 export class ShownLayers implements ViewerLayers {
   constructor(private readonly parts: ShownParts) {}
 
@@ -62,7 +62,7 @@ export class ShownLayers implements ViewerLayers {
     if (hasTime) time.refresh();
   }
 
-  /** What the viewer's page of this collection alone says about it. */
+  /** Data of a collection, from the viewer page that shows only this collection. */
   async #fetch(id: string): Promise<{ layer: MapLayerData; about: ViewerLayerData; row: HTMLElement }> {
     const { baseUrl } = this.parts.viewer;
     const url = `${baseUrl}/ogc/maps/viewer?collections=${encodeURIComponent(id)}`;

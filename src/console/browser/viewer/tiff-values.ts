@@ -32,7 +32,7 @@ export async function firstPixel(file: ArrayBuffer): Promise<(number | bigint | 
   const samples = one(SAMPLES, 1);
   const separate = one(PLANAR, 1) === 2;
   const text = Number.parseFloat(String.fromCharCode(...(fields.get(NODATA) ?? [])));
-  // The text may say more than a number of 32 bits holds.
+  // The text may have more digits than a 32-bit number can represent.
   const noData = one(FORMAT, 1) === 3 && one(BITS, 8) === 32 ? Math.fround(text) : text;
   const chunks = separate ? samples : 1;
   const values: (number | bigint)[] = [];
@@ -77,7 +77,7 @@ async function chunkBytes(file: ArrayBuffer, fields: Fields, chunk: number): Pro
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Undoes the floating point predictor for the first samples of a row, whose bytes lie apart by their weight. */
+/** Reverses the floating point predictor for the first samples of a row, whose bytes are grouped by significance. */
 function unshuffled(bytes: Uint8Array, row: number, stride: number, size: number): Uint8Array {
   const sums = bytes.slice(0, row * size);
   for (let i = stride; i < sums.length; i++) sums[i]! += sums[i - stride]!;

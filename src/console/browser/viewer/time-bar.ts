@@ -11,7 +11,7 @@ const STEP_MS = 900;
 export class TimeBar {
   #steps: number[] = [];
   #restoring: string | undefined;
-  /** Counts the layers' changes: what was asked for before the last one is of no use. */
+  /** Incremented with each change of the layers, so that responses to earlier requests are ignored. */
   #turn = 0;
   /** First and last step shown; undefined for all times. */
   #range: [from: number, to: number] | undefined;
@@ -55,7 +55,7 @@ export class TimeBar {
     this.#listeners.push(listener);
   }
 
-  /** What is shown, as `datetime` takes it; undefined for all times. */
+  /** The visible time as a `datetime` value; undefined for all times. */
   state(): string | undefined {
     if (!this.#range) return this.#restoring;
     return formatDatetime(this.#steps, ...this.#range);
@@ -112,7 +112,7 @@ export class TimeBar {
     return { from: input('from'), to: input('to'), range: input('range') };
   }
 
-  /** Neither end of a range passes the other. */
+  /** Keeps the start of a range before its end. */
   #slid(moved: HTMLInputElement): void {
     this.#pause();
     const { from, to, range } = this.#sliders();
@@ -121,7 +121,10 @@ export class TimeBar {
     this.#change(moved === from ? [begin, Math.max(begin, end)] : [Math.min(begin, end), end]);
   }
 
-  /** Moves all that is shown; from all times to the first or the last step. At the end it begins again. */
+  /**
+   * Moves the visible range by one step. From all times it moves to the first or last step, and at the end it starts
+   * again.
+   */
   #step(by: -1 | 1): void {
     const last = this.#steps.length - 1;
     if (!this.#range) return this.#change(by > 0 ? [0, 0] : [last, last]);

@@ -1,7 +1,7 @@
 import type { LayerTime } from '../../../core/catalog/page-data.js';
 import { onThisOrigin } from '../page.js';
 
-/** Steps that a slider has at most. */
+/** Maximum number of steps of the slider. */
 const MAX_STEPS = 1000;
 /** Units that a range without known instants is divided into, the finest first. */
 const WANTED_STEPS = 120;
@@ -28,7 +28,7 @@ async function listInstants(time: LayerTime, baseUrl: string): Promise<number[]>
   return division(first, last);
 }
 
-/** The least or greatest value of a property: the first feature in its order. */
+/** The minimum or maximum of a property: that of the first feature in ascending or descending order. */
 async function findEnd(
   { name, items }: Extract<LayerTime, { kind: 'property' }>,
   order: '+' | '-',
@@ -79,7 +79,7 @@ function after(instant: number, unit: Unit): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1);
 }
 
-/** The time from the beginning of one step to the end of another, as `datetime` takes it. */
+/** The time from the start of one step to the end of another, as a `datetime` value. */
 export function formatDatetime(steps: readonly number[], from: number, to: number): string {
   const next = steps[to + 1];
   return `${instant(steps[from]!)}/${next === undefined ? '..' : instant(next - 1)}`;

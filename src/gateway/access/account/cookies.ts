@@ -15,7 +15,7 @@ export function endedSession(baseUrl: string): string {
   return `${cookieName(baseUrl)}=; Max-Age=0; ${attributes(baseUrl)}`;
 }
 
-/** `Set-Cookie` of a sign-in that has begun and comes back from a provider. */
+/** `Set-Cookie` for a sign-in at a provider that has started and will return to this server. */
 export function pendingCookie(baseUrl: string, value: string): string {
   return `${pendingName(baseUrl)}=${value}; Max-Age=${PENDING_SECONDS}; ${attributes(baseUrl)}`;
 }
@@ -25,7 +25,7 @@ export function endedPending(baseUrl: string): string {
   return `${pendingName(baseUrl)}=; Max-Age=0; ${attributes(baseUrl)}`;
 }
 
-/** The sign-in that a browser has begun, by its Cookie header. */
+/** The sign-in that a browser has started, from its Cookie header. */
 export function readPendingSignIn(baseUrl: string, header: string | undefined): string | undefined {
   return header === undefined ? undefined : findCookie(header, pendingName(baseUrl));
 }

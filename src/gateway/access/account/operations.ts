@@ -16,7 +16,7 @@ import { requireRoles, roleLabels, UserSchema, userView } from '../user-views.js
 import { endedSession, sessionCookie } from './cookies.js';
 import { type AccountPageDeps, accountPages } from './pages.js';
 
-/** Who signs in, and the users of this server that no provider knows. */
+/** Services for signing in, and for local users. */
 export interface AccountDeps extends AccountPageDeps {
   readonly users: Users;
   readonly sessions: Sessions;
@@ -127,7 +127,7 @@ function signIn({ users, sessions }: AccountDeps): Operation {
   });
 }
 
-/** A page that is offered Basic would ask for the password in a window of the browser's own. */
+/** For `Basic`, browsers would ask for the password in a dialog. */
 function wrongPassword(): ApiError {
   const headers = { 'www-authenticate': 'Bearer realm="graticule"' };
   return new ApiError('unauthenticated', 'The name or the password is wrong.', { headers });
@@ -268,7 +268,7 @@ function overUsers({ users, rules }: Pick<AccountDeps, 'users' | 'rules'>) {
   };
 }
 
-/** Nobody gives another one what they do not hold: roles, claims that rows are compared with, a tenant. */
+/** Callers may grant only what they hold: roles, claims that row policies compare, and a tenant. */
 function requireRights(
   { roles = [], claims = {}, tenantId }: Static<typeof UserPatch>,
   principal: Principal,

@@ -52,7 +52,7 @@ function signIn(providers: OidcProviders): Operation {
   });
 }
 
-/** The code stays in the browser's hands: nothing of the address is shown, kept or sent on. */
+/** Only the browser uses the code: the page does not show, store or forward any part of the URL. */
 function callback(): Operation {
   return defineOperation({
     ...PAGE,

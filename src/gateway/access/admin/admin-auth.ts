@@ -68,7 +68,7 @@ const Code = Type.Object({
   iss: Type.Optional(Type.String({ maxLength: 2000 })),
 });
 
-/** Sign-in of operators with a provider, and tokens for who is signed in. */
+/** Sign-in of operators at a provider, and tokens for signed-in users. */
 export const adminAuth = group(
   { tag: 'Security and admin auth', scope: 'admin-auth', envelope: 'raw', isForTenants: true },
   [
@@ -116,7 +116,7 @@ export const adminAuth = group(
         const { signIns } = identity;
         const session = await signOut(x, identity);
         const key = session?.providerKey ?? undefined;
-        // Who is signed out here is signed out, whether the provider answers or not.
+        // The local session ends even if the provider does not respond.
         const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
         return {
           status: 200,
@@ -198,7 +198,7 @@ async function loadSession({ principal }: Pick<Exchange, 'principal'>, { identit
   };
 }
 
-/** What clients that have certificates need to know before they come. */
+/** Data that clients with certificates need before they connect. */
 function certificatesView({ settings, current }: CertificateTrust) {
   const { mode, environmentId, header } = settings;
   const bodies = current.map(({ body }) => body);

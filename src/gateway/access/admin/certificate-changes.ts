@@ -21,7 +21,7 @@ import type { Services } from '../../admin/deps.js';
 import { roleLabels } from '../user-views.js';
 import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bodies.js';
 
-/** Changes of whom client certificates are believed to be; what no schema can say of them is checked here. */
+/** Changes to trust profiles and certificate mappings, with the checks that schemas cannot express. */
 
 const NEW_PROFILE: TrustProfile = {
   environmentId: '',
@@ -39,7 +39,7 @@ const NEW_PROFILE: TrustProfile = {
   customTrustAnchorCertificates: [],
 };
 
-/** Throws 400 that names what is wrong. */
+/** Throws 400 with the name of the invalid member. */
 export function changedProfile(
   before: TrustProfile | undefined,
   input: Static<typeof ProfilePatch>,
@@ -110,7 +110,7 @@ const NEW_MAPPING: CertificateMapping = {
   notAfter: null,
 };
 
-/** Throws 400 that names what is wrong. */
+/** Throws 400 with the name of the invalid member. */
 export function changedMapping(
   before: CertificateMapping | undefined,
   input: Static<typeof MappingBody> & { readonly profileId: string },
@@ -124,7 +124,7 @@ export function changedMapping(
     value === undefined ? problem('matchValue', `is no ${after.matchType}`) : undefined,
     isOrdered ? undefined : problem('notAfter', 'must be later than notBefore'),
   ]);
-  // A distinguished name stays as it was written.
+  // A distinguished name is stored unchanged.
   const matchValue = after.matchType === 'subject' ? after.matchValue : value!;
   return { ...after, matchValue, displayName: after.displayName || after.principalId };
 }
@@ -134,7 +134,10 @@ function buildTime(name: 'notBefore' | 'notAfter', text: string | null | undefin
   return { [name]: text === null ? null : Date.parse(text) };
 }
 
-/** Throws 400: who comes with a certificate must not depend on which of two mappings is looked at. */
+/**
+ * Throws 400 for a second mapping of the same value: the identity of a caller must not depend on the order of
+ * mappings.
+ */
 export function requireNoOther(
   { matchType, matchValue, enabled }: CertificateMapping,
   others: readonly { readonly body: CertificateMapping }[],
@@ -146,7 +149,7 @@ export function requireNoOther(
   ]);
 }
 
-/** Throws 400 that names what is wrong. */
+/** Throws 400 with the name of the invalid member. */
 export function newRevocation(
   profileId: string,
   input: Static<typeof RevocationBody>,
@@ -177,8 +180,8 @@ export function newRevocation(
 }
 
 /**
- * Throws `forbidden`: who says whose certificates are believed could come in as those whom they are mapped to, and nobody
- * gives what they do not hold.
+ * Throws `forbidden`. A caller who can change trust could sign in as any mapped user, and callers may grant only what
+ * they hold.
  */
 export function requireRights(
   principal: Principal,

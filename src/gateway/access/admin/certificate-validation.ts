@@ -12,7 +12,7 @@ import type { ValidationSchema } from './certificate-views.js';
 
 type Validation = Static<typeof ValidationSchema>;
 
-/** What a request with this certificate would be answered. */
+/** The result that a request with this certificate would have. */
 export async function validateCertificate(
   { certificate, encoding = 'pem', profileId }: Static<typeof ValidationBody>,
   deps: Services<'certificates' | 'rules'>,

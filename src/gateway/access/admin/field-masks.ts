@@ -11,7 +11,7 @@ import { DESCRIPTION, NAME_SCHEMA, RULE_SCOPE } from '../../admin/rule-schemas.j
 
 const TreatmentSchema = Type.Enum([...TREATMENTS]);
 
-/** What roles have of attributes. */
+/** Masks of attributes for roles. */
 export const fieldMasks = group(
   { tag: 'Field-mask policies', scope: 'field-masks', envelope: 'wrapped', isForTenants: true },
   resource(

@@ -8,11 +8,11 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 
-/** What keys of all kinds have in common, and clients. */
+/** Schemas that all kinds of keys and clients share. */
 
 export const KeyStatus = Type.Enum(['active', 'expired', 'revoked']);
 
-/** Members of a key beside what it is for. */
+/** Members of a key without those for its purpose. */
 export const KEY_MEMBERS = {
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),

@@ -191,7 +191,7 @@ export const oauth = group(
   ],
 );
 
-/** Returns what holds the rights of a client, of which its scopes say the tenant. */
+/** Returns the owner of a client's permissions. The scopes of the client determine its tenant. */
 async function loadTenants(clients: OAuthClients) {
   const labels = new Map((await clients.scopes()).map(({ id, body }) => [id, body.permissions]));
   return ({ body }: StoredClient) =>

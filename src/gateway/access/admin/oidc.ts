@@ -172,7 +172,7 @@ const BLANK: OidcProvider = {
   tenantClaim: null,
 };
 
-/** Throws 400 that names what is wrong. */
+/** Throws 400 with the name of the invalid member. */
 function changed(
   before: OidcProvider,
   { clientSecret, ...members }: Static<typeof ProviderPatch>,
@@ -197,7 +197,10 @@ function authorityProblem(authority: string): BodyProblem | undefined {
     : problem('authority', 'must be an http or https address without credentials, query and fragment');
 }
 
-/** Who names a provider lets it give its users roles, claims and a tenant: nobody gives what they do not hold. */
+/**
+ * A caller who configures a provider determines the roles, claims and tenant of its users, and callers may grant only
+ * what they hold.
+ */
 function requireRights(
   { roleMapping, tenantClaim }: OidcProvider,
   principal: Principal,

@@ -58,7 +58,7 @@ const key: Param<string> = {
   },
 };
 
-/** How many requests somebody may send. */
+/** Limits on the number of requests. */
 export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', envelope: 'wrapped' }, [
   ...resource(
     '/rate-limits/{id}',

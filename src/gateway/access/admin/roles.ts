@@ -150,8 +150,8 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
 ]);
 
 /**
- * Throws `forbidden` for a role that grants what the caller lacks: under another name it would be given to others, and nobody
- * takes away what they could not give.
+ * Throws `forbidden` for a role with permissions that the caller lacks: under a new name it would be assigned to
+ * other users, and callers may revoke only what they could grant.
  */
 async function requireOver(
   { params, principal }: { readonly params: { readonly id: string }; readonly principal: Principal },

@@ -9,7 +9,7 @@ import { isRuleWithin, requireRuleRight, ruleTargets } from '../../admin/layer-r
 import { requireRowPolicy } from '../../admin/rule-checks.js';
 import { DESCRIPTION, NAME_SCHEMA, RULE_SCOPE } from '../../admin/rule-schemas.js';
 
-/** How clients write the comparison; the first of a list is ours. */
+/** Accepted names of each comparison, the stored one first. */
 const SPELLINGS: Record<RowComparison, readonly string[]> = { in: ['in'], equals: ['equals', 'eq', '='] };
 
 const RowPolicySchema = Type.Object({

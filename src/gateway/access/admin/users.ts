@@ -131,7 +131,7 @@ async function userFor(id: string, principal: Principal, all: Pick<Users, 'get'>
   return user;
 }
 
-/** What a user can do now: nobody takes it away who could not have given it. */
+/** Current permissions of a user: callers may revoke only permissions that they could grant. */
 function labelsNow({ roles }: StoredUser, rules: RuleSet): string[] {
   return roles.flatMap((name) => (rules.role(name)?.permissions ?? []).flatMap(listPermissionLabels));
 }

@@ -16,7 +16,7 @@ const TokenForm = Type.Object({
   client_secret: Field,
 });
 
-/** Tokens for programs, and what others need to check them. */
+/** Tokens for programs, and the keys with which others verify them. */
 export function oauthOperations(deps: OAuthDeps): Operation[] {
   return [token(deps), keySet(deps), metadata(), rotate(deps)];
 }
@@ -101,7 +101,7 @@ function rotate({ signing }: OAuthDeps): Operation {
   });
 }
 
-/** Caches hold it for less than a key is published before it signs. */
+/** A key is published before it signs for longer than caches keep this document. */
 function document(value: unknown): Reply {
   return {
     status: 200,

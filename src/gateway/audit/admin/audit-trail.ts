@@ -12,16 +12,16 @@ import { EventLimiter } from '../../streams/admin/event-limiter.js';
 
 export interface AuditTrailOptions {
   state: State;
-  /** Where rows wait that the state refuses. */
+  /** Rows that could not be written to the state wait here. */
   backlog: Pick<AuditBacklog, 'isEmpty' | 'keep' | 'drain'>;
-  /** Told of rows that could not be written and on which no answer hangs. */
+  /** Called for rows that could not be written and on which no response depends. */
   onError(error: unknown): void;
 }
 
 /** Characters of a client's text that are kept. */
 const MAX_TEXT = 500;
 const HOUR_MS = 3_600_000;
-/** Sign-ins that are remembered. */
+/** Maximum number of sign-ins kept in memory. */
 const MAX_SIGN_INS = 10_000;
 
 const UNRECORDED =
@@ -33,7 +33,7 @@ interface Facts {
   details?: Record<string, unknown>;
 }
 
-/** Writes what happened; docs/reference/server/audit.md says what is an event. */
+/** Writes audit events; docs/reference/server/audit.md defines them. */
 export function auditTrail({ state, backlog, onError }: AuditTrailOptions): RequestAuditor {
   const limiter = new EventLimiter();
   const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
@@ -108,7 +108,7 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Requ
   };
 }
 
-/** The change is durable: who was told of it too late takes it over as soon as it can. */
+/** The change is durable. Processes that learned of it too late apply it as soon as they can. */
 function withBehind(reply: Reply, behind: ReadonlySet<string>): Reply {
   return { ...reply, headers: { ...reply.headers, 'Pending-Instances': [...behind].join(', ') } };
 }
@@ -171,7 +171,7 @@ function eventType(operation: Operation, status: number): string {
   return operation.method === 'DELETE' ? 'DataDelete' : 'AdminAction';
 }
 
-/** The status that an operation answers when it ends well. */
+/** Status code of an operation on success. */
 function successStatus({ responses }: Operation): number {
   return Math.min(
     ...Object.keys(responses)

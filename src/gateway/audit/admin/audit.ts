@@ -73,7 +73,7 @@ const exportParams = {
   ),
 };
 
-/** Rows that an export reads at once. */
+/** Rows that an export reads at a time. */
 const EXPORT_PAGE = 1000;
 
 /** The audit trail. */

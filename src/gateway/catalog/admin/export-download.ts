@@ -5,7 +5,7 @@ import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
 import { fileReply, type ServedFile } from '../../http/replies/file-reply.js';
 
-/** Where the file that a job made is to be had, relative to the server. */
+/** Path of the file that a job created, relative to the server. */
 export const exportPath = (jobId: string) => `${BASE_PATH}/operations/${jobId}/export`;
 
 const CONTENT = {
@@ -13,7 +13,10 @@ const CONTENT = {
   'application/zip': null,
 };
 
-/** The file that a finished job made, whole or in part (Range, If-Range), for who asked for it: beside the contract. */
+/**
+ * Serves the file that a finished job created, whole or in part (Range, If-Range), to its owner. An extension of the
+ * contract.
+ */
 export function exportDownload(fileOf: (jobId: string, owner: string) => Promise<ServedFile>): Operation {
   return defineOperation({
     id: 'admin.services.downloadExport',

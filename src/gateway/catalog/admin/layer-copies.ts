@@ -7,7 +7,7 @@ import type { PublishedLayerBody } from '../../admin/published-layer.js';
 
 /** Copies of layers of services and of files of buckets, as the layers of their connection. */
 
-/** A layer as a copy. Throws 400 for what tables of databases alone have. */
+/** A layer as a copy. Throws 400 for members that apply only to database tables. */
 export function createNewCopy({ choice, ...layer }: NewLayer): NewCopy {
   const { schema, table, srid, ...others } = choice;
   const { license, licenseUrl, attribution, publisher, sourceUrl } = layer;
@@ -47,7 +47,7 @@ export function copyView({ stored, collection }: PublishedCopy): PublishedLayerB
   };
 }
 
-/** What is not looked at before a copy is made is not told. */
+/** Results that are not checked before a copy are omitted. */
 export const copyReport = (checks: TableCheck[]): TableReport => ({
   checks,
   fields: [],

@@ -59,7 +59,7 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
   };
 }
 
-/** The style that a drawingInfo stands for; nothing where it says nothing of the style. */
+/** The style for a drawingInfo; nothing if the drawingInfo does not define a style. */
 async function documentFor(
   layerId: number,
   drawingInfo: object | null,
@@ -67,7 +67,7 @@ async function documentFor(
 ): Promise<Pick<StylePut, 'document'>> {
   if (drawingInfo === null) {
     const current = await styles.current(layerId);
-    // A style that was put by itself is not that of a drawingInfo, and stays.
+    // A style that was set separately does not come from a drawingInfo, and is kept.
     return current?.drawingInfo ? { document: null } : {};
   }
   if (!('renderer' in drawingInfo)) return {};

@@ -104,7 +104,7 @@ export const fields = {
   }),
 };
 
-/** What an administrator hides in a second layer of a table is all that it has to hide. */
+/** If an administrator hides data in a second layer of a table, those settings are sufficient. */
 async function chooseHidden(
   member: 'filter' | 'fields',
   collection: Collection,
@@ -299,7 +299,7 @@ function readSettings({
   };
 }
 
-/** Whether a field is hidden from everybody by the change, or shown again. */
+/** Whether the change hides a field from all callers, or shows it again. */
 function changesHidden(
   changes: readonly Static<typeof FieldChange>[],
   before: readonly FieldSettings[] = [],

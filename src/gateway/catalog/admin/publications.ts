@@ -24,7 +24,7 @@ interface Publication {
 /** One layer of a connection, or all that it has in a service. */
 type Selection = { layerId: number; serviceName?: string | undefined } | { serviceName: string };
 
-/** What an operator published from a connection, and manages: tables of a database, or copies of remote layers and files. */
+/** Layers that an operator published from a connection: database tables, or copies of remote layers and files. */
 export interface Publications {
   list(serviceName?: string): Promise<Publication[]>;
   /** Rejects with `not-found`. */

@@ -115,7 +115,7 @@ const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or
 
 const ABOUT = { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true } as const;
 
-/** Services, which are groups of layers with settings of their own, and words about layers. */
+/** Services, which are groups of layers with their own settings, and the metadata of layers. */
 export const services = group(ABOUT, [
   report('GET /services', 'List Services', {
     data: Type.Array(ServiceSummary),
@@ -290,7 +290,7 @@ async function putMetadata(
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
   const { layers } = deps;
   const before = layers.settingsOf(collection);
-  // Nothing is written where a part of the change is not the caller's to make.
+  // If the caller lacks permission for a part of the change, nothing is written.
   if (enabled) requireWhole([collection], 'read', principal, deps);
   const access = deps.rules.current.accessOf(collection);
   if (accessPolicy) requireAccessRight(listLayerNames(collection)[0], accessPolicy, access, principal, deps);
@@ -330,7 +330,7 @@ function findStrategy(
   return strategy;
 }
 
-/** What keeps values of a layer from being merged, where they are not merged by its settings already. */
+/** Reasons why the values of a layer cannot be merged, unless its settings already merge them. */
 function findProblem({ raster }: RasterCollection, isMerged: boolean): string | undefined {
   const isOfSource = !isMerged && findMosaicMerge(raster.source) !== undefined;
   return isOfSource ? 'the source merges values by itself' : mergeProblem(raster.bands);
@@ -351,7 +351,7 @@ function requireUrls(words: Pick<LayerChange, 'licenseUrl' | 'sourceUrl'>): void
   );
 }
 
-/** Nobody opens a layer that they may not read, or lets others write what they may not write. */
+/** Callers may open only layers that they can read, and allow writes only to layers that they can write. */
 function requireAccessRight(
   id: string,
   change: AccessChange,

@@ -27,7 +27,7 @@ export function tableLayerView({ id, body }: StoredLayer): PublishedLayerBody {
   };
 }
 
-/** The SRID that is stated counts where the stored geometries have none. */
+/** The stated SRID applies if the stored geometries have none. */
 function findSrid(source: object): number | null {
   const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
   return statedSrid ?? srid ?? null;

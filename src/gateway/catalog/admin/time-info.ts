@@ -6,7 +6,7 @@ import type { Field } from '../../../core/sources/vector-source.js';
 import { isTimeField } from '../../../services/catalog/layers/effective-collection.js';
 import type { TimeInfoChange } from './service-schemas.js';
 
-/** A member that is left out keeps its value; null and an empty text clear it. Undefined when nothing is left. */
+/** An absent member keeps its value; null and an empty text remove it. Returns undefined if no member is left. */
 export function changedTime(change: TimeInfoChange, before: TimeInfo | undefined): TimeInfo | undefined {
   const member = (name: keyof TimeInfo) => {
     const value = change[name];
@@ -20,7 +20,7 @@ export function changedTime(change: TimeInfoChange, before: TimeInfo | undefined
   return Object.values(after).every((name) => name === null) ? undefined : after;
 }
 
-/** Throws 400 for a field that none of the layers has, or that holds no instants. */
+/** Throws 400 for a field that no layer has, or that has no date type. */
 export function requireTimeFields(
   time: TimeInfo | undefined,
   collections: readonly Collection[],

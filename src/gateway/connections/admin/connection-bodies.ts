@@ -77,7 +77,7 @@ type AddressBody = Pick<
 
 type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | 'AzureBlob' | SourceKind };
 
-/** What is connected to. Throws 400 that names all that is wrong. */
+/** Target of a connection. Throws 400 with all problems. */
 export function readConnectionTarget(
   body: AddressBody & Pick<NewConnection, 'provider' | 'region'>,
   deps: Services<'connections'>,
@@ -138,7 +138,7 @@ function readService(body: AddressBody, deps: Services<'connections'>): Address 
   return address;
 }
 
-/** What is read over HTTP. */
+/** Target of a connection over HTTP. */
 function readRemote(
   body: AddressBody,
   problems: Parameters<typeof requireSound>[0],
@@ -177,7 +177,7 @@ function readAddress(body: AddressBody, { connections }: Services<'connections'>
   return { host, port, databaseName, username, sslMode };
 }
 
-/** Clients send sslRequired without a mode: false asks for no more than what the server offers. */
+/** Clients send sslRequired without a mode: false means the mode that the server offers. */
 export function chooseSslMode(
   { sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequired' | 'sslMode'>,
   usual: SslMode,

@@ -11,7 +11,7 @@ import type { Services } from '../../admin/deps.js';
 import { OptionalStringSchema, OptionalTimestampSchema } from '../../admin/envelope.js';
 import { ruledLayer } from '../../admin/layer-rights.js';
 
-/** What a connection leads to, in the form of tables. */
+/** Contents of a connection as a list of tables. */
 
 const I = Type.Integer();
 

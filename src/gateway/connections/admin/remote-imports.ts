@@ -7,7 +7,7 @@ import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { Services } from '../../admin/deps.js';
 import { TABLE_NAME } from '../../admin/upload-form.js';
 
-/** What the imports from other servers have in common. */
+/** Definitions that imports from other servers share. */
 
 /** The one schema of the embedded store. */
 export const EMBEDDED_SCHEMA = 'main';
@@ -38,8 +38,8 @@ export function createSubmitOptions(x: Exchange): SubmitOptions {
 }
 
 /**
- * The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. Rejects with
- * `JobContinues` when the server stops.
+ * Waits for the job to end. If the client disconnects, the job is cancelled, because nobody would receive its result.
+ * Rejects with `JobContinues` when the server stops.
  */
 export async function finishedOrCancelled(
   x: Exchange,

@@ -59,7 +59,7 @@ export const JobDiagnostics = Type.Object({
   ]),
 });
 
-/** Which events are asked for. Without a cursor they are the last ones. */
+/** Selection of events. Without a cursor the latest events are selected. */
 interface EventQuery {
   readonly limit: number;
   readonly cursor: string | undefined;

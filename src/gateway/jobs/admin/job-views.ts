@@ -137,7 +137,7 @@ export function percent(job: JobRow): number | null {
   return job.fraction === null ? null : Math.round(job.fraction * 1000) / 10;
 }
 
-/** `[d.]hh:mm:ss[.fff]` since the job began to run. */
+/** `[d.]hh:mm:ss[.fff]` since the job started. */
 export function duration(job: JobRow): string {
   return timeSpan(job.started_at === null ? 0 : computeEnd(job) - job.started_at);
 }
@@ -173,7 +173,7 @@ function stageView(step: JobStepRow) {
   };
 }
 
-/** What is answered to whoever cancels a job: `what` names it, as people do. */
+/** Message for a caller who cancels a job. `what` is the name of the job for people. */
 export function cancelMessage({ state }: Pick<JobRow, 'state'>, what: string): string {
   return state === 'Cancelled' ? `The ${what} is cancelled.` : `The ${what} is being cancelled.`;
 }

@@ -215,7 +215,7 @@ async function page(params: ParamValues<typeof listParams>, { tenantId: tenant }
   };
 }
 
-/** Filters on what no job here has: nothing fits. */
+/** Filters on properties that no job has here: nothing matches. */
 function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
   const { queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId } = params;
   const absent = [queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId];
@@ -223,7 +223,7 @@ function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
   return params.backend !== undefined && params.backend.toLowerCase() !== BACKEND;
 }
 
-/** One more row than is shown tells whether there is another page. */
+/** Reads one row more than the page shows, to determine whether there is another page. */
 function query(params: ParamValues<typeof listParams>, deps: Deps): JobQuery {
   const { kind, status, cursor: position } = params;
   const kinds = deps.jobs.kinds.filter((one) => one.console === kind).map((one) => one.kind);

@@ -36,14 +36,15 @@ const Capabilities = Type.Object({
   }),
 });
 
-/** What clients check before they talk to the server. */
+/** Data that clients check before they use the API. */
 export const capabilities = group(
   { tag: 'Metadata and capabilities', scope: 'capabilities', envelope: 'wrapped', isForTenants: true },
   [
     report('GET /capabilities', 'Get Admin Capabilities', {
       data: Capabilities,
       answer: (_x, { server }) => ({
-        // Metadata resources are not served, and manifests have a form of ours (docs/how-to/operate/manifest.md): no version, no kinds.
+        // Metadata resources are not supported, and manifests have Graticule's own form
+        // (docs/how-to/operate/manifest.md), so there are no versions and no kinds.
         metadataApiVersions: [],
         resourceKinds: [],
         manifestSupported: false,

@@ -99,7 +99,7 @@ const Audit = Type.Object({
 
 const OPENAPI_TYPE = 'application/vnd.oai.openapi+json';
 
-/** What the server is configured to do, and its interface document. */
+/** The effective configuration of the server, and its OpenAPI document. */
 export const configuration = group({ tag: 'Configuration', scope: 'configuration', envelope: 'raw' }, [
   report('GET /config', 'Get Configuration Documentation', {
     data: Model,

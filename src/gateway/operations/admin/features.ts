@@ -8,7 +8,7 @@ const SERVICES = ['config'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { report } = createRowBuilders(SERVICES);
 
-/** There is one edition; a licence may be asked for all the same. */
+/** There is only one edition, but clients may ask for the licence. */
 const EDITION = 'community';
 
 const Feature = Type.Object({
@@ -63,7 +63,7 @@ const LICENSED: Readonly<Record<Entitlement, About>> = {
   },
 };
 
-/** What this server can do. */
+/** Features of this server. */
 export const features = group(
   { tag: 'Features', scope: 'features', envelope: 'wrapped', isForTenants: true },
   [

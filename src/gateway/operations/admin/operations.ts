@@ -53,7 +53,7 @@ const Progress = {
 const Item = Type.Object({ operationId: Type.String(), type: I, ...Progress });
 const Items = Type.Array(Item);
 
-/** Most operations in one answer: lists of operations in progress are not paged. */
+/** Maximum number of operations in a response: lists of operations in progress have no pages. */
 const MOST = 1000;
 
 const byId = { operationId: pathString('operationId', 'Id of the operation: the id of its job.') };

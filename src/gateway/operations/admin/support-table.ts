@@ -1,6 +1,6 @@
 import { BASE_PATH, type OperationGroup, type OperationRow } from '../../admin/kit.js';
 
-/** Which management operations work, as Markdown: made from the declarations themselves. */
+/** Markdown table of the management operations and their support, made from their declarations. */
 export function supportTable(groups: readonly OperationGroup[]): string {
   const rows = groups.flatMap((group) => group.rows);
   const built = rows.filter(works).length;

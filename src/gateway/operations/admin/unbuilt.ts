@@ -1,6 +1,6 @@
 import { action, group, report, resource, setting } from '../../admin/kit.js';
 
-/** The groups of which nothing is built yet, as the contract lists them. One that is built gets a file of its own. */
+/** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
 /** Alert zones, rules and delivery channels. */
 export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [

@@ -3,18 +3,18 @@ import { plainBoxes } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { assetUrl } from '../layout.js';
 
-/** Minimum width of a picture in degrees: its coastlines have a small scale. */
+/** Minimum width in degrees, because the coastlines have a small scale. */
 const MIN_WIDTH = 48;
-/** The extent fills this fraction of the picture's width or height. */
+/** Fraction of the picture's width or height that an extent fills. */
 const SHARE = 0.4;
-/** Height of a picture divided by its width. */
+/** Height divided by width. */
 const RATIO = 0.5;
-/** Minimum width of the marker, as a fraction of the picture's width: a smaller one would be invisible. */
+/** Minimum width of a marker that stays visible, as a fraction of the picture's width. */
 const MIN_SIDE = 0.035;
 
 /**
- * A picture of the region around an extent, with the extent marked, drawn without scripts. It is decorative, because
- * the text also gives the extent.
+ * Draws the region around an extent and marks the extent, without scripts. The picture is decorative, because the
+ * text also gives the extent.
  */
 export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
   const boxes = box ? plainBoxes(box) : [];

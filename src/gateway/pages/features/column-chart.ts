@@ -10,7 +10,7 @@ export interface Bar {
 }
 
 export interface ColumnChart {
-  /** Describes the picture for screen readers. */
+  /** Text of the picture for screen readers. */
   readonly label: string;
   readonly bars: readonly Bar[];
   /** Below the first and the last column. */

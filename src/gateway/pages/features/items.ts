@@ -27,7 +27,7 @@ export interface ItemsPageInput {
   /** Features before the page; absent when it was reached by a link that counts none. */
   readonly offset: number | undefined;
   readonly limit: number;
-  /** As sent by the client, to fill in the form. */
+  /** Unchanged text from the request, for the form. */
   readonly bbox?: string;
   readonly filter?: string;
   /** Further parameters that the form keeps. */

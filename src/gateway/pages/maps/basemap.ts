@@ -13,7 +13,7 @@ export function basemapOrigins(): readonly string[] {
   return inUse.origins;
 }
 
-/** The style that this server serves; undefined if it has none. */
+/** The style that this server serves; undefined without one. */
 export function basemapStyle(): object | undefined {
   return inUse.basemap.kind === 'file' ? inUse.basemap.style : undefined;
 }

@@ -30,8 +30,8 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
 }
 
 /**
- * Layers of many collections, top layer first: points, lines, polygons, then rasters. Of two layers with the same
- * geometry type, the one with more features is on top, so that states cover their countries.
+ * Layers of many collections, top layer first: points, lines, polygons, then rasters. Among layers with the same
+ * geometry type, those with more features come first, so that states cover countries.
  */
 export function createMapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
   const layers = collections
@@ -114,7 +114,7 @@ function drawingRank(layer: MapLayerData): number {
   return { point: 0, line: 1, mixed: 2, polygon: 3 }[layer.geometry];
 }
 
-/** Legend colour of a layer; undefined if it has none. */
+/** Legend colour of a layer; undefined without one. */
 export function legendColor(layer: MapLayerData): string | undefined {
   if (layer.kind === 'raster') return undefined;
   for (const { type, paint } of layer.style) {

@@ -81,7 +81,7 @@ export function titleWithSource(title: string, source: string | undefined): Mark
   return html`<span class="layer-name"><bdi>${title}</bdi>${behind}</span>`;
 }
 
-/** A small picture of a layer's symbol. */
+/** A small swatch with the symbol of a layer. */
 export function layerSwatch(layer: MapLayerData): Markup {
   const shape = layer.kind === 'raster' ? 'raster' : layer.geometry;
   return html`<svg class="swatch" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" focusable="false">${swatchShape(shape, legendColor(layer))}</svg>`;
@@ -100,7 +100,7 @@ function swatchShape(shape: string, color: string | undefined): Markup {
   }
 }
 
-/** The map of a collection without a known position on Earth: a picture in its own plane. */
+/** Map of a collection without a known position on Earth, drawn in its own plane. */
 export function planeFigure(baseUrl: string, collection: Collection): Markup {
   const picture = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
   return html`<figure class="map-figure plane"><img class="map-picture" src="${picture}" alt="Map of ${collection.title} in its own plane">

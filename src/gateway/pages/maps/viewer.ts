@@ -30,7 +30,7 @@ export interface ViewerPage {
 
 export interface ViewedCollection {
   readonly collection: Collection;
-  /** Instants of its data in RFC 3339, oldest first, as far as they are known without reading the data. */
+  /** Known instants of its data in RFC 3339, oldest first. The data is not read for them. */
   readonly instants: readonly string[];
   /** Property by which `datetime` selects. */
   readonly timeProperty: string | undefined;

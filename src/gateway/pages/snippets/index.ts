@@ -8,7 +8,7 @@ import { webSnippets } from './web.js';
 
 export { connectionXml } from './qgis.js';
 
-/** Section of a collection's page that shows how to use it in other programs. */
+/** Section of a collection's page with code for other programs. */
 export function snippetSection(subject: SnippetSubject): Markup | undefined {
   const [web, programs] = [webSnippets(subject), programSnippets(subject)];
   const steps = qgisSteps(subject);

@@ -67,7 +67,7 @@ export function findImageTileFormat(collection: Collection): string | undefined 
   return isVectorArchive(collection.format) ? undefined : collection.format;
 }
 
-/** If a coverage has more pixels than one response may contain, the request asks for a smaller scale. */
+/** A coverage with more pixels than a response may contain is requested at a smaller scale. */
 export function wholeCoverage(subject: SnippetSubject): string {
   const { collection } = subject;
   const url = `${coverageUrl(subject)}?f=geotiff`;

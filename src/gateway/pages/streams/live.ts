@@ -11,7 +11,7 @@ import { formatCount } from '../values.js';
 
 export interface LivePage {
   readonly baseUrl: string;
-  /** The only collection of the page; all of `followed` if absent. */
+  /** The only collection of the page. If absent, the page shows all of `followed`. */
   readonly only?: VectorCollection;
   readonly followed: readonly VectorCollection[];
   /** Other collections that can be followed. */
@@ -72,8 +72,8 @@ ${only ? html`<p class="part">${anchor(`${baseUrl}/live`, 'Follow several collec
 }
 
 /**
- * The collections that are followed, and links to others. They are plain links, because the address contains the
- * followed collections.
+ * The followed collections, and links for adding others. They are plain links, because the URL contains the followed
+ * collections.
  */
 function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   if (!choice || choice.published < 2) return undefined;

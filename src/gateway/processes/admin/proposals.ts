@@ -25,7 +25,7 @@ const STATUSES = [
   ...['Succeeded', 'Failed', 'Rejected', 'RolledBack'],
 ];
 
-/** What executions of processes are. */
+/** Kind of the executions of processes. */
 const KIND = 'Geoprocess';
 const KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed', KIND];
 
@@ -65,7 +65,7 @@ const filters = {
 };
 const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
 
-/** Executions that wait for somebody to approve them. */
+/** Executions that wait for approval. */
 export const proposals = group(
   { tag: 'Proposals', scope: 'proposals', envelope: 'raw', isForTenants: true },
   [
@@ -146,7 +146,7 @@ function buildDetail(proposal: Proposal & { readonly draft: ProposalDraft }) {
   };
 }
 
-/** What it would read, and with which values. */
+/** Collections that the execution would read, and its values. */
 function listReads({ process, execution: { plan, sources, values } }: ProposalDraft): string[] {
   const calls = plan ? plan.steps : [{ process, sources, values }];
   return calls.flatMap((call) => [

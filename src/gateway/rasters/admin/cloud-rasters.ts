@@ -106,7 +106,7 @@ async function loadRegistration(body: Static<typeof Register>, { connections }: 
   };
 }
 
-/** Throws 400 for what is no connection of a bucket, as the body names it. */
+/** Throws 400 if the body does not name a bucket connection. */
 async function bucketConnection(idOrName: string, connections: Connections): Promise<StoredConnection> {
   const stored = (await connections.list()).find(
     ({ id, body }) => id === idOrName.toLowerCase() || body.name.toLowerCase() === idOrName.toLowerCase(),

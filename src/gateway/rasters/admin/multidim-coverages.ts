@@ -159,7 +159,7 @@ const STATUS = {
 
 async function jobView(job: JobRow, { rasters }: Deps): Promise<Static<typeof ScanJob>> {
   const { id } = JSON.parse(job.input_json) as { id: number };
-  // It may be unregistered by now.
+  // The coverage may have been unregistered in the meantime.
   const coverage =
     job.state === 'Succeeded' ? await rasters.multidim.get(id).catch(() => undefined) : undefined;
   return {

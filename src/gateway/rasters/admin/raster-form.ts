@@ -6,14 +6,14 @@ import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import { findEpsgCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
 
-/** Fields of the form that imports a raster, beside the file itself. */
+/** Fields of the raster import form other than the file. */
 export interface RasterForm {
   layerId: number;
   name: string;
   description: string | null;
-  /** What PROJ reads, for a file that names no CRS. */
+  /** Any definition that PROJ reads, for a file without a CRS. */
   crs?: string;
-  /** Of a world file, for a file that does not say where it lies. */
+  /** From a world file, for a file without a geotransform. */
   geoTransform?: RasterInfo['geoTransform'];
   /** RFC 3339. */
   acquired: string | null;
@@ -66,7 +66,7 @@ export function parseRasterForm(fields: ReadonlyMap<string, string>): RasterForm
   };
 }
 
-/** A date or date-time as an instant in UTC; a date begins at its midnight. Throws 400 naming `name`. */
+/** A date or date-time as an instant in UTC; a date is read as its midnight. Throws 400 with the name `name`. */
 export function instant(name: string, raw: string): string {
   const pattern = /^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
   const zoned = /([Zz]|[+-]\d{2}:\d{2})$/.test(raw.slice(10)) || raw.length === 10 ? raw : `${raw}Z`;

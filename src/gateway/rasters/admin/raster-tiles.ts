@@ -5,9 +5,9 @@ import type { ImportedRaster } from '../../../services/catalog/rasters/import.js
 import type { TileJobState, TileJobs } from '../../../services/tiles/jobs/service.js';
 import type { Services } from '../../admin/deps.js';
 
-/** Tiles that are made for who waits for an import; more are left to a tile operation. */
+/** Maximum number of tiles that are rendered during an import. For more, a tile operation is needed. */
 const MOST = 256;
-/** How long a reload of this process is waited for. */
+/** Maximum time to wait for the reload of this process. */
 const RELOAD_MS = 10_000;
 
 const LATER = 'Not all tiles could be made ahead; they are made when they are asked for.';
@@ -53,7 +53,7 @@ export async function makeTilesAhead(
   };
 }
 
-/** The layer, once this process shows it: another one may have run the import, and tells of it. */
+/** Waits until this process shows the layer: another process may have executed the import and announced it. */
 async function shownHere(tileJobs: TileJobs, layerId: number, signal: AbortSignal) {
   for (const end = Date.now() + RELOAD_MS; Date.now() < end && !signal.aborted; await pause(100)) {
     const collection = tileJobs.catalog.byLayerId(layerId);

@@ -10,7 +10,7 @@ import { requireLayers } from '../../admin/layer-rights.js';
 const SERVICES = ['access', 'catalog', 'connections', 'rasters', 'rules'] as const;
 const { implement } = createRowBuilders(SERVICES);
 
-/** What the groups of registered rasters share. */
+/** Definitions that the groups of registered rasters share. */
 
 const layerIdOf: Param<number> = {
   name: 'layerId',
@@ -25,7 +25,7 @@ const layerIdOf: Param<number> = {
   },
 };
 
-/** An id of 64 bits; those that no number of JavaScript holds exactly are of nothing. */
+/** A 64-bit id. An id that a JavaScript number cannot represent exactly matches nothing. */
 export function longId(name: string, what: string): Param<number> {
   return {
     name,
@@ -61,7 +61,7 @@ interface LayerRaster {
   readonly layerId: number;
 }
 
-/** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
+/** One kind of registered rasters: `Of` is the type of a registration request, `Raster` the stored type. */
 interface Registry<Raster extends LayerRaster, Of> {
   list(layerId: number): Promise<Raster[]>;
   register(request: Of, registrant: Registrant): Promise<Raster>;
@@ -73,7 +73,7 @@ export interface Registrations<Raster extends LayerRaster, Of, View extends TSch
   path: `/${string}`;
   byId: { id: Param<number> };
   titles: readonly [one: string, many: string];
-  /** Of the registration. */
+  /** Description of the registration. */
   description: string;
   view: View;
   body: Body;

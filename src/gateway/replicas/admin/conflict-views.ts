@@ -3,7 +3,7 @@ import { CONFLICT_TYPES, type Conflict, RESOLUTIONS } from '../../../stores/repl
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
 
-/** Conflicts of replicas as the management API tells of them. */
+/** Conflicts of replicas in the management API. */
 
 const summary = {
   conflictId: Type.String({ format: 'uuid' }),

@@ -164,7 +164,7 @@ async function requireConflict(
   return { replica, conflict };
 }
 
-/** What belongs to another action is an oversight: it would be left out in silence. */
+/** A member that belongs to another action is refused, because ignoring it would hide a mistake. */
 function readDecision(body: Static<typeof ResolveBody>): Decision {
   const { action: name, fieldValues, geometry } = body;
   if (fieldValues && name !== 'mergeFields') throw badParameter('fieldValues', 'belong to mergeFields');

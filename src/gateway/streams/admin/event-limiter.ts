@@ -1,8 +1,8 @@
 import { STREAM_LIMITS } from '../../../core/streams/limits.js';
 
 /**
- * Lets an event through once a minute per key, and so many in all: strangers who are refused must not fill the audit
- * trail, from which nothing is ever removed. What is left out is counted.
+ * Limits events to one per minute and key, and to a total: refused anonymous requests must not fill the audit trail,
+ * which is never pruned. Suppressed events are counted.
  */
 export class EventLimiter {
   #minute = 0;
@@ -11,7 +11,7 @@ export class EventLimiter {
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** How many were left out since the last one that was let through; undefined when this one is left out. */
+  /** Number of events that were suppressed since the last one that passed; undefined if this one is suppressed. */
   take(key: string): number | undefined {
     const minute = Math.floor(this.now() / 60_000);
     if (minute !== this.#minute) {

@@ -103,7 +103,7 @@ export const featureEvents = group(
   ],
 );
 
-/** A cursor of another feed is none of this: everything that is kept follows. */
+/** A cursor of another feed is invalid here, so all kept events follow. */
 function findProblem(cursor: number, { oldest, newest }: FeedBounds) {
   if (cursor === 0) return undefined;
   if (cursor > newest || computeEpoch(cursor) !== computeEpoch(newest)) return 'cursor-invalid' as const;

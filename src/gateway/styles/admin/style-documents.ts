@@ -5,7 +5,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { SldDiagnostic } from '../../../core/styles/sld/report.js';
 import { PALETTES } from '../../../core/styles/suggest/palettes.js';
 
-/** What the operations on styles take and give (contract, §38). */
+/** Schemas of the operations on styles (contract, §38). */
 
 export const JsonObject = Type.Object({});
 export const OptionalObject = Type.Union([JsonObject, Type.Null()]);
@@ -24,7 +24,7 @@ export const Imported = Type.Object({
   diagnostics: Type.Array(Diagnostic),
 });
 
-/** SLD of which nothing can be drawn. */
+/** An SLD without anything that can be drawn. */
 export const Unreadable = Type.Object({
   detectedVersion: Type.Union([Type.Enum(['Sld10', 'Sld11']), Type.Null()]),
   diagnostics: Type.Array(Diagnostic),

@@ -157,7 +157,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   }),
 ]);
 
-/** The style in force, or an older one: null where that was the one that the layer has by itself. */
+/** The current style, or an older version; null if that was the default style of the layer. */
 async function get({ layerId, version }: { layerId: number; version: number | undefined }, deps: Deps) {
   deps.styles.styled(layerId);
   const versions = (await deps.styles.history(layerId)).map(revisionView);
@@ -174,7 +174,7 @@ interface Put {
   readonly unsupported: readonly UnsupportedSymbolizer[];
 }
 
-/** A drawingInfo alone is translated; beside a style it is kept as it is. */
+/** A drawingInfo without a style is translated. With a style, it is stored unchanged. */
 async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: Deps): Promise<Put> {
   const { mapLibreStyle, changedBy, changeSummary } = body;
   if (!mapLibreStyle && !body.drawingInfo)
@@ -191,7 +191,7 @@ async function put({ params, body, principal }: StyleExchange<PutBody>, { styles
     params.layerId,
     {
       ...(document ? { document } : {}),
-      // What was said of an older style is not true of a new one.
+      // Descriptions of the older style do not apply to the new one.
       drawingInfo: drawingInfo ?? null,
       changedBy: changedBy ?? principal.name,
       changeSummary: changeSummary ?? null,
@@ -242,7 +242,7 @@ async function importSld(x: StyleExchange<unknown>, { styles, pools }: Deps): Pr
   }
 }
 
-/** SLD of which nothing can be drawn: the style of the layer stays as it was. */
+/** Response to an SLD without anything that can be drawn: the style of the layer is unchanged. */
 function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readonly SldDiagnostic[]): Reply {
   const message = 'The style cannot be drawn: see the diagnostics.';
   const data = { detectedVersion: detectedVersion ?? null, diagnostics };
@@ -280,7 +280,7 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: Deps) {
   };
 }
 
-/** A style that cannot be drawn, as the answer to a request with it as the member of that JSON pointer. */
+/** Error response for an invalid style in the member with this JSON pointer. */
 function refusal({ problems }: StyleError, member: string): ApiError {
   const errors = problems.map(({ path, detail }) => ({ name: `${member}${path}`, detail }));
   return new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });

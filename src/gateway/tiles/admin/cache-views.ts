@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { LevelStatus } from '../../../services/tiles/cache/levels.js';
 
-/** Without Redis, where one is configured, each gateway falls back to what it holds itself. */
+/** If a configured Redis does not respond, each gateway uses only its own cache. */
 export function describeCacheHealth(levels: readonly LevelStatus[]): {
   isHealthy: boolean;
   isUsingFallback: boolean;
@@ -28,7 +28,7 @@ export const ServerInfoSchema = Type.Union([
   }),
 ]);
 
-/** What Redis tells of itself; null without Redis. */
+/** Statistics that Redis reports; null without Redis. */
 export function describeRedisServer(redis: LevelStatus | undefined) {
   if (!redis) return null;
   const { healthy, entries, server } = redis;

@@ -9,12 +9,15 @@ import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
 import { fileReply, objectReply } from '../../http/replies/file-reply.js';
 
-/** Where the archive of a finished job is to be had, relative to the server. */
+/** Path of the archive of a finished job, relative to the server. */
 export const downloadPath = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}/archive`;
 
 const ARCHIVE_CONTENT = Object.fromEntries(Object.values(ARCHIVE_MEDIA_TYPES).map((type) => [type, null]));
 
-/** The archive that a tile job wrote, whole or in part (Range, If-Range): beside the contract, which only names a `DownloadUrl`. */
+/**
+ * Serves the archive of a tile job, whole or in part (Range, If-Range). An extension of the contract, which only
+ * names a `DownloadUrl`.
+ */
 export function tileDownload(tileJobs: TileJobs): Operation {
   return defineOperation({
     id: 'admin.tileOperations.downloadTileArchive',
@@ -39,7 +42,7 @@ export function tileDownload(tileJobs: TileJobs): Operation {
 }
 
 async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise<Reply> {
-  // An archive holds what its owner may read.
+  // An archive contains what its owner may read.
   const job = requireJob(await tileJobs.get(jobId), x.principal, isOwnFile, 'tile job');
   const { archive } = (job.result_json ? JSON.parse(job.result_json) : {}) as TileJobState;
   if (!archive) throw missing();

@@ -50,9 +50,9 @@ const Start = Type.Object({
 });
 type StartBody = Static<typeof Start>;
 
-/** Zooms when a request names none: what the usual web map shows of a country. */
+/** Default zooms: those at which web maps usually show a country. */
 const USUAL_ZOOMS = { minZoom: 0, maxZoom: 10 };
-/** Most jobs in one answer. */
+/** Maximum number of jobs in one response. */
 const MOST = 500;
 
 const byId = { jobId: pathString('jobId', 'Id of the tile job.') };
@@ -154,7 +154,7 @@ async function jobFor(id: string, principal: Principal, tileJobs: TileJobs): Pro
   return requireJob(await tileJobs.get(id), principal, isInTenant, 'tile job');
 }
 
-/** The contract answers 400 where others say 404 or 409. */
+/** The contract requires 400 in cases that are usually 404 or 409. */
 function conflictIsBadRequest(error: unknown): never {
   if (error instanceof ApiError && (error.code === 'conflict' || error.code === 'not-found'))
     throw new ApiError('invalid-request', error.message);
@@ -195,7 +195,7 @@ function requireTarget({ operation, layerId, serviceId }: StartBody): void {
     throw new ApiError('invalid-request', `layerId or serviceId is required for ${operation}.`);
 }
 
-/** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
+/** A service is the collection with that id; the whole dataset has no id. */
 function listCollections(
   { layerId, serviceId }: StartBody,
   { tileJobs, visible }: Deps,
