@@ -11,14 +11,15 @@ import type { TileOptions } from './tile-options.js';
 
 /** A whole number, or a message that names the option. */
 const number = (name: string) => (raw: string) => {
-  if (!/^\d+$/.test(raw)) throw new CommandError(`${name} must be a whole number, not '${raw}'`);
+  if (!/^\d+$/.test(raw)) throw new CommandError(`${name}: must be an integer, not '${raw}'.`);
   return Number(raw);
 };
 
 /** `roads.shp=EPSG:27700`, one after another. */
 function statedCrs(raw: string, before: Record<string, string> = {}): Record<string, string> {
   const [, file, crs] = /^(.+?)=(.+)$/s.exec(raw) ?? [];
-  if (!file || !crs) throw new CommandError(`--crs must be like roads.shp=EPSG:27700, not '${raw}'`);
+  if (!file || !crs)
+    throw new CommandError(`--crs: must be FILE=CRS, for example roads.shp=EPSG:27700, not '${raw}'.`);
   return { ...before, [file]: crs };
 }
 
@@ -223,7 +224,7 @@ async function exportAny(
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))
-    throw new CommandError('name a file to write, or one for --tiles, and not both');
+    throw new CommandError('FILE, --tiles: name a file to write, or one for --tiles, but not both.');
   if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
   await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
 }
@@ -236,9 +237,9 @@ function fail(message: string, exitCode: number): void {
 /** Problems of settings that were typed, by the names of their options. */
 function asTyped({ message }: ConfigError): string {
   return message.replace(
-    /^( {2}- )?(\S+) (.*) \(from the flag\)$/gm,
-    (_, mark: string | undefined, path: string, problem: string) =>
-      `${mark ?? ''}${OPTION_OF_SETTING[path] ?? path} ${problem}`,
+    /^( {2}- )?([^\s:[]+)(\[\d+\][^\s:]*)?: (.*) from the flag\b/gm,
+    (_, mark: string | undefined, path: string, member: string | undefined, problem: string) =>
+      `${mark ?? ''}${OPTION_OF_SETTING[path] ?? path}${member ?? ''}: ${problem}`,
   );
 }
 

@@ -85,7 +85,7 @@ const ROOMS = {
     },
     config: {
       holds: 'the configuration and its schema',
-      uses: ['access', 'catalog', 'geocoding', 'kit', 'maps', 'sources'],
+      uses: ['access', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
     },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',

@@ -1,7 +1,7 @@
 /** What is asked of a feature store when features change, and what it answers. */
 
 import type { Expression, Operand } from '../cql2/ast.js';
-import type { FieldError } from '../errors/errors.js';
+import type { FieldError } from '../errors/field-errors.js';
 import type { Box } from '../geometry/box.js';
 import type { Field, VectorSource } from '../sources/vector-source.js';
 import type { JsonText } from '../values/json-text.js';

@@ -120,7 +120,7 @@ export function clauseExpression(clause: Clause, type: ClauseType): Expression {
 
 /** Text whose wildcards stand for themselves. */
 function plainPattern(text = ''): string {
-  if (text === '') throw new ClauseProblem('Give some text.');
+  if (text === '') throw new ClauseProblem('Enter a text.');
   return literalPattern(text);
 }
 

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../core/errors/errors.js';
+import { describeName, type FieldError, formatDetail } from '../../core/errors/field-errors.js';
 import { html, type Markup } from '../../core/values/html.js';
 import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
@@ -19,15 +19,15 @@ export interface ProblemPage {
 
 /** What to do about an error, where there is something to do. */
 const ADVICE: Readonly<Record<number, string>> = {
-  400: 'Change the address as the message says, and try again.',
+  400: 'Change the URL as the message says, and retry.',
   401: 'Sign in, or send an API key.',
-  403: 'Ask who runs this server for access.',
-  404: 'The address may be mistyped, or the data may not be published any more.',
-  405: 'This address takes other requests than the one your browser sent.',
-  406: 'Add f=json to the address to read what this address has.',
+  403: 'Request access from the operator of this server.',
+  404: 'The URL may be mistyped, or the data may no longer be published.',
+  405: 'This URL does not support the method that your browser sent.',
+  406: 'Add f=json to the URL to read the JSON document.',
   429: 'Wait a moment, then reload the page.',
-  500: 'Tell who runs this server the request id below.',
-  501: 'This part of the interface is planned and not built yet.',
+  500: 'Report the request id below to the operator of this server.',
+  501: 'This operation is planned and not built yet.',
   503: 'Wait a moment, then reload the page.',
 };
 
@@ -44,7 +44,7 @@ export function problemPage(problem: ProblemPage): string {
   const advice = ADVICE[status];
   const rows = errors.map(
     (error) =>
-      html`<tr><th scope="row"><bdi>${error.name}</bdi></th><td><bdi>${error.detail}</bdi></td></tr>`,
+      html`<tr><th scope="row"><bdi>${describeName(error.name)}</bdi></th><td><bdi>${formatDetail(error)}</bdi></td></tr>`,
   );
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>

@@ -87,8 +87,8 @@ describe('a wrong configuration', () => {
 
   test('names unknown settings', () => {
     expect(problemsOf({ file: file('server:\n  prot: 80\nservr: {}\n') })).toEqual([
-      'server.prot is not a setting',
-      'servr is not a setting',
+      "server.prot: is not a setting. Did you mean 'port'?",
+      "servr: is not a setting. Did you mean 'server'?",
     ]);
   });
 
@@ -101,7 +101,9 @@ describe('a wrong configuration', () => {
   });
 
   test('refuses a file that is not there', () => {
-    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain('there is no configuration file');
+    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain(
+      '--config: there is no file /dev/shm/graticule-tests-28239/graticule-config-Y3zqOz/none.yaml.',
+    );
   });
 });
 
