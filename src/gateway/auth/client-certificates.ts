@@ -88,7 +88,7 @@ export class ClientCertificates {
     if (value !== undefined && isRequired)
       throw new ApiError(
         'client_certificate_forwarding_untrusted',
-        `The header ${header} is taken from proxies of server.trustProxy alone.`,
+        `${header}: is accepted only from the proxies of server.trustProxy.`,
       );
     // What a proxy shows in TLS is its own, not that of its client.
     const pem = fromTls && !isForwarded ? x.peerCertificate : '';
@@ -122,7 +122,7 @@ export class ClientCertificates {
       if (!(error instanceof UnreadableCertificate)) throw error;
       throw new ApiError(
         'client_certificate_forwarding_invalid',
-        `The certificate that was passed on cannot be read: ${error.message}.`,
+        `The forwarded certificate cannot be read: ${error.message}.`,
       );
     }
   }
@@ -142,7 +142,10 @@ function requireOnce(x: CertifiedRequest, header: string): void {
     if (name === header.toLowerCase()) count++;
   });
   if (count > 1)
-    throw new ApiError('client_certificate_forwarding_invalid', `The header ${header} came more than once.`);
+    throw new ApiError(
+      'client_certificate_forwarding_invalid',
+      `${header}: is given more than once. Send it once.`,
+    );
 }
 
 /** What tells callers how to sign in is there for those who have not yet. */

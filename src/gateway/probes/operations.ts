@@ -77,7 +77,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     async run() {
       const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
       if (failing.length === 0) return { ...createTextReply('Ready'), cacheControl: 'no-store' };
-      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not answer' }));
+      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not respond' }));
       throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
         errors,
         headers: { 'retry-after': '2' },
