@@ -19,7 +19,7 @@ export interface InspectOptions {
 /** `graticule inspect FILE`: reads the file as a server would, into a folder that is removed, and tells of it. */
 export async function inspectFile(file: string, options: InspectOptions): Promise<void> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`there is no file or folder ${file} (looked for ${path})`);
+  if (!existsSync(path)) throw new CommandError(`${file}: there is no file or folder ${path}.`);
   const dataDir = mkdtempSync(join(tmpdir(), 'graticule-inspect-'));
   try {
     await withCatalog({ ...options, dataDir, source: [path] }, async ({ catalog, pools }) => {

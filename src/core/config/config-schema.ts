@@ -460,9 +460,13 @@ export const ConfigSchema = section({
     }),
   }),
   releases: section({
-    environment: text('Name of this environment in release packages (docs/how-to/operate/release-packages.md).', 'default', {
-      pattern: '^[\\w.-]{1,100}$',
-    }),
+    environment: text(
+      'Name of this environment in release packages (docs/how-to/operate/release-packages.md).',
+      'default',
+      {
+        pattern: '^[\\w.-]{1,100}$',
+      },
+    ),
     key: text(
       'Signs release packages; the same, of 16 characters or more, in all environments that take them from each other. Without it they are not signed.',
       '',

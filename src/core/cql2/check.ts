@@ -99,7 +99,7 @@ class Checker {
       idColumn,
       geometryAlias,
     ]);
-    const hint = close.length > 0 ? `; did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
+    const hint = close.length > 0 ? `. Did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
     throw new Cql2Error(`there is no property '${excerpt(name)}'${hint}`);
   }
 
@@ -107,7 +107,7 @@ class Checker {
     const ends = [this.#intervalEnd(start), this.#intervalEnd(end)] as const;
     const [from, to] = ends;
     if (typeof from === 'string' && typeof to === 'string' && parseStart(from) > parseEnd(to))
-      throw new Cql2Error(`the interval from ${from} to ${to} ends before it begins`);
+      throw new Cql2Error(`the interval from ${from} to ${to} ends before it starts`);
     return { interval: ends };
   }
 
@@ -219,7 +219,7 @@ class Checker {
       const { kinds, count, name: argument } = types[Math.min(i, types.length - 1)]!;
       this.#expect(arg, kinds, `the function '${name}'`);
       if (count && !(typeof arg === 'number' && Number.isSafeInteger(arg) && arg >= 0))
-        throw new Cql2Error(`the ${argument} of the function '${name}' must be a whole number, not negative`);
+        throw new Cql2Error(`the ${argument} of the function '${name}' must be an integer of at least 0`);
     }
   }
 

@@ -41,7 +41,7 @@ function isWithin(part: ErrorObject, union: ErrorObject): boolean {
 /** The definition that a path in a schema is in: an alternative that is shared is one of its own. */
 const definition = (schemaPath: string) => /^#\/\$defs\/[^/]+/.exec(schemaPath)?.[0];
 
-export function translate(error: ErrorObject): FieldError {
+function translate(error: ErrorObject): FieldError {
   const { instancePath, keyword, params, data } = error;
   const name = instancePath || '/';
   const describe =
