@@ -119,6 +119,8 @@ describe('management API against its contract', () => {
 
   it('has a support table that is up to date', () => {
     const written = readFileSync(new URL('../../docs/reference/apis/operations.md', import.meta.url), 'utf8');
-    expect(written, 'run: node dist/gateway/start/support.js > docs/reference/apis/operations.md').toBe(supportTable(GROUPS));
+    expect(written, 'run: node dist/gateway/start/support.js > docs/reference/apis/operations.md').toBe(
+      supportTable(GROUPS),
+    );
   });
 });

@@ -37,6 +37,8 @@ const VALUES: Record<string, (path: string) => string> = {
   styleId: () => 'default',
   layerId: () => '3',
   resolution: () => '1',
+  format: () => 'geojson',
+  coords: () => 'POINT(-51 0)',
 };
 
 export interface OperationDescription {

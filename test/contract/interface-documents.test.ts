@@ -76,6 +76,8 @@ async function receivedFault(target: string, name: string, value: string): Promi
   const { detail, errors = [] } = JSON.parse(text);
   const wrong = errorFormFault({ detail, errors });
   if (wrong) return `${target}: ${wrong}`;
+  // A request that needs a WebSocket is wrong as a whole.
+  if (errors.length === 0) return undefined;
   if (!errors.some((one: Json) => one.name === name)) return `${target}: blames another parameter: ${detail}`;
   if (!detail.startsWith(`${name}: `)) return `${target}: does not start with the name: ${detail}`;
   return detail.includes(`'${value}`) ? undefined : `${target}: does not name the value: ${detail}`;

@@ -10,8 +10,12 @@ import { blocksOf, Reader } from './reader.js';
  */
 
 const PAGES = ['docs/tutorials', 'docs/how-to']
-  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
-  .filter((path) => path.endsWith('.md') && /^```sh\n\.\/run (?:demo|serve)/m.test(readFileSync(path, 'utf8')));
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  .filter(
+    (path) => path.endsWith('.md') && /^```sh\n\.\/run (?:demo|serve)/m.test(readFileSync(path, 'utf8')),
+  );
 
 describe.each(PAGES)('%s', (path) => {
   const page = readFileSync(path, 'utf8');

@@ -295,7 +295,7 @@ describe('a migration of a GeoServer', { timeout: 600_000 }, () => {
       const job = await migrated({ importStyles: true, importOptions: { ...options, ...policy } });
       expect(job).toMatchObject({
         status: 'Failed',
-        errorMessage: expect.stringMatching(/cannot be taken over/),
+        errorMessage: expect.stringMatching(/cannot be imported/),
       });
     }
     expect((await collections(server)).filter((id) => id.startsWith('d_'))).toEqual([]);

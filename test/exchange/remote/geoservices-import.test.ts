@@ -285,7 +285,7 @@ describe('a server that', () => {
   it.each<[string, RegExp, () => void]>([
     [
       'reports an error with status 200',
-      /answers 498/,
+      /returned 498/,
       () => {
         remote.behaviour = (query, response) => {
           if (ofFeatures(query)) sendJson(response, { error: { code: 498, message: 'Invalid token' } });
