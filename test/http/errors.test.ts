@@ -112,7 +112,7 @@ describe('a server', () => {
     ]);
     expect(await ask('/ogc/features/collections', { headers: { accept: 'image/png' } })).toEqual([
       406,
-      "Accept: 'image/png' matches none of the available formats. Use application/json or text/html, or the parameter f.",
+      "Accept: 'image/png' matches none of the available formats. Use application/json, text/html or application/xml, or the parameter f.",
     ]);
     const text = { method: 'POST', body: 'a', headers: { 'content-type': 'text/csv' } };
     expect(await ask('/api/v1/admin/api-keys', text)).toEqual([

@@ -17,7 +17,7 @@ const ROOMS = {
     access: { holds: 'principals, field masks, rate limits, certificates', uses: ['sources', 'values'] },
     cql2: {
       holds: 'CQL2: syntax trees, parsers, checks, printers',
-      uses: ['access', 'geometry', 'kit', 'sources', 'values'],
+      uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
     },
     edits: {
       holds: 'edits, merges and the text of edited features',

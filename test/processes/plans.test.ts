@@ -397,7 +397,7 @@ describe('graticule process', () => {
     ]);
     expect(await graticule('geometry.buffer', '--input', 'features=none', 'distance=1')).toEqual([
       64,
-      expect.stringContaining('/inputs/features'),
+      expect.stringContaining("inputs.features.collection: 'none' is not a collection of features."),
     ]);
     expect(await graticule('geometry.centroid', '--input', `features=http://192.0.2.1/a.geojson`)).toEqual([
       1,
@@ -447,6 +447,6 @@ it('kill -9 in the middle: what has ended is not done again, and what it may lea
   const log = await logOf(jobID);
   const times = (text: string) => log.filter((message) => message === text).length;
   expect([times('rows: Reading the inputs'), times('pieces: Reading the inputs')]).toEqual([1, 2]);
-  expect(log.at(-1)).toContain(`${SPOOL} are allowed`);
+  expect(log.at(-1)).toContain(`The limit is ${SPOOL} bytes.`);
   expect(existsSync(jobFolder(jobID))).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { plainFields } from '../access/field-masks.js';
+import { suggestName } from '../errors/near-names.js';
 import type { Crs } from '../geometry/crs.js';
 import { toDouble } from '../values/exact-number.js';
 import {
@@ -34,7 +35,6 @@ import {
   TEMPORAL,
   TEMPORAL_INSTANT,
 } from './operators.js';
-import { closeNames } from './parse/names.js';
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
 import { computeOperandKind, type FilterSchema, findPropertyKind } from './types.js';
@@ -94,13 +94,9 @@ class Checker {
     if (findPropertyKind(name, this.options)) return name;
     const { fields, idColumn, geometryColumn, geometryAlias = 'geometry' } = this.options;
     if (name === geometryAlias) return geometryColumn;
-    const close = closeNames(name, [
-      ...plainFields(fields).map((field) => field.name),
-      idColumn,
-      geometryAlias,
-    ]);
-    const hint = close.length > 0 ? `. Did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
-    throw new Cql2Error(`there is no property '${excerpt(name)}'${hint}`);
+    const names = [...plainFields(fields).map((field) => field.name), idColumn, geometryAlias];
+    const advice = suggestName(name, names);
+    throw new Cql2Error(`there is no property '${excerpt(name)}'${advice === '' ? '' : `.${advice}`}`);
   }
 
   #interval([start, end]: readonly [IntervalEnd, IntervalEnd]): Operand {

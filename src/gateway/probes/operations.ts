@@ -184,7 +184,7 @@ function outboxCheck(deps: ProbeDeps): HealthCheck {
   const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
   if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
   const stores = silent.map(({ name }) => name).join(', ');
-  return { name: 'feature-change-outbox', healthy: false, detail: `events are not taken over: ${stores}` };
+  return { name: 'feature-change-outbox', healthy: false, detail: `events are not read: ${stores}` };
 }
 
 /** Only databases with collections count: one that was down from the start is quarantined. */

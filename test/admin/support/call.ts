@@ -38,8 +38,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
   if (operation.body && !operation.body.streamed) {
     if (operation.body.bindsAnyCase) body = memberBinder(operation.body.schema)?.(body) ?? body;
     const errors = compileSchema(operation.body.schema)(body);
-    if (errors.length > 0)
-      throw fieldFailure('invalid-body', errors);
+    if (errors.length > 0) throw fieldFailure('invalid-body', errors);
   }
   const exchange: Exchange = {
     operation,

@@ -163,9 +163,7 @@ describe('preview', () => {
           'towns.zip',
         );
         expect([route, path, status >= 400 && status < 500]).toEqual([route, path, true]);
-        expect(body.detail).toContain(
-          'refers to a grid file, which is not supported',
-        );
+        expect(body.detail).toContain('refers to a grid file, which is not supported');
       }
     const files = filesWithCrs(wkt(pipe), pipe);
     for (const [name, content] of files)
@@ -176,9 +174,7 @@ describe('preview', () => {
           name,
           expect.toSatisfy((code) => code >= 400 && code < 500),
           expect.stringContaining(
-            name.startsWith('dtd')
-              ? 'DOCTYPE'
-              : 'refers to a file, which is not supported',
+            name.startsWith('dtd') ? 'DOCTYPE' : 'refers to a file, which is not supported',
           ),
         ]);
       }

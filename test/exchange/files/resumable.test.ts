@@ -219,7 +219,11 @@ describe('a resumable upload', () => {
       [created({ 'upload-metadata': metadata('a') }), 400, /Upload-Length/],
       [created({ 'upload-length': '0', 'upload-metadata': metadata('a') }), 400, /Upload-Length/],
       [created({ 'upload-length': '-1', 'upload-metadata': metadata('a') }), 400, /Upload-Length/],
-      [created({ 'upload-length': '99999999999', 'upload-metadata': metadata('a') }), 413, /too large\. The limit is/],
+      [
+        created({ 'upload-length': '99999999999', 'upload-metadata': metadata('a') }),
+        413,
+        /too large\. The limit is/,
+      ],
       [created(length), 400, /Upload-Metadata/],
       [created({ ...length, 'upload-metadata': 'filename ***' }), 400, /Upload-Metadata/],
       [created({ ...length, 'upload-metadata': metadata('1 a; DROP') }), 400, /TableName/],

@@ -7,7 +7,7 @@ import { equalsAny } from '../../../core/cql2/index.js';
 import { featureTexts } from '../../../core/edits/feature-text.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { formatFieldError } from '../../../core/errors/field-errors.js';
+import { formatDetail } from '../../../core/errors/field-errors.js';
 import type { GeoServicesAttachment, RemoteRequest } from '../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
@@ -217,7 +217,7 @@ function buildDownload({ url: text, ...request }: RemoteRequest, path: string): 
 function describeReason(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
   const [first] = error.errors ?? [];
-  return first ? formatFieldError(first) : error.message;
+  return first ? `it ${formatDetail(first)}` : error.message;
 }
 
 async function idsIn(path: string): Promise<BigInt64Array> {

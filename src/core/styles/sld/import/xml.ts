@@ -33,10 +33,16 @@ const parser = new XMLParser({
  */
 export function parseSldXml(text: string): XmlElement {
   if (text.length > LIMITS.sldBytes) {
-    throw new SldFailure('StyledLayerDescriptor', `The SLD is too large. The limit is ${LIMITS.sldBytes} bytes.`);
+    throw new SldFailure(
+      'StyledLayerDescriptor',
+      `The SLD is too large. The limit is ${LIMITS.sldBytes} bytes.`,
+    );
   }
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
-    throw new SldFailure('DOCTYPE', 'Document types and entities are not supported. Replace entities by their values.');
+    throw new SldFailure(
+      'DOCTYPE',
+      'Document types and entities are not supported. Replace entities by their values.',
+    );
   }
   const nodes = readNodes(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   const roots = readContent(nodes, 0).filter((part) => typeof part !== 'string');
@@ -51,7 +57,10 @@ function readNodes(text: string): OrderedNode[] {
     const verdict = XMLValidator.validate(text);
     if (verdict === true) return nodes;
     const { line, msg } = verdict.err;
-    throw new SldFailure('XML', `Line ${line} of the XML is not well-formed: ${msg.slice(0, 200).replace(/\.$/, '')}.`);
+    throw new SldFailure(
+      'XML',
+      `Line ${line} of the XML is not well-formed: ${msg.slice(0, 200).replace(/\.$/, '')}.`,
+    );
   } catch (error) {
     if (error instanceof SldFailure) throw error;
     throw new SldFailure(

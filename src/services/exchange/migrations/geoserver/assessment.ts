@@ -102,7 +102,7 @@ function assessContent({ resource }: GeoServerLayer): Compatibility {
     ...(filter === undefined
       ? []
       : [`Only features that pass its filter come along: ${filter.slice(0, 200)}`]),
-    ...(dimensions.length === 0 ? [] : [`Its dimensions (${dimensions.join(', ')}) are not taken over.`]),
+    ...(dimensions.length === 0 ? [] : [`Its dimensions (${dimensions.join(', ')}) are not imported.`]),
   ];
   if (warnings.length > 0) return partial('reduced', 'It comes without some of what it is.', { warnings });
   return compatible(
