@@ -30,7 +30,10 @@ const PER_THREAD = 2;
 export async function exportTileArchive(ids: string, options: ExportTilesOptions): Promise<void> {
   const output = resolve(options.tiles);
   const container = parseContainer(options.tiles);
-  if (existsSync(output)) throw new CommandError(`${options.tiles} exists already`);
+  if (existsSync(output))
+    throw new CommandError(
+      `${options.tiles}: the file already exists. Name another file, or remove it first.`,
+    );
   const zooms = readZooms(options.zooms);
   const bbox = parseBoxOption(options.bbox);
   const stop = new AbortController();
@@ -61,7 +64,7 @@ function parseContainer(file: string): WrittenContainer {
   const container = WRITTEN_CONTAINERS.get(extname(file).toLowerCase());
   if (container) return container;
   const endings = [...WRITTEN_CONTAINERS.keys()].join(' ');
-  throw new CommandError(`the ending of ${file} names no tile archive; use ${endings}`);
+  throw new CommandError(`${file}: the extension is not that of a tile archive. Use ${endings}.`);
 }
 
 interface Target {

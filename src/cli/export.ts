@@ -47,19 +47,24 @@ export async function exportCollection(
   const output = resolve(file);
   const format = FORMATS[extname(output).toLowerCase()];
   if (!format)
-    throw new CommandError(`the ending of ${file} names no format; use ${Object.keys(FORMATS).join(' ')}`);
-  if (existsSync(output)) throw new CommandError(`${file} exists already`);
+    throw new CommandError(
+      `${file}: the extension is not that of a format. Use ${Object.keys(FORMATS).join(', ')}.`,
+    );
+  if (existsSync(output))
+    throw new CommandError(`${file}: the file already exists. Name another file, or remove it first.`);
   const bar = new SingleBar({ format: '  {bar} {percentage}%', barsize: 30, hideCursor: true });
   try {
     await withCatalog(options, async ({ catalog, pools, dataDir }) => {
       const collection = catalog.byId(id);
       if (!hasFeatures(collection))
-        throw new CommandError(`there is no vector collection '${id}' in ${dataDir}`);
+        throw new CommandError(
+          `${id}: there is no vector collection of this name in ${dataDir}. 'graticule inspect' lists what a file contains.`,
+        );
       const { storageCrs } = collection;
       const { path, table, idColumn, rowColumn } = collection.source;
       if (path === undefined)
         throw new CommandError(
-          'collections of a database are exported with ogr2ogr, from the database itself',
+          'Collections of a database are not exported by this command. Use ogr2ogr on the database.',
         );
       bar.start(100, 0);
       const task = {
@@ -82,7 +87,7 @@ export async function exportCollection(
   } catch (error) {
     bar.stop();
     if (error instanceof TaskFailure)
-      throw new CommandError(`the export failed: ${error.message}`, EXIT_FAILED);
+      throw new CommandError(`The export failed: ${error.message}`, EXIT_FAILED);
     throw error;
   }
 }

@@ -18,7 +18,7 @@ export async function followJob(jobs: JobEngine, id: string): Promise<JobRow> {
       bar.stop();
       if (row.state !== 'Succeeded')
         throw new CommandError(
-          `the import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason given'}`,
+          `The import ${row.state.toLowerCase()}: ${row.failure_message ?? 'no reason is known.'}`,
           EXIT_FAILED,
         );
       return row;

@@ -27,12 +27,14 @@ export interface ImportOptions extends MergeOptions {
 /** `graticule import FILE`: loads a vector file into the store as a durable job, with a progress bar. */
 export async function runFileImport(file: string, options: ImportOptions): Promise<void> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
+  if (!existsSync(path)) throw new CommandError(`${file}: the file does not exist.`);
   const refusal = findRefusal(path);
-  if (refusal !== undefined) throw new CommandError(`${file} cannot be imported: ${refusal}`);
+  if (refusal !== undefined) throw new CommandError(`${file}: cannot be imported. ${refusal}`);
   if (options.into !== undefined) return mergeFile(path, options.into, options);
   if (options.mode ?? options.key ?? options.rejectRows)
-    throw new CommandError('--mode, --key and --reject-rows go with --into COLLECTION');
+    throw new CommandError(
+      '--mode, --key and --reject-rows: are only for imports into a collection. Add --into COLLECTION.',
+    );
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);

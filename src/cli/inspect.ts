@@ -19,7 +19,7 @@ export interface InspectOptions {
 /** `graticule inspect FILE`: prints the collections of a file. It converts the file into a temporary folder, as a server would. */
 export async function inspectFile(file: string, options: InspectOptions): Promise<void> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`There is no file or folder '${path}'.`);
+  if (!existsSync(path)) throw new CommandError(`${file}: there is no file or folder ${path}.`);
   const dataDir = mkdtempSync(join(tmpdir(), 'graticule-inspect-'));
   try {
     await withCatalog({ ...options, dataDir, source: [path] }, async ({ catalog, pools }) => {

@@ -77,9 +77,7 @@ export function claimDataFolder(dataDir: string): DataFolder {
     if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw notWritable(dataDir, error);
     const pid = findServerProcess(dataDir);
     const who = pid === undefined ? 'another server' : `the server with process id ${pid}`;
-    throw new CommandError(
-      `${dataDir} is in use by ${who}: stop it, or choose another folder with --data-dir`,
-    );
+    throw new CommandError(`--data-dir: ${dataDir} is in use by ${who}. Stop it, or choose another folder.`);
   }
   const file = join(dataDir, PID_FILE);
   const wasLeft = existsSync(file);
@@ -106,7 +104,7 @@ function notWritable(dataDir: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
   return new CommandError(
-    `the data folder ${dataDir} cannot be written (${message}): make it writable for this user, or choose another one with --data-dir`,
+    `--data-dir: ${dataDir} cannot be written (${message}). Make it writable for this user, or choose another folder.`,
   );
 }
 

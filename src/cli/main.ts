@@ -216,7 +216,7 @@ async function exportAny(
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))
-    throw new CommandError('Specify either a file to write or --tiles.');
+    throw new CommandError('FILE, --tiles: name a file to write, or one for --tiles, but not both.');
   if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
   await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
 }
@@ -229,9 +229,9 @@ function fail(message: string, exitCode: number): void {
 /** The message of a configuration error with option names in place of setting names. */
 function asTyped({ message }: ConfigError): string {
   return message.replace(
-    /^( {2}- )?(\S+) (.*) \(from the flag\)$/gm,
-    (_, mark: string | undefined, path: string, problem: string) =>
-      `${mark ?? ''}${OPTION_OF_SETTING[path] ?? path} ${problem}`,
+    /^( {2}- )?([^\s:[]+)(\[\d+\][^\s:]*)?: (.*) from the flag\b/gm,
+    (_, mark: string | undefined, path: string, member: string | undefined, problem: string) =>
+      `${mark ?? ''}${OPTION_OF_SETTING[path] ?? path}${member ?? ''}: ${problem}`,
   );
 }
 

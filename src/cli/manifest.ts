@@ -89,10 +89,10 @@ function documentIn(file: string): object {
   try {
     document = parse(readFileSync(file, 'utf8'), (_, value) => readInteger(value), { intAsBigInt: true });
   } catch (error) {
-    throw new CommandError(`The manifest ${file} could not be read: ${(error as Error).message}`);
+    throw new CommandError(`${file}: cannot be read: ${(error as Error).message}.`);
   }
   if (typeof document !== 'object' || document === null || !('resources' in document))
-    throw new CommandError(`${file} is not a manifest: it has no member resources.`);
+    throw new CommandError(`${file}: is not a manifest. It has no resources.`);
   const { apiVersion, kind, resources, metadata, spec, digest, signature } = document as Release;
   const release = kind === 'MetadataReleasePackage' ? { release: { metadata, spec, digest, signature } } : {};
   return { ...(apiVersion === undefined ? {} : { apiVersion }), resources, ...release };
@@ -110,7 +110,7 @@ function toYaml(value: unknown): unknown {
   const digits = canonicalDigits(String(value));
   if (/^-?\d+$/.test(digits)) return BigInt(digits);
   throw new CommandError(
-    `The manifest contains the number ${digits}, which YAML would round. Export the manifest as JSON over the API.`,
+    `The manifest has the number ${digits}, which YAML would round. Export it as JSON with GET /api/v1/admin/manifest.`,
   );
 }
 

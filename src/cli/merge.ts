@@ -1,5 +1,6 @@
 import { MERGE_MODES, type MergeRequest } from '../core/edits/merges.js';
 import { ApiError } from '../core/errors/errors.js';
+import { formatFieldErrors } from '../core/errors/field-errors.js';
 import { COMMAND_LINE } from '../services/access/identity/submitter.js';
 import { Edits } from '../services/edits/edits.js';
 import { Merges } from '../services/edits/merges.js';
@@ -47,9 +48,9 @@ export async function mergeFile(file: string, into: string, options: FileOptions
 
 function parseRequest({ mode: name = 'append', key, rejectRows = false }: MergeOptions): MergeRequest {
   const mode = MERGE_MODES.find((one) => one === name);
-  if (!mode) throw new CommandError(`--mode must be one of ${MERGE_MODES.join(', ')}`);
+  if (!mode) throw new CommandError(`--mode: must be one of ${MERGE_MODES.join(', ')}.`);
   if ((mode === 'upsert') !== (key !== undefined))
-    throw new CommandError('--mode upsert needs --key FIELD, and no other mode has one');
+    throw new CommandError('--key: is required for --mode upsert, and not allowed for other modes.');
   return { mode, rejectRows, ...(key === undefined ? {} : { keyField: key }) };
 }
 
@@ -74,10 +75,7 @@ function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) 
 
 function formatSummary({ table, merge }: ImportResult): string {
   const { inserted, updated, unchanged, deleted, rejected, rejections } = merge!;
-  const rows = rejections.map(({ row, reasons }) => {
-    const texts = reasons.map(({ name, detail }) => `${name} ${detail}`.trim());
-    return `row ${row}: ${texts.join('; ')}\n`;
-  });
+  const rows = rejections.map(({ row, reasons }) => `row ${row}: ${formatFieldErrors(reasons)}\n`);
   const counts = `${inserted} inserted, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted, ${rejected} rejected`;
   return `${rows.join('')}imported into the collection ${table}: ${counts}\n`;
 }

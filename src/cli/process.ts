@@ -86,10 +86,12 @@ async function readInputs(
   for (const pair of pairs) {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
     if (name === undefined || text === undefined)
-      throw new CommandError(`--input must be like distance=5, not '${pair}'`);
+      throw new CommandError(`--input: must be NAME=VALUE, for example distance=5, not '${pair}'.`);
     const input = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
     if (!input)
-      throw new CommandError(`${id} has no input '${name}': it has ${Object.keys(inputs).join(', ')}`);
+      throw new CommandError(
+        `--input: the process ${id} has no input '${name}'. Use ${Object.keys(inputs).join(', ')}.`,
+      );
     values[name] = await readValue(text, isLayer(input));
   }
   return values;
@@ -99,7 +101,7 @@ async function readInputs(
 async function readValue(text: string, layer: boolean): Promise<unknown> {
   if (text.startsWith('@')) {
     const content = await readFile(text.slice(1), 'utf8').catch((error: Error) => {
-      throw new CommandError(`${text.slice(1)} cannot be read: ${error.message}`);
+      throw new CommandError(`${text.slice(1)}: cannot be read: ${error.message}.`);
     });
     return layer ? content : parseJson(content);
   }
@@ -112,14 +114,15 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandError(`'${text.slice(0, 60)}' is no JSON: ${(error as Error).message}`);
+    throw new CommandError(`--input: '${text.slice(0, 60)}' is not JSON: ${(error as Error).message}.`);
   }
 }
 
 function buildOutputs({ id, outputs }: Description, { publish }: ProcessOptions): object {
   if (publish === undefined) return {};
   const [name] = Object.keys(outputs);
-  if (name === undefined) throw new CommandError(`${id} has no output that is named before it runs`);
+  if (name === undefined)
+    throw new CommandError(`--output: the outputs of ${id} have no names before it runs. Omit --output.`);
   return { outputs: { [name]: { publish: { collection: publish } } } };
 }
 
@@ -139,7 +142,7 @@ async function follow(jobId: string, options: ProcessOptions): Promise<void> {
       bar.update(progress, { phase: status });
       if (status === 'successful') return;
       if (status === 'failed' || status === 'dismissed')
-        throw new CommandError(`the job ${jobId} is ${status}: ${message}`, EXIT_FAILED);
+        throw new CommandError(`The job ${jobId} is ${status}: ${message}`, EXIT_FAILED);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   } finally {

@@ -9,7 +9,6 @@ export interface ServerTarget {
 
 interface Problem {
   detail?: string;
-  errors?: { name: string; detail: string }[];
 }
 
 /**
@@ -25,14 +24,14 @@ export async function sendTo(
     accept = 'application/json',
   }: { method?: string; body?: object; accept?: string } = {},
 ): Promise<Response> {
-  if (!key) throw new CommandError('no key: give --key, or SVC_ADMIN_KEY in the environment');
+  if (!key) throw new CommandError('--key: is required. Pass it, or set SVC_ADMIN_KEY in the environment.');
   const response = await fetch(url.replace(/\/$/, '') + path, {
     method,
     headers: { 'x-api-key': key, accept, ...(body ? { 'content-type': 'application/json' } : {}) },
     ...(body ? { body: stringifyExactly(body) } : {}),
   }).catch((error: Error) => {
     throw new CommandError(
-      `${url} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+      `${url}: the server does not respond (${(error.cause as Error | undefined)?.message ?? error.message}).`,
       EXIT_FAILED,
     );
   });
@@ -40,7 +39,6 @@ export async function sendTo(
   throw new CommandError(problemText(response.status, (await response.json().catch(() => ({}))) as Problem));
 }
 
-function problemText(status: number, { detail, errors = [] }: Problem): string {
-  const lines = errors.map((one) => `  ${one.name} ${one.detail}`);
-  return [`the server answers ${status}${detail ? `: ${detail}` : ''}`, ...lines].join('\n');
+function problemText(status: number, { detail }: Problem): string {
+  return detail === undefined ? `The server returned ${status}.` : `The server returned ${status}. ${detail}`;
 }

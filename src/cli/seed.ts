@@ -27,7 +27,9 @@ export async function seed(collection: string, options: SeedCommandOptions): Pro
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (findServerProcess(dataDir) === undefined)
-    throw new CommandError(`no server runs on ${dataDir}: seeding fills the cache of a running one`);
+    throw new CommandError(
+      `--data-dir: no server runs on ${dataDir}. Start one first: seeding fills the cache of a running server.`,
+    );
   const bbox = parseBoxOption(options.bbox);
   const input: TileJobInput = {
     operation: 'seed',

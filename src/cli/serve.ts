@@ -25,10 +25,10 @@ export async function work(sources: string[], options: ServeOptions): Promise<vo
   const { config } = resolveConfig(mapFlagsToSettings(sources, { ...options, role }), options.config);
   if (config.state.url === '')
     throw new CommandError(
-      'a worker runs the jobs of servers that share a state: state.url must name their database',
+      'state.url: is required for a worker, which runs the jobs of servers that share a state database. Set it to the URL of their database.',
     );
   if (config.jobs.atOnce === 0)
-    throw new CommandError('jobs.atOnce is 0, with which a worker runs nothing: set it on the servers only');
+    throw new CommandError('jobs.atOnce: must be at least 1 for a worker, not 0. Set 0 on the servers only.');
   await serve(sources, { ...options, role });
 }
 
@@ -77,7 +77,7 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
 function requireSources(sources: readonly string[]): void {
   const missing = sources.find((source) => isPath(source) && !existsSync(source));
   if (missing !== undefined)
-    throw new CommandError(`there is no file or folder ${missing} (looked for ${resolve(missing)})`);
+    throw new CommandError(`${missing}: there is no file or folder ${resolve(missing)}.`);
 }
 
 async function startExport({ observability: { otlpEndpoint } }: Config, log: Log) {
@@ -130,7 +130,7 @@ async function requireFreePort({ server }: Config, patienceMs: number): Promise<
     const isPortInUse = error.code === 'EADDRINUSE';
     if (!isPortInUse || Date.now() >= until) {
       const reason = isPortInUse ? 'is in use by another program' : `cannot be used: ${error.message}`;
-      throw new CommandError(`port ${server.port} ${reason}; choose another one with --port`);
+      throw new CommandError(`--port: ${server.port} ${reason}. Choose another port.`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -32,7 +32,8 @@ const EPOCH_END = 2 ** 20;
 /** Writes a state of one moment into a new file, which is there whole or not at all. Rejects when it exists. */
 export function backUpState(path: string, file: string): void {
   if (!existsSync(path)) throw new RestoreError(`There is no state at ${path}.`);
-  if (existsSync(file)) throw new RestoreError(`${file} exists already.`);
+  if (existsSync(file))
+    throw new RestoreError(`${file} already exists. Name another file, or remove it first.`);
   const part = `${file}.part`;
   rmSync(part, { force: true });
   // SQLite writes into an existing empty file, which keeps our file permissions.
@@ -106,7 +107,8 @@ async function beginEpoch(db: StateDb): Promise<void> {
 function requireState(file: string): void {
   if (!existsSync(file)) throw new RestoreError(`There is no file ${file}.`);
   const flaw = findFlaw(file);
-  if (flaw !== undefined) throw new RestoreError(`${file} is no state of a server, or damaged: ${flaw}.`);
+  if (flaw !== undefined)
+    throw new RestoreError(`${file} is not the state of a server, or is damaged: ${flaw}.`);
 }
 
 function sync(path: string): void {

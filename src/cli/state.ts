@@ -21,9 +21,12 @@ const FILE = 'file';
 export async function moveTo({ to, ...options }: StateOptions & { to: string }): Promise<void> {
   const config = loadConfig(options);
   if (to !== FILE && !(isDatabase(to) && URL.canParse(to)))
-    throw new CommandError(`--to must be '${FILE}' or a URL of PostgreSQL`);
+    throw new CommandError(`--to: must be '${FILE}' or the URL of a PostgreSQL database.`);
   const target = to === FILE ? '' : to;
-  if (target === config.state.url) throw new CommandError('the state is there already');
+  if (target === config.state.url)
+    throw new CommandError(
+      'The state already exists there. Name another target, or remove that state first.',
+    );
   await ofStoppedServer(config, async () => {
     const from = await openStateDb(config);
     try {
@@ -70,9 +73,7 @@ function loadConfig(options: StateOptions): Config {
 
 function findStateFile({ data, state }: Config): { path: string } {
   if (state.url !== '')
-    throw new CommandError(
-      'the state is in PostgreSQL: its own tools back it up (pg_dump -n graticule_state)',
-    );
+    throw new CommandError("The state is in PostgreSQL. Back it up with 'pg_dump -n graticule_state'.");
   return { path: join(resolve(data.directory), STATE_FILE) };
 }
 

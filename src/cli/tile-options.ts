@@ -19,7 +19,8 @@ export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: numbe
   const match = /^(\d{1,2})(?:-(\d{1,2}))?$/.exec(text);
   const minZoom = Number(match?.[1]);
   const maxZoom = Number(match?.[2] ?? match?.[1]);
-  if (!match || minZoom > maxZoom) throw new CommandError(`--zooms must be as 0-14, not '${text}'`);
+  if (!match || minZoom > maxZoom)
+    throw new CommandError(`--zooms: must be FIRST-LAST, for example 0-14, not '${text}'.`);
   return { minZoom, maxZoom };
 }
 
@@ -27,9 +28,11 @@ export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: numbe
 export function readFormat({ format, encoding }: Pick<TileOptions, 'format' | 'encoding'>): string {
   if (encoding === undefined) return format ?? '';
   if (!VECTOR_FORMATS.some(({ name }) => name === encoding))
-    throw new CommandError(`--encoding must be mvt or mlt, not '${encoding}'`);
+    throw new CommandError(`--encoding: must be mvt or mlt, not '${encoding}'.`);
   if (format !== undefined && format !== encoding)
-    throw new CommandError(`--format ${format} and --encoding ${encoding} do not go together`);
+    throw new CommandError(
+      `--encoding: ${encoding} cannot be combined with --format ${format}. Omit one of them.`,
+    );
   return encoding;
 }
 
@@ -40,6 +43,6 @@ export function parseBoxOption(text: string | undefined): Box | undefined {
   const [west, south, east, north] = numbers;
   const inside = [west, east].every((n) => Math.abs(n!) <= 180) && south! >= -90 && north! <= 90;
   if (numbers.length !== 4 || !inside || !(south! < north!))
-    throw new CommandError(`--bbox must be west,south,east,north in degrees, not '${text}'`);
+    throw new CommandError(`--bbox: must be west,south,east,north in degrees, not '${text}'.`);
   return [west!, south!, east!, north!];
 }

@@ -98,6 +98,9 @@ export function parseCrs(text: string): Crs | undefined {
 export function resolveCrs(parameter: string, text: string): Crs {
   const crs = parseCrs(text);
   if (!crs)
-    throw badParameter(parameter, `is not a known coordinate reference system: '${text.slice(0, 120)}'`);
+    throw badParameter(
+      parameter,
+      `'${text.slice(0, 120)}' is not a known coordinate reference system. Use for example EPSG:4326 or http://www.opengis.net/def/crs/EPSG/0/3857`,
+    );
   return crs;
 }

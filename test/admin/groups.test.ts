@@ -79,7 +79,7 @@ describe('management API', () => {
 
     it.each([
       [{}, 'required'],
-      [{ name: '' }, 'fewer'],
+      [{ name: '' }, "name: must have 1 to 200 characters; received ''."],
       [{ name: 'x', permissions: 'all' }, 'array'],
       [{ name: 'x', expiresAt: 'tomorrow' }, 'date-time'],
       [{ name: 'x', expiresAt: '2001-01-01T00:00:00Z' }, 'future'],

@@ -224,7 +224,11 @@ describe('a file', () => {
     ['is a picture of too many pixels', { bytes: png(20_000, 20_000) }, /20000 x 20000 pixels/],
     ['is a picture that is cut off', { bytes: png().slice(0, 12) }, /damaged image/],
     ['is empty', { bytes: '' }, /empty/],
-    ['is not there', { bytes: undefined }, /attachment.*missing/],
+    [
+      'is not there',
+      { bytes: undefined },
+      '{"error":{"code":400,"message":"attachment: is required.","details":["attachment: is required."]}}',
+    ],
     ['has too many keywords', { fields: { keywords: 'x'.repeat(1025) } }, /keywords/],
   ])('that %s is refused in band, and nothing is stored', async (_what, sent, reason) => {
     const answer = await files.add(id, sent);
@@ -267,7 +271,7 @@ describe('a file', () => {
     ['queryAttachments?size=big', /size/],
     ['queryAttachments?definitionExpression=nope%3D1', /definitionExpression/],
     ['queryAttachments?resultOffset=-1', /resultOffset/],
-    ['queryAttachments?f=xml', /f must be/],
+    ['queryAttachments?f=xml', /f: must be/],
     ['x/attachments', /objectId/],
   ])('is asked for by %s, which is wrong', async (path, reason) => {
     const answer = await files.get(path);

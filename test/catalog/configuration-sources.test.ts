@@ -267,7 +267,10 @@ describe('manifests and what the configuration owns', () => {
     const { status, body } = await apply([connection(town), connection('fine')]);
     expect(status).toBe(400);
     expect(body.errors).toMatchObject([
-      { name: '/resources/0/metadata/name', detail: expect.stringContaining('owned by the configuration') },
+      {
+        name: '/resources/0/metadata/name',
+        detail: expect.stringContaining('is defined in the configuration'),
+      },
     ]);
     const role = { kind: 'Role', metadata: { name: 'clerk' }, spec: { description: 'x', permissions: [] } };
     const planned = (await apply([role], true)).body.data;

@@ -75,7 +75,7 @@ describe('a collection keeps its id, by which rules name it', () => {
 it('a source that could not be read keeps the ids of what it held', async () => {
   const kept = names();
   await idsOf([draft('parcels', 'postgresql://host/land'), draft('roads', 'a.gpkg')], kept);
-  const unread = [{ path: 'postgresql://host/land', reason: 'does not answer', isUnread: true as const }];
+  const unread = [{ path: 'postgresql://host/land', reason: 'does not respond', isUnread: true as const }];
   const [source] = await withAwaited(unread, kept);
   expect(source!.awaited).toEqual([{ id: 'parcels', layerId: 1 }]);
   const made = await assignIds([draft('parcels', 'b.gpkg')], kept, new Set(), ['parcels']);

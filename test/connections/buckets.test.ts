@@ -140,7 +140,7 @@ describe('a bucket', () => {
 
   it.each([
     ['is no raster', { objectKey: 'scenes/broken.tif' }, 'GeoTIFF'],
-    ['is not there', { objectKey: 'scenes/none.tif' }, 'gone'],
+    ['is not there', { objectKey: 'scenes/none.tif' }, 'no longer exists'],
     ['is in another bucket', { bucket: 'elsewhere' }, 'bucket'],
     ['is of another provider', { provider: 'AzureBlob' }, 'provider'],
     ['is of no connection', { connection: 'nobody' }, 'connection'],

@@ -443,7 +443,7 @@ describe('a copy in a manifest', () => {
     await isReached;
     await Promise.all([lost.catch(() => {}), restart(() => {})]);
     const under = await apply({ resources: resources(), dryRun: true });
-    expect([under.status, under.text]).toEqual([400, expect.stringContaining('makes now')]);
+    expect([under.status, under.text]).toEqual([400, expect.stringContaining('is creating')]);
     items = (response) => sendItems(response);
     for (const response of waiting) if (!response.destroyed) sendItems(response);
     const plan = () => apply({ resources: resources(), dryRun: true });

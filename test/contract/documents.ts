@@ -37,6 +37,8 @@ const VALUES: Record<string, (path: string) => string> = {
   styleId: () => 'default',
   layerId: () => '3',
   resolution: () => '1',
+  format: () => 'geojson',
+  coords: () => 'POINT(-51 0)',
 };
 
 export interface OperationDescription {
@@ -167,6 +169,10 @@ export async function fault(
   const say = (what: string) => `${method} ${target.slice(0, 200)}${sent} -> ${status}: ${what}`;
   const documented = operation.responses[status];
   if (status >= 500 && status !== 501) return say(text.slice(0, 300));
+  if (status === 400 && type === 'application/problem+json') {
+    const wrong = errorFormFault(JSON.parse(text));
+    if (wrong) return say(wrong);
+  }
   if (!documented) return say(`is not documented for ${path} ${text.slice(0, 200)}`);
   const content = documented.content as Record<string, Json> | undefined;
   if (text === '') return undefined;
@@ -184,6 +190,24 @@ export async function fault(
   return validate(JSON.parse(text))
     ? undefined
     : say(`does not fit its schema: ${ajv.errorsText(validate.errors)} ${text.slice(0, 300)}`);
+}
+
+/** Words of the validator, which no client reads. */
+const VALIDATOR =
+  /must be equal to|must NOT|must match (?:pattern|format|exactly|a schema|"|some)|schema in anyOf|schema in oneOf/;
+
+/** What is wrong with the form of a 400: each error is a sentence with the name and a colon first. */
+export function errorFormFault({ detail, errors = [] }: Json): string | undefined {
+  if (VALIDATOR.test(detail)) return `has words of the validator: ${detail}`;
+  if (!/[.!?…]['")]?$/.test(detail)) return `has a detail that is not a sentence: ${detail}`;
+  for (const { name, message, detail: own } of errors) {
+    if (VALIDATOR.test(message)) return `has words of the validator: ${message}`;
+    if (!message.endsWith(own)) return `has a message without its detail: ${message}`;
+    if (!/[.!?…]['")]?$/.test(own)) return `has an error that is not a sentence: ${message}`;
+    if (name !== '' && !/^(?:[^\s:][^:]*|body): /u.test(message))
+      return `has no name and colon first: ${message}`;
+  }
+  return undefined;
 }
 
 /** The faults of many requests, eight at a time. */

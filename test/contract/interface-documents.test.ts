@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isSecretName } from '../../src/core/errors/field-errors.js';
 import { keepConnections } from '../support/connections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { isFullRun } from '../support/soak.js';
 import {
   DOCUMENTS,
+  errorFormFault,
   fault,
   faults,
   filled,
@@ -66,6 +68,21 @@ function* asked(requests: Iterable<[OperationDescription, string, Record<string,
     yield () => fault(server, described, target, { headers });
 }
 
+/** What is wrong with the answer to a wrong value of a parameter; a value that is right is answered otherwise. */
+async function receivedFault(target: string, name: string, value: string): Promise<string | undefined> {
+  const response = await fetch(`${server.url}${target}`, { headers: { 'x-api-key': server.adminKey } });
+  const text = await response.text();
+  if (response.status !== 400) return undefined;
+  const { detail, errors = [] } = JSON.parse(text);
+  const wrong = errorFormFault({ detail, errors });
+  if (wrong) return `${target}: ${wrong}`;
+  // A request that needs a WebSocket is wrong as a whole.
+  if (errors.length === 0) return undefined;
+  if (!errors.some((one: Json) => one.name === name)) return `${target}: blames another parameter: ${detail}`;
+  if (!detail.startsWith(`${name}: `)) return `${target}: does not start with the name: ${detail}`;
+  return detail.includes(`'${value}`) ? undefined : `${target}: does not name the value: ${detail}`;
+}
+
 describe('reads, as the documents describe them', () => {
   it('are all there', () => {
     expect([...documents.keys()]).toEqual(DOCUMENTS);
@@ -103,6 +120,20 @@ describe('reads, as the documents describe them', () => {
       }
     };
     expect(await faults(asked(requests()))).toEqual([]);
+  });
+
+  it('name a wrong parameter, and the value that was received', async () => {
+    const value = 'wr0ng~value';
+    const requests = function* (): Generator<() => Promise<string | undefined>> {
+      for (const described of reads())
+        for (const { name, in: place } of described.operation.parameters ?? []) {
+          if (place !== 'query' || isSecretName(name)) continue;
+          const query = requiredQuery(described);
+          query.set(name, value);
+          yield () => receivedFault(withQuery(filled(described.path), query), name, value);
+        }
+    };
+    expect(await faults(requests())).toEqual([]);
   });
 
   it('answer what they say to strange headers', async () => {

@@ -50,9 +50,9 @@ describe('errors name the place', () => {
       equal({ type: 'GeometryCollection', geometries: [null] }),
       "expected a geometry (at '/args/1/geometries/0')",
     ],
-    [equal([1]), "an array cannot stand here (at '/args/1')"],
+    [equal([1]), "an array is not allowed here (at '/args/1')"],
     [{ op: 'in', args: [p, 1] }, "expected an array (at '/args/1')"],
-    [{ op: 'in', args: [p, [[1]]] }, "an array cannot stand here (at '/args/1/0')"],
+    [{ op: 'in', args: [p, [[1]]] }, "an array is not allowed here (at '/args/1/0')"],
     [{ op: 'a b', args: [] }, "'a b' is neither an operator nor the name of a function (at '/op')"],
     [{ op: 'point', args: [] }, "'point' is neither an operator nor the name of a function (at '/op')"],
     ['x', 'a filter must be a predicate: something that is true or false'],
@@ -64,7 +64,7 @@ describe('errors name the place', () => {
 describe('hostile filters end in an error', () => {
   it.each<[what: string, json: unknown, message: RegExp]>([
     ['deep NOT', nested(10_000, (inner) => ({ op: 'not', args: [inner] })), /nested more than/],
-    ['deep arrays', nested(10_000, (inner) => [inner]), /an array cannot stand here/],
+    ['deep arrays', nested(10_000, (inner) => [inner]), /an array is not allowed here/],
     [
       'deep intervals',
       nested(10_000, (inner) => ({ op: 'f', args: [{ interval: [inner, inner] }] })),

@@ -38,7 +38,7 @@ describe('a second server on a data folder', () => {
     const port = String(await freePort());
     const { code, said } = await graticule('serve', '--data-dir', server.dataDir, '--port', port);
     expect(said).toBe(
-      `graticule: ${server.dataDir} is in use by the server with process id ${server.process.pid}: stop it, or choose another folder with --data-dir\n`,
+      `graticule: --data-dir: ${server.dataDir} is in use by the server with process id ${server.process.pid}. Stop it, or choose another folder.\n`,
     );
     expect(code).toBe(64);
     expect((await fetch(`${server.url}/healthz/ready`)).status).toBe(200);
@@ -57,17 +57,21 @@ it.each([
   [
     ['serve', './no-such-folder'],
     64,
-    /^graticule: there is no file or folder \.\/no-such-folder \(looked for \//,
+    /^graticule: \.\/no-such-folder: there is no file or folder \/\S+\.\n$/,
   ],
-  [['serve', '--config', 'absent.yaml'], 78, /^graticule: there is no configuration file absent\.yaml\n$/],
-  [['serve', '--port', '99999'], 78, /^graticule: --port must be <= 65535\n$/],
+  [['serve', '--config', 'absent.yaml'], 78, /^graticule: --config: there is no file absent\.yaml\.\n$/],
+  [
+    ['serve', '--port', '99999'],
+    78,
+    /^graticule: --port: must be an integer from 0 to 65535; received 99999\.\n$/,
+  ],
   [['serve', '--port', 'x'], 64, /^graticule: --port: must be an integer of at least 0, not 'x'\.\n$/],
   [
     ['serve', '--data-dir', '/dev/null/data'],
     64,
-    /^graticule: the data folder \/dev\/null\/data cannot be written \(ENOTDIR.*choose another one with --data-dir\n$/,
+    /^graticule: --data-dir: \/dev\/null\/data cannot be written \(ENOTDIR.*Make it writable for this user, or choose another folder\.\n$/,
   ],
-  [['import', 'absent.shp'], 64, /^graticule: there is no file absent\.shp\n$/],
+  [['import', 'absent.shp'], 64, /^graticule: absent\.shp: the file does not exist\.\n$/],
   [['serve', '--prot', '80'], 1, /unknown option '--prot'\n\(Did you mean --port\?\)\n\(graticule --help/],
   [['sevre'], 1, /unknown command 'sevre'\n\(Did you mean serve\?\)/],
 ])('%j ends with %i and one sentence', async (args, code, said) => {

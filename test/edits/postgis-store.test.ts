@@ -181,7 +181,7 @@ describe('rules of the database', () => {
     expect(await refused('texts', create({ n: 13 }, 'c'))).toMatchObject({
       ok: false,
       reason: 'invalid',
-      message: 'The database refuses the row: thirteen brings bad luck.',
+      message: 'The database rejected the row: thirteen brings bad luck.',
     });
     expect(await refused('serials', create({ parent: 99999 }))).toMatchObject({
       ok: false,
@@ -207,7 +207,7 @@ describe('rules of the database', () => {
     layers = (await discoverTables({ database: postgres.url })).layers;
     const outcome = async (table: string, properties: Record<string, unknown>) =>
       (await edit(table, [create(properties)])).outcomes[0];
-    const raised = { ok: false, reason: 'invalid', message: 'The database refuses the row: not today.' };
+    const raised = { ok: false, reason: 'invalid', message: 'The database rejected the row: not today.' };
     for (const code of ['AB123', 'P0002', '23505', '25006', '42501', '42P01', '22023', '45000'])
       expect(await outcome('raising', { code }), code).toEqual(raised);
     expect(await outcome('late', { code: 'AB123' })).toEqual(raised);
@@ -217,7 +217,7 @@ describe('rules of the database', () => {
     ] as const)
       expect(await outcome('raising', { code })).toEqual({
         ...{ ok: false, reason: 'conflict' },
-        message: `The database refuses the edit (SQLSTATE ${state}).`,
+        message: `The database rejected the edit (SQLSTATE ${state}).`,
       });
     const big = Array.from({ length: 2000 }, () => Math.random().toString(36)).join('');
     expect(await outcome('raising', { big })).toEqual({

@@ -152,7 +152,7 @@ it('keeps integers, and makes text and null of what a column cannot hold', async
       'Values that do not have the type of their column: the values of these properties are text: word.',
       'Decimals in columns of integers: these properties are decimals: whole.',
       'Dates that no calendar has are null in these properties: day.',
-      expect.stringContaining('The texts were read as'),
+      expect.stringContaining('The strings were read as'),
     ]),
   );
   expect(driver).toMatchObject({ driver: 'ESRI Shapefile', layer: 'odd', features: 3 });

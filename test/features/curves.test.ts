@@ -426,7 +426,7 @@ describe('views and tables without a key', () => {
     expect(log).toContain('(unkeyed): No column identifies the rows of the view.');
     expect(log).toMatch(/\(dangling\): It cannot be read: no such table: main.gone\./);
     expect(log).toContain('(worded): The table has the primary key name;');
-    expect(log).toContain('(absent): The file registers the table, but does not hold it.');
+    expect(log).toContain('(absent): The file registers the table, but does not contain it.');
     expect(log).toContain('(paired): The table has the primary key a, b;');
   });
 });

@@ -158,8 +158,11 @@ describe('GeoParquet', () => {
 
   it.each([
     ['plain', /No geometry/],
-    ['cut', /no Parquet file, or is cut off/],
-    ['claims', /claim more than the file holds/],
+    ['cut', /not published: \S+\/cut\.parquet: The file is not a Parquet file, or is truncated\./],
+    [
+      'claims',
+      /not published: \S+\/claims\.parquet: The metadata of the Parquet file contradict the size of the file\./,
+    ],
     ['locked', /is encrypted/],
     ['noise', /damaged/],
   ])('%s is not published, with the reason', (name, reason) => {

@@ -326,7 +326,7 @@ it.each([
   ['too_long', { 1: 0, 2: 1 }, 'greater than 9223372036854775807'],
   ['words', { 1: 0, 2: 1 }, undefined],
   ['properties', { 7: 0, 5: 1 }, undefined],
-  ['repeated_properties', { 1: 0, 2: 1 }, 'some of them are repeated'],
+  ['repeated_properties', { 1: 0, 2: 1 }, 'Some ids of features are repeated. Row numbers replace the ids.'],
 ])(
   'features of %s.geojson have the ids of the file, or the numbers of their rows',
   async (name, places, warning) => {

@@ -167,7 +167,7 @@ describe('a CRS that a file does not name', () => {
       /'EPSG:99', stated of plan.shp, is not a CRS that PROJ knows/,
     );
     await expect(startServer({ sources: [site], args: ['--crs', 'plan.shp'] })).rejects.toThrow(
-      /--crs must be like roads.shp=EPSG:27700/,
+      /--crs: must be FILE=CRS, for example roads\.shp=EPSG:27700, not 'plan\.shp'\./,
     );
   });
 });
@@ -242,7 +242,7 @@ describe.each(['plan', 'legacy', 'modern'])('the plane of %s', (id) => {
       const response = await fetch(server.url + path, { headers: { accept: 'application/json' } });
       expect(response.status, path).toBe(404);
       expect(((await response.json()) as { detail: string }).detail, path).toContain(
-        'lies on Earth is not known',
+        'has no known coordinate reference system',
       );
     }
     for (const path of ['/ogc/tiles/collections', '/stac/collections', '/ogc/maps/map/tiles/WebMercatorQuad'])
@@ -301,7 +301,7 @@ describe('an export', () => {
 
   it('has the coordinates of a plane where the format takes any, and fails with the reason where it does not', () => {
     expect(write('legacy', 'legacy.csv')).toContain('530000 180400');
-    expect(() => write('legacy', 'legacy.geojson')).toThrow(/names no coordinate reference system/);
+    expect(() => write('legacy', 'legacy.geojson')).toThrow(/has no coordinate reference system/);
   });
 });
 

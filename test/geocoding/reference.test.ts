@@ -48,7 +48,7 @@ describe('reference data', () => {
         { column: 'nord', status: 'supported', detail: 'y' },
         { column: 'rest', status: 'ignored', detail: 'It is not in fieldMap.' },
       ],
-      skippedRows: [{ rowNumber: 1, reason: 'x is no number from -180 to 180' }],
+      skippedRows: [{ rowNumber: 1, reason: 'x is not a number from -180 to 180' }],
     });
     expect(labels('Bonn')).toEqual(['Bonn']);
   });
@@ -69,8 +69,8 @@ describe('reference data', () => {
     expect('skippedRows' in outcome && outcome.skippedRows.map(({ reason }) => reason)).toEqual([
       'x is empty',
       'y is empty',
-      'x is no number from -180 to 180',
-      'y is no number from -90 to 90',
+      'x is not a number from -180 to 180',
+      'y is not a number from -90 to 90',
       'it has neither a name nor an address',
       'name is longer than 500 characters',
       'it has neither a name nor an address',
@@ -131,14 +131,32 @@ describe('an index', () => {
 describe('what is no reference data', () => {
   it.each([
     ['nothing', '', {}, 'referenceData', 'is empty'],
-    ['no names', 'Bonn,7,50\nTrier,6,49\n', {}, 'referenceData', 'names no column of x and y'],
+    [
+      'no names',
+      'Bonn,7,50\nTrier,6,49\n',
+      {},
+      'referenceData',
+      'must have columns for x and y in its first line',
+    ],
     ['an open quote', 'name,x,y\n"Bonn,7,50\nTrier,6,49\n', {}, 'referenceData', 'not CSV'],
     ['bytes', Buffer.from([0x6e, 0, 0x2c, 0, 0, 1, 0x2c, 0xff, 0x0a]), {}, 'referenceData', ''],
-    ['a million columns', `${'a,'.repeat(999_999)}b\n1\n`, {}, 'referenceData', 'more than 1000 columns'],
+    [
+      'a million columns',
+      `${'a,'.repeat(999_999)}b\n1\n`,
+      {},
+      'referenceData',
+      'must have at most 1000 columns',
+    ],
     ['no good row', 'name,x,y\nBonn,,\n', {}, 'referenceData', 'row 1 was left out, as x is empty'],
     ['a map of other columns', TOWNS, { fieldMap: { town: 'name' } }, 'fieldMap', "'town'"],
     ['a map of other fields', TOWNS, { fieldMap: { name: 'nom' } }, 'fieldMap', "'nom'"],
-    ['a map without places', TOWNS, { fieldMap: { name: 'name' } }, 'fieldMap', 'no column for x and y'],
+    [
+      'a map without places',
+      TOWNS,
+      { fieldMap: { name: 'name' } },
+      'fieldMap',
+      'must have a column for x and y',
+    ],
     ['a field twice', TOWNS, { fieldMap: { name: 'name', city: 'name' } }, 'fieldMap', 'two columns'],
   ] as const)('%s', async (_what, csv, task, part, detail) => {
     await folder.import('name,x,y\nBefore,1,1\n');

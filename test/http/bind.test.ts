@@ -95,7 +95,9 @@ describe('members of bodies', () => {
     expect(() => bind({ scope: { roleName: 'a', RoleName: 'b' } })).toThrow(
       expect.objectContaining({
         status: 400,
-        message: expect.stringMatching(/^\/scope\/roleName: .*more than once/),
+        message: expect.stringMatching(
+          /^scope\.roleName: is given more than once, in different case\. Send roleName once\.$/,
+        ),
       }),
     );
   });

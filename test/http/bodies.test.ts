@@ -54,7 +54,7 @@ describe('the bounds of a JSON text', () => {
   });
 
   it('are found in a long text before its end is looked at', () => {
-    expect(() => parseJsonText('['.repeat(60_000))).toThrow(/nested more than 256 levels/);
+    expect(() => parseJsonText('['.repeat(60_000))).toThrow('it has more than 256 levels of nesting');
     expect(() => parseJsonText(' '.repeat(70_000))).toThrow(/longer than 65536/);
   });
 
@@ -101,11 +101,15 @@ describe('the bounds of a JSON text', () => {
     ['a part without end', `${part('a', '1')}--b\r\nContent-Disp`, /before its last boundary/],
     ['long headers', `--b\r\nX: ${'x'.repeat(2000)}\r\n\r\n1\r\n--b--`, /before its last boundary/],
     ['no name', '--b\r\nX: y\r\n\r\n1\r\n--b--', /no name/],
-    ['a file', `${part('f"; filename="x', '1')}--b--`, /f is a file/],
+    ['a file', `${part('f"; filename="x', '1')}--b--`, 'f: must be a text field, not a file.'],
     ['a field twice', `${part('a', '1')}${part('a', '2')}--b--`, /twice/],
     ['many fields', Array.from({ length: 200 }, (_, i) => part(`${i}`, '')).join(''), /100 fields/],
-    ['a long field', `${part('a', 'x'.repeat(101))}--b--`, /longer than 100/],
-    ['deep JSON', `${part('g', '[[[[1]]]]')}--b--`, /g is too complex/],
+    ['a long field', `${part('a', 'x'.repeat(101))}--b--`, 'a: must have at most 100 characters.'],
+    [
+      'deep JSON',
+      `${part('g', '[[[[1]]]]')}--b--`,
+      'g: is too complex: it has more than 3 levels of nesting.',
+    ],
   ])('refuse a multipart form with %s', (_, text, message) => {
     expect(() => multipart(text)).toThrow(BodyError);
     expect(() => multipart(text)).toThrow(message);
@@ -121,10 +125,14 @@ describe('the bounds of a JSON text', () => {
     expect(readBody(Buffer.from('g=%5B1%5D&t=%5B1%5D'), reading('form'))).toEqual({ g: [1], t: '[1]' });
     for (const form of ['json', 'form'] as const) {
       const body = form === 'json' ? '{"g":"[[[[1]]]]"}' : 'g=[[[[1]]]]';
-      expect(() => readBody(Buffer.from(body), reading(form))).toThrow(/g is too complex: it is nested/);
+      expect(() => readBody(Buffer.from(body), reading(form))).toThrow(
+        'g: is too complex: it has more than 3 levels of nesting.',
+      );
     }
     expect(() => readBody(Buffer.from('a&'.repeat(200)), reading('form'))).toThrow(/100 fields/);
-    expect(() => readBody(Buffer.from(`t=${'x'.repeat(101)}`), reading('form'))).toThrow(/longer than 100/);
+    expect(() => readBody(Buffer.from(`t=${'x'.repeat(101)}`), reading('form'))).toThrow(
+      't: must have at most 100 characters.',
+    );
     expect(() => readBody(Buffer.from('t=1&t=2'), reading('form'))).toThrow(/twice/);
   });
 });

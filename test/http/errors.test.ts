@@ -64,6 +64,63 @@ describe('a server', () => {
     expect(body['errors']).toHaveLength(2 - Object.keys(members).length);
   });
 
+  it.each([
+    [
+      '/ogc/features/colections',
+      404,
+      "The path '/ogc/features/colections' does not exist. Did you mean '/ogc/features/collections'?",
+    ],
+    [
+      '/ogc/features/collections/parcel/items',
+      404,
+      "There is no collection 'parcel'. Did you mean 'parcels'?",
+    ],
+    [
+      '/ogc/features/collections/parcels/items?limt=1',
+      400,
+      "limt: is neither a parameter of this operation nor a queryable of this collection. Did you mean 'limit'?",
+    ],
+    [
+      '/ogc/features/collections/parcels/items?limit=0',
+      400,
+      "limit: must be an integer from 1 to 2000; received '0'.",
+    ],
+    [
+      '/ogc/tiles/tiles/WebMercatorQuadd/0/0/0',
+      404,
+      "There is no tile matrix set 'WebMercatorQuadd'. Did you mean 'WebMercatorQuad'?",
+    ],
+    [
+      '/tiles/parcels/1/0/0.gif',
+      400,
+      "format: '.gif' is not the extension of a tile format. Use .mvt, .pbf, .mlt, .png, .jpg, .jpeg or .webp.",
+    ],
+  ])('says what would work: %s', async (path, status, detail) => {
+    const answer = await fetch(server.url + path, { headers: { 'x-api-key': server.adminKey } });
+    expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([status, detail]);
+  });
+
+  it('names methods, media types and headers that would work', async () => {
+    const ask = async (path: string, options: RequestInit) => {
+      const headers = { 'x-api-key': server.adminKey, ...options.headers };
+      const answer = await fetch(server.url + path, { ...options, headers });
+      return [answer.status, ((await answer.json()) as { detail: string }).detail];
+    };
+    expect(await ask('/ogc/features/collections', { method: 'DELETE' })).toEqual([
+      405,
+      'DELETE: is not a method of /ogc/features/collections. Use GET, HEAD, OPTIONS.',
+    ]);
+    expect(await ask('/ogc/features/collections', { headers: { accept: 'image/png' } })).toEqual([
+      406,
+      "Accept: 'image/png' matches none of the available formats. Use application/json, text/html or application/xml, or the parameter f.",
+    ]);
+    const text = { method: 'POST', body: 'a', headers: { 'content-type': 'text/csv' } };
+    expect(await ask('/api/v1/admin/api-keys', text)).toEqual([
+      415,
+      "Content-Type: 'text/csv' is not supported here. Use application/json.",
+    ]);
+  });
+
   it('tells anybody what it can do', async () => {
     const answer = await fetch(`${server.url}/api/v1/capabilities`);
     expect(answer.status).toBe(200);

@@ -17,7 +17,7 @@ const ROOMS = {
     access: { holds: 'principals, field masks, rate limits, certificates', uses: ['sources', 'values'] },
     cql2: {
       holds: 'CQL2: syntax trees, parsers, checks, printers',
-      uses: ['access', 'geometry', 'kit', 'sources', 'values'],
+      uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
     },
     edits: {
       holds: 'edits, merges and the text of edited features',
@@ -85,7 +85,7 @@ const ROOMS = {
     },
     config: {
       holds: 'the configuration and its schema',
-      uses: ['access', 'catalog', 'geocoding', 'kit', 'maps', 'sources'],
+      uses: ['access', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
     },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',

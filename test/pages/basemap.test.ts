@@ -69,7 +69,9 @@ describe('the setting', () => {
       writeFileSync(file, JSON.stringify(style));
       return configuredBasemap({ basemap: file, attribution: '' });
     };
-    expect(() => use({ version: 8 })).toThrow(/no MapLibre style/);
+    expect(() => use({ version: 8 })).toThrow(
+      /pages\.basemap: \S+\/style\.json is not a MapLibre style: missing required property "sources"/,
+    );
     expect(() => configuredBasemap({ basemap: join(folder, 'none.json'), attribution: '' })).toThrow(
       /cannot be read/,
     );

@@ -82,7 +82,9 @@ it('what is wrong is said beside the form, with its field', async () => {
   await page.getByRole('button', { name: 'Execute' }).click();
   const fault = page.locator('[data-fault]');
   await fault.waitFor();
-  expect(await fault.textContent()).toContain('is no collection of features');
+  expect(await fault.textContent()).toContain(
+    "inputs.features.collection: 'nothing' is not a collection of features.",
+  );
   expect(await field('features').getAttribute('aria-invalid')).toBe('true');
   await page.setExtraHTTPHeaders({});
   await page.getByRole('button', { name: 'Execute' }).click();

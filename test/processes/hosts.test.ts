@@ -48,7 +48,7 @@ it('ends a job that needs more memory than it may, and nothing else', async () =
   const status = await client.ended(id);
   expect([status.status, status.message]).toEqual([
     'failed',
-    expect.stringContaining(`more memory than a process may use: ${MEMORY} bytes`),
+    `The task needs more memory than a process can use (${MEMORY} bytes). Use less data.`,
   ]);
   expect((await client.run('geometry.centroid', small)).status).toBe('successful');
 });

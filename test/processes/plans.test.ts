@@ -268,24 +268,39 @@ it.each([
       geoprocess('b', 'geometry.centroid', { features: 'a' }),
     ],
     {},
-    'cycle: a, b',
+    'inputs.plan.steps: must not form a cycle, as a, b do',
   ],
-  ['an id that is no part of an address', [geoprocess('a/b', 'echo', {})], {}, '/inputs/plan/steps/0/stepId'],
-  ['two steps of one id', [geoprocess('a', 'echo', {}), geoprocess('a', 'echo', {})], {}, 'same stepId'],
-  ['no steps', [], {}, '/inputs/plan/steps'],
-  ['another kind', [{ kind: 'paint' }], {}, '/inputs/plan/steps/0/kind'],
-  ['a plan as a step', [geoprocess('a', PLAN, {})], {}, 'svc-geoprocessing is executed alone'],
+  [
+    'an id that is no part of an address',
+    [geoprocess('a/b', 'echo', {})],
+    {},
+    'inputs.plan.steps[0].stepId: must be ',
+  ],
+  [
+    'two steps of one id',
+    [geoprocess('a', 'echo', {}), geoprocess('a', 'echo', {})],
+    {},
+    'inputs.plan.steps: have the same stepId twice',
+  ],
+  ['no steps', [], {}, 'inputs.plan.steps: must have '],
+  ['another kind', [{ kind: 'paint' }], {}, 'inputs.plan.steps[0].kind: must be one of '],
+  [
+    'a plan as a step',
+    [geoprocess('a', PLAN, {})],
+    {},
+    "'svc-geoprocessing' cannot be a step. Execute it directly",
+  ],
   [
     'a kind of output that nothing makes',
     [geoprocess('a', 'echo', {})],
     { outputs: ['raster'] },
-    'makes a raster',
+    "no final step has an output of the kind 'raster'",
   ],
   [
     'a collection that is not there',
     [geoprocess('a', 'geometry.centroid', { features: { collection: 'none' } })],
     {},
-    '/inputs/plan/steps/0/inputs/features',
+    'inputs.plan.steps[0].inputs.features',
   ],
   [
     'a field that an earlier step drops',
@@ -295,7 +310,7 @@ it.each([
       geoprocess('c', 'geometry.dissolve', { features: 'b', groupBy: ['iso_a2'] }),
     ],
     {},
-    "/inputs/plan/steps/2/inputs/groupBy there is no field 'iso_a2'",
+    "inputs.plan.steps[2].inputs.groupBy: 'iso_a2' is not a field of the features",
   ],
 ])('%s is refused before anything runs', async (_what, steps, more, detail) => {
   const response = await client.execute(PLAN, planOf(steps, more));
@@ -382,7 +397,7 @@ describe('graticule process', () => {
     ]);
     expect(await graticule('geometry.buffer', '--input', 'features=none', 'distance=1')).toEqual([
       64,
-      expect.stringContaining('/inputs/features'),
+      expect.stringContaining("inputs.features.collection: 'none' is not a collection of features."),
     ]);
     expect(await graticule('geometry.centroid', '--input', `features=http://192.0.2.1/a.geojson`)).toEqual([
       1,
@@ -432,6 +447,6 @@ it('kill -9 in the middle: what has ended is not done again, and what it may lea
   const log = await logOf(jobID);
   const times = (text: string) => log.filter((message) => message === text).length;
   expect([times('rows: Reading the inputs'), times('pieces: Reading the inputs')]).toEqual([1, 2]);
-  expect(log.at(-1)).toContain(`${SPOOL} are allowed`);
+  expect(log.at(-1)).toContain(`The limit is ${SPOOL} bytes.`);
   expect(existsSync(jobFolder(jobID))).toBe(false);
 });

@@ -196,7 +196,7 @@ describe('a grid that nothing places', () => {
     );
     expect(layers).toHaveLength(1);
     expect(problems).toEqual([
-      { layer: 'counts', reason: expect.stringMatching(/where its rows and columns lie/) },
+      { layer: 'counts', reason: expect.stringMatching(/^It has no georeference: /) },
     ]);
   });
 

@@ -197,11 +197,11 @@ describe('a window', () => {
     ['resolution=E(-1)', 'resolution'],
     ['width=0', 'width'],
     ['width=9000', 'width'],
-    ['width=5&scale-factor=2', 'scale-size'],
+    ['width=5&scale-factor=2', 'width'],
     ['properties=band_1&exclude-properties=band_2', 'exclude-properties'],
     ['exclude-properties=band_7', 'exclude-properties'],
     ['exclude-properties=band_1,band_2,band_3,band_4,band_5,band_6', 'exclude-properties'],
-    ['scale-factor=2&resolution=30', 'scale-size'],
+    ['scale-factor=2&resolution=30', 'scale-factor'],
     ['f=jpeg', 'f'],
   ])(
     '/req/subsetting-spatial/{subset-bbox-exclusivity,subset-invalid-axis}, /req/scaling-spatial/resolution-invalid-axis: of %s is refused',

@@ -136,7 +136,12 @@ describe('multidimensional coverages', () => {
     ['an ending of another format', { format: 'CloudOptimizedHdf5' }, 400, 'must end with'],
     ['a folder that is not published', { bucket: 'etc' }, 400, 'no published folder'],
     ['a key that leads up', { objectKey: '../secret.nc' }, 400, '..'],
-    ['a link out of the folder', { objectKey: 'link.nc' }, 400, 'leads out'],
+    [
+      'a link out of the folder',
+      { objectKey: 'link.nc' },
+      400,
+      'The link refers to a file outside the published folder.',
+    ],
     ['a file that is not there', { objectKey: 'other.nc' }, 404, "There is no 'other.nc' in 'grids'"],
     ['a broken file', { objectKey: 'broken.nc' }, 400, ''],
     ['an unknown variable', { variables: ['snow'] }, 400, "'snow'"],
@@ -184,7 +189,7 @@ describe('Zarr stores', () => {
   it.each<[string, object, number, string]>([
     ['an unknown layer', { createLayer: false, layerId: 799 }, 404, '799'],
     ['a backslash', { rootPath: 'a\\b.zarr' }, 400, 'backslash'],
-    ['an empty folder', { rootPath: 'empty.zarr' }, 400, 'no Zarr store'],
+    ['an empty folder', { rootPath: 'empty.zarr' }, 400, 'The folder is not a Zarr store: it has no array.'],
     ['a store of version 3', { rootPath: 'three.zarr' }, 400, 'version 3'],
     ['a store in a bucket', { provider: 'AwsS3', bucket: 'stores' }, 400, ''],
   ])('refuse %s', async (_what, wrong, status, reason) => {

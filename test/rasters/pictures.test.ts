@@ -94,8 +94,10 @@ describe('a picture that nothing places', () => {
       .find((line) => line.includes(`not published: `) && line.includes(`/${name}`));
 
   it('is named with the reason', () => {
-    expect(lineOf('logo.png')).toMatch(/without a world file beside it \(logo\.pgw\)/);
-    expect(lineOf('nowhere.png')).toMatch(/names no coordinate reference system/);
+    expect(lineOf('logo.png')).toMatch(
+      /not published: \S+\/logo\.png: The image has no georeference\. Add a world file \(logo\.pgw\) in the same folder\./,
+    );
+    expect(lineOf('nowhere.png')).toMatch(/has no coordinate reference system/);
   });
 
   it('is published when the file that places it appears', async () => {

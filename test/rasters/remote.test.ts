@@ -242,7 +242,7 @@ describe('a published URL', () => {
       );
     try {
       expect((await coverage('scene', -34.9)).status).toBe(200);
-      expect(server.log()).toMatch(/late\.tif.*does not answer/);
+      expect(server.log()).toMatch(/late\.tif.*does not respond/);
       odd = (request, response) => {
         request.socket.destroy();
         response.destroy();

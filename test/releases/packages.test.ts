@@ -166,11 +166,15 @@ describe('the manifest of a package', () => {
       (document) => void (document.resources[0].spec.title = 'Other'),
       /digest.*was changed/,
     ],
-    ['without its signature', (document) => void delete document.signature, /signature is not that of/],
+    [
+      'without its signature',
+      (document) => void delete document.signature,
+      /signature: (?:was not signed with releases\.key|is required)/,
+    ],
     [
       'that is signed with another key',
       (document) => void (document.signature = document.signature.replace(/.{4}$/, 'zzzz')),
-      /signature is not that of/,
+      /signature: (?:was not signed with releases\.key|is required)/,
     ],
   ];
 
@@ -186,7 +190,9 @@ describe('the manifest of a package', () => {
 
   it('is refused where it does not lead', async () => {
     const document = await manifestOf((await made({ targetEnvironments: ['elsewhere'] })).packageId);
-    expect((await apply(production, document)).text).toMatch(/targets do not name production/);
+    expect((await apply(production, document)).text).toMatch(
+      /targets: must name the environment of this server, production;/,
+    );
   });
 
   it('is looked at beforehand, and all that is wrong is told', async () => {

@@ -147,7 +147,10 @@ describe('a caller with some rows and some attributes', () => {
     const removed = await town.admin('DELETE', `/rls-policies/${policy}`);
     expect(removed.status).toBeLessThan(300);
     const { error } = await sync(created, {}, clerk);
-    expect(error).toMatchObject({ code: 410, message: expect.stringContaining('anew') });
+    expect(error).toMatchObject({
+      code: 410,
+      message: 'The readable part of layer 2 has changed. Create the replica again.',
+    });
   });
 });
 

@@ -168,7 +168,9 @@ describe('a state that is moved', () => {
     const busy = await temporaryState(postgres);
     const other = await busy.again();
     await other.check();
-    await expect(move(busy.place, fresh())).rejects.toThrow(/stop all servers/);
+    await expect(move(busy.place, fresh())).rejects.toThrow(
+      'A server uses the state in PostgreSQL. Stop all its servers first.',
+    );
     await busy.close();
   });
 
@@ -221,7 +223,9 @@ describe('a backup', () => {
     const path = await filled();
     const file = fresh();
     writeFileSync(file, 'mine');
-    expect(() => backUpState(path, file)).toThrow(/exists already/);
+    expect(() => backUpState(path, file)).toThrow(
+      /\d+\.db already exists\. Name another file, or remove it first\./,
+    );
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(() => backUpState(fresh(), `${file}.x`)).toThrow(/no state/);
   });
@@ -314,6 +318,8 @@ describe('the commands', () => {
     expect(text).not.toContain('after-it');
     await second.stop();
     expect(() => run(env, 'move', '--to', 'file')).toThrow(/not empty/);
-    expect(() => run({}, 'move', '--to', 'mysql://x/y')).toThrow(/--to must be/);
+    expect(() => run({}, 'move', '--to', 'mysql://x/y')).toThrow(
+      /--to: must be 'file' or the URL of a PostgreSQL database\./,
+    );
   }, 120_000);
 });

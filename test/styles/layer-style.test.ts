@@ -130,9 +130,13 @@ describe('the style of a layer', () => {
     expect(elsewhere.body.errors).toEqual([
       {
         name: '/mapLibreStyle/sprite',
-        detail: '10.0.0.1:443 is not in remote.allow',
+        detail: "10.0.0.1:443 is not in remote.allow; received 'https://10.0.0.1/sprite'.",
         ...{ code: 'invalid', severity: 'error', path: '/mapLibreStyle/sprite', fieldId: 'sprite' },
-        ...{ itemIndex: null, message: '/mapLibreStyle/sprite 10.0.0.1:443 is not in remote.allow' },
+        ...{
+          itemIndex: null,
+          message:
+            "mapLibreStyle.sprite: 10.0.0.1:443 is not in remote.allow; received 'https://10.0.0.1/sprite'.",
+        },
       },
     ]);
     expect((await admin('GET', `/${layerId}/style`)).body.data).toEqual(before.body.data);

@@ -323,7 +323,9 @@ describe('a wrong configuration of tiles', () => {
     await expect(start({ collections: { towns: { minZoom: 5, maxZoom: 4 } } })).rejects.toThrow(
       /towns has a minZoom/,
     );
-    await expect(start({ collections: { towns: { minZoom: 99 } } })).rejects.toThrow(/towns\/minZoom/);
+    await expect(start({ collections: { towns: { minZoom: 99 } } })).rejects.toThrow(
+      /tiles\.collections\.towns\.minZoom: must be an integer from 0 to 24; received 99 from the file\./,
+    );
     await expect(start({ collections: { towns: { colour: 'red' } } })).rejects.toThrow(/towns/);
   });
 });

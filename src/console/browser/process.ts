@@ -6,7 +6,7 @@ import { pageData } from './page.js';
 
 interface Problem {
   detail?: string;
-  errors?: { name: string; detail: string }[];
+  errors?: { name: string }[];
 }
 
 const place = document.querySelector<HTMLElement>('[data-process]');
@@ -49,19 +49,14 @@ async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> 
   fault.scrollIntoView({ block: 'nearest' });
 }
 
-function faultText(
-  status: number,
-  { detail, errors = [] }: Problem,
-  { signIn }: ProcessData,
-): (Node | string)[] {
+function faultText(status: number, { detail }: Problem, { signIn }: ProcessData): (Node | string)[] {
   if (status === 401) {
     const link = document.createElement('a');
     link.href = `${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`;
     link.textContent = 'Sign in';
     return [link, ' to execute processes.'];
   }
-  const texts = errors.map((error) => `${error.name.replace('/inputs/', '')} ${error.detail}`);
-  return [texts.length > 0 ? texts.join('; ') : (detail ?? `The server returned ${status}.`)];
+  return [detail ?? `The server returned ${status}.`];
 }
 
 function readBody(form: HTMLFormElement, data: ProcessData): object {

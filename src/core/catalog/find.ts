@@ -7,13 +7,17 @@ import { unreadFailure } from './unread.js';
 function withoutPlace({ id }: Collection): ApiError {
   return new ApiError(
     'not-found',
-    `Where collection '${id}' lies on Earth is not known: its coordinate reference system has to be stated first.`,
+    `The collection '${id}' has no known coordinate reference system, so it has no tiles, cells or distances. An operator can assign one.`,
   );
 }
 
 /** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
 export function requirePlace(collection: Collection): void {
   if (collection.storageCrs.isPlane) throw withoutPlace(collection);
+}
+
+function* ids(collections: readonly Collection[]): Iterable<string> {
+  for (const { id } of collections) yield id;
 }
 
 /**
@@ -30,8 +34,9 @@ function missing(
   if (plane) return withoutPlace(plane);
   const unread = unreadFailure(catalog, is);
   if (unread) return unread;
-  if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
-  const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
+  if (!refused.collections.some(is))
+    return notFound('collection', id.slice(0, 100), ids(catalog.collections));
+  const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are required to read';
   return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
 

@@ -16,9 +16,13 @@ export function unreadFailure(
   const unread = quarantined.flatMap(({ awaited = [] }) => awaited).find(is);
   return (
     unread &&
-    new ApiError('unavailable', `The source of collection '${unread.id}' could not be read yet. Try again.`, {
-      headers: { 'retry-after': String(RETRY_SECONDS) },
-    })
+    new ApiError(
+      'unavailable',
+      `The source of collection '${unread.id}' could not be read yet. Retry later.`,
+      {
+        headers: { 'retry-after': String(RETRY_SECONDS) },
+      },
+    )
   );
 }
 

@@ -2,6 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { parse } from 'yaml';
+import { describeName, type FieldError, formatFieldError, showValue } from '../errors/field-errors.js';
+import { suggestName } from '../errors/near-names.js';
+import { translateErrors } from '../http/schema-errors.js';
 import type { LogLevel } from '../kit/log-events.js';
 import { Networks } from '../kit/networks.js';
 import { basemapSetting } from '../maps/basemap.js';
@@ -91,8 +94,9 @@ export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Se
   const settings = leaves(ConfigSchema).map(({ path, names, schema }): Setting => {
     const { raw, source } = pick({ path, names, schema }, inputs, file);
     // Defaults are our own: compiling all their schemas took longer than all else here.
-    const { value, problem } = source === 'default' ? { value: structuredClone(raw) } : coerce(raw, schema);
-    if (problem) problems.push(`${path} ${problem} (from the ${source})`);
+    const { value, errors } =
+      source === 'default' ? { value: structuredClone(raw), errors: [] } : coerce(raw, schema);
+    problems.push(...errors.map((error) => describeSetting(path, error, source)));
     assign(config, names, value);
     const secret = (schema as { 'x-secret'?: boolean })['x-secret'] ?? false;
     return {
@@ -112,16 +116,18 @@ export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Se
 }
 
 function readConfigFile(path: string): Record<string, unknown> {
-  if (!existsSync(path)) throw new ConfigError([`there is no configuration file ${path}`]);
+  if (!existsSync(path)) throw new ConfigError([`--config: there is no file ${path}.`]);
   let value: unknown;
   try {
     value = parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new ConfigError([`${path} is not YAML: ${(error as Error).message}`]);
+    throw new ConfigError([`${path}: is not YAML: ${(error as Error).message}`]);
   }
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new ConfigError([`${path} does not hold sections`]);
+    throw new ConfigError([
+      `${path}: must be a YAML mapping of sections, for example 'server: {port: 8080}'.`,
+    ]);
   return value as Record<string, unknown>;
 }
 
@@ -130,10 +136,11 @@ function unknownKeys(value: Record<string, unknown>, schema: TSchema, prefix: st
   return Object.entries(value).flatMap(([key, sub]) => {
     const path = prefix ? `${prefix}.${key}` : key;
     const property = properties[key];
-    if (!property) return [`${path} is not a setting`];
+    if (!property) return [`${path}: is not a setting.${suggestName(key, Object.keys(properties))}`];
     const nested = (property as { properties?: unknown }).properties;
     if (!nested) return [];
-    if (typeof sub !== 'object' || sub === null || Array.isArray(sub)) return [`${path} must be a section`];
+    if (typeof sub !== 'object' || sub === null || Array.isArray(sub))
+      return [`${path}: must be a section, that is a YAML mapping; received ${showValue(sub)}.`];
     return unknownKeys(sub as Record<string, unknown>, property, path);
   });
 }
@@ -181,6 +188,7 @@ const ajv = new Ajv({
   strict: false,
   meta: false,
   validateSchema: false,
+  verbose: true,
   code: { optimize: false },
 });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
@@ -188,13 +196,25 @@ ajv.addFormat('storage-url', (text) => text === '' || parseBucketUrl(text) !== u
 ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
 ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
 
-function coerce(raw: unknown, schema: TSchema): { value: unknown; problem?: string } {
+function coerce(raw: unknown, schema: TSchema): { value: unknown; errors: FieldError[] } {
   const holder = { value: raw };
   const valid = ajv.validate({ type: 'object', properties: { value: schema } }, holder);
-  if (valid) return { value: holder.value };
-  const [error] = ajv.errors ?? [];
-  const inside = error?.instancePath.replace('/value', '');
-  return { value: raw, problem: `${inside ? `${inside}: ` : ''}${error?.message ?? 'is invalid'}` };
+  if (valid) return { value: holder.value, errors: [] };
+  const check = (alternative: object, value: unknown): FieldError[] =>
+    ajv.validate(alternative, value) ? [] : translateErrors(ajv.errors ?? [], { root: alternative, check });
+  return { value: raw, errors: translateErrors(ajv.errors ?? [], { root: schema, check }).slice(0, 1) };
+}
+
+/** `server.port: must be an integer from 0 to 65535; received 'abc' from the environment.` */
+function describeSetting(path: string, error: FieldError, source: ConfigSource): string {
+  const schema = leaves(ConfigSchema).find((leaf) => leaf.path === path)?.schema;
+  const isSecret = (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] ?? false;
+  const member = describeName((error.path ?? error.name).replace(/^\/value/, '') || '/');
+  const name = member === 'body' ? path : `${path}${member.startsWith('[') ? '' : '.'}${member}`;
+  const { received, ...others } = error;
+  const from = `from the ${source}`;
+  const shown = isSecret || received === undefined ? `a value ${from}` : `${received} ${from}`;
+  return formatFieldError({ ...others, name, path: name, received: shown });
 }
 
 function isPostgresUrl(text: string): boolean {

@@ -1,4 +1,5 @@
 import { plainFields } from '../access/field-masks.js';
+import { suggestName } from '../errors/near-names.js';
 import type { Crs } from '../geometry/crs.js';
 import { toDouble } from '../values/exact-number.js';
 import {
@@ -34,7 +35,6 @@ import {
   TEMPORAL,
   TEMPORAL_INSTANT,
 } from './operators.js';
-import { closeNames } from './parse/names.js';
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
 import { computeOperandKind, type FilterSchema, findPropertyKind } from './types.js';
@@ -95,20 +95,16 @@ class Checker {
     if (findPropertyKind(name, this.options)) return name;
     const { fields, idColumn, geometryColumn, geometryAlias = 'geometry' } = this.options;
     if (name === geometryAlias) return geometryColumn;
-    const close = closeNames(name, [
-      ...plainFields(fields).map((field) => field.name),
-      idColumn,
-      geometryAlias,
-    ]);
-    const hint = close.length > 0 ? `; did you mean ${close.map((other) => `'${other}'`).join(' or ')}?` : '';
-    throw new Cql2Error(`there is no property '${excerpt(name)}'${hint}`);
+    const names = [...plainFields(fields).map((field) => field.name), idColumn, geometryAlias];
+    const advice = suggestName(name, names);
+    throw new Cql2Error(`there is no property '${excerpt(name)}'${advice === '' ? '' : `.${advice}`}`);
   }
 
   #interval([start, end]: readonly [IntervalEnd, IntervalEnd]): Operand {
     const ends = [this.#intervalEnd(start), this.#intervalEnd(end)] as const;
     const [from, to] = ends;
     if (typeof from === 'string' && typeof to === 'string' && parseStart(from) > parseEnd(to))
-      throw new Cql2Error(`the interval from ${from} to ${to} ends before it begins`);
+      throw new Cql2Error(`the interval from ${from} to ${to} ends before it starts`);
     return { interval: ends };
   }
 
@@ -220,7 +216,7 @@ class Checker {
       const { kinds, count, name: argument } = types[Math.min(i, types.length - 1)]!;
       this.#expect(arg, kinds, `the function '${name}'`);
       if (count && !(typeof arg === 'number' && Number.isSafeInteger(arg) && arg >= 0))
-        throw new Cql2Error(`the ${argument} of the function '${name}' must be a whole number, not negative`);
+        throw new Cql2Error(`the ${argument} of the function '${name}' must be an integer of at least 0`);
     }
   }
 

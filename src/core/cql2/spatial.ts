@@ -81,7 +81,7 @@ export class SpatialLiterals {
     const [first, second, ...height] = position as [number, number];
     const [x, y] = this.crs.northFirst ? [second, first] : [first, second];
     if (this.crs.geographic && Math.abs(y) > MAX_LATITUDE)
-      throw new Cql2Error(`a latitude of ${y} lies outside -90 to 90 (axis order of ${this.crs.uri})`);
+      throw new Cql2Error(`the latitude ${y} is outside -90 to 90 (axis order of ${this.crs.uri})`);
     return [x, y, ...height];
   }
 }

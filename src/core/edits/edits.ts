@@ -1,7 +1,7 @@
 /** Edit requests to a feature store, and their results. */
 
 import type { Expression, Operand } from '../cql2/ast.js';
-import type { FieldError } from '../errors/errors.js';
+import type { FieldError } from '../errors/field-errors.js';
 import type { Box } from '../geometry/box.js';
 import type { Field, VectorSource } from '../sources/vector-source.js';
 import type { JsonText } from '../values/json-text.js';

@@ -1,6 +1,6 @@
 /** Rows of a file that go into a collection that is there. */
 
-import type { FieldError } from '../errors/errors.js';
+import type { FieldError } from '../errors/field-errors.js';
 import type { VectorSource } from '../sources/vector-source.js';
 import type { CollectionChange, EditOrigin, EditTask } from './edits.js';
 

@@ -1,3 +1,6 @@
+import { type FieldError, formatFieldErrors } from './field-errors.js';
+import { suggestName } from './near-names.js';
+
 /** Table of all API errors: code, HTTP status, title. RFC 9457 bodies are made from it. */
 
 export const ERROR_TABLE = {
@@ -57,16 +60,6 @@ const CHALLENGES = {
   'www-authenticate': ['Basic realm="graticule", charset="UTF-8"', 'Bearer realm="graticule"'],
 };
 
-/** One wrong member of a request: `name` is the parameter or the JSON pointer into the body. */
-export interface FieldError {
-  name: string;
-  detail: string;
-  /** Violated rule: a keyword of JSON Schema, or an exception code of an OGC service. */
-  code?: string;
-  /** JSON pointer to the missing member, if `name` is that of its object. */
-  path?: string;
-}
-
 export interface ErrorExtras {
   /** All wrong members, when there are several. */
   errors?: FieldError[];
@@ -103,19 +96,26 @@ export class ApiError extends Error {
   }
 }
 
-/** All errors in one text. */
-export function errorsDetail(errors: readonly FieldError[]): string {
-  return errors
-    .map(({ name, detail }) => `${name} ${detail}`)
-    .join('; ')
-    .slice(0, 1000);
+/** An error about members of a request: the detail has a sentence for each. */
+export function fieldFailure(
+  code: ErrorCode,
+  errors: readonly FieldError[],
+  extras: Omit<ErrorExtras, 'errors'> = {},
+): ApiError {
+  return new ApiError(code, formatFieldErrors(errors), { ...extras, errors: [...errors] });
 }
 
 /** A parameter with a wrong value: 400, and the body names it. */
 export function badParameter(name: string, detail: string): ApiError {
-  return new ApiError('invalid-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+  return fieldFailure('invalid-parameter', [{ name, detail }]);
 }
 
-export function notFound(what: string, id: string): ApiError {
-  return new ApiError('not-found', `There is no ${what} '${id}'.`);
+/** A wrong member of a body: 400. `name` is its JSON pointer, or the name of a field of a form. */
+export function badMember(name: string, detail: string): ApiError {
+  return fieldFailure('invalid-body', [{ name, detail }]);
+}
+
+/** 404 for an object that a request names. `candidates` are the names that the caller may see; one near to the id is suggested. */
+export function notFound(what: string, id: string, candidates: Iterable<string> = []): ApiError {
+  return new ApiError('not-found', `There is no ${what} '${id}'.${suggestName(id, candidates)}`);
 }

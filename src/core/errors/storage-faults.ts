@@ -24,12 +24,17 @@ export function storageFailure(error: unknown): TaskFailure | undefined {
   const text = typeof message === 'string' ? message : '';
   const cause = `${name}: ${text}`;
   if (FULL.test(name) || FULL_TEXT.test(text))
-    return new TaskFailure('storage-full', 'The disk of the server is full.', cause);
+    return new TaskFailure(
+      'storage-full',
+      'The disk of the server is full. Retry after the operator has freed space.',
+      cause,
+    );
   if (name === STATE_UNREACHABLE)
-    return new TaskFailure('store-unavailable', 'The state database does not answer.', cause);
-  if (BUSY.test(name)) return new TaskFailure('store-unavailable', 'Another program holds the file.', cause);
+    return new TaskFailure('store-unavailable', 'The state database does not respond. Retry later.', cause);
+  if (BUSY.test(name))
+    return new TaskFailure('store-unavailable', 'Another program has locked the file. Retry later.', cause);
   if (UNWRITABLE.test(name))
-    return new TaskFailure('store-unavailable', 'The store cannot be written now.', cause);
+    return new TaskFailure('store-unavailable', 'The store cannot be written now. Retry later.', cause);
   if (UNOPENED.test(name))
     return new TaskFailure(
       'store-unavailable',

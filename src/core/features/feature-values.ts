@@ -1,4 +1,5 @@
-import type { FieldError } from '../errors/errors.js';
+import { type FieldError, withReceived } from '../errors/field-errors.js';
+import { suggestName } from '../errors/near-names.js';
 import { LIMITS } from '../kit/limits.js';
 import { type Field, type FieldType, isDecimal } from '../sources/vector-source.js';
 import {
@@ -40,6 +41,9 @@ export interface ReadProperties {
   readonly forbidden: readonly string[];
 }
 
+/** Characters of a value that an error parses to show it. */
+const MAX_PARSED = 1000;
+
 /** Maximum number of errors in a response. */
 const MAX_ERRORS = 20;
 
@@ -57,7 +61,8 @@ export function readProperties(
     const field = fields.get(name);
     const at = `/properties/${pointer(name)}`;
     if (!field || (rules.visible && !rules.visible.includes(name))) {
-      unknown.push({ name: at, detail: 'is no property of this collection' });
+      const near = suggestName(name, rules.visible ?? fields.keys());
+      unknown.push({ name: at, detail: `is not a property of this collection.${near}` });
     } else if (field.generated) {
       // Generated columns are ignored, so that clients can send back a feature that they read.
     } else if (rules.writable && !rules.writable.includes(name)) {
@@ -65,11 +70,20 @@ export function readProperties(
     } else {
       const read = readValue(json, field);
       if ('value' in read) values.set(name, read.value);
-      else wrongValues.set(name, { name: at, detail: read.detail });
+      else wrongValues.set(name, withReceived({ name: at, detail: read.detail }, shownValue(json)));
     }
   }
   const errors = [...unknown, ...wrongValues.values()].slice(0, MAX_ERRORS);
   return { values, errors, wrongValues: unknown.length > 0 ? new Map() : wrongValues, forbidden };
+}
+
+/** The value of a JSON text as an error shows it. Numbers keep their digits. */
+function shownValue(json: JsonText): unknown {
+  const text: string = json;
+  const isShort = text.length < MAX_PARSED;
+  if (text.startsWith('"')) return isShort ? JSON.parse(text) : text.slice(1, MAX_PARSED);
+  if (text.startsWith('[') || text.startsWith('{')) return isShort ? JSON.parse(text) : {};
+  return Object(text);
 }
 
 /** A JSON pointer token (RFC 6901), short enough for an error message. */
@@ -94,16 +108,14 @@ function checkDomain(read: { value: FieldValue }, { type, maxLength, enumeration
   const { value } = read;
   const isNumber = type === 'integer' || type === 'number';
   if (!isNumber && typeof value === 'string' && maxLength !== undefined && [...value].length > maxLength)
-    return wrong(`must not be longer than ${maxLength} characters`);
+    return wrong(`must have at most ${maxLength} characters`);
   if (enumeration && !enumeration.some((allowed) => same(allowed, value, isNumber)))
     return wrong(`must be one of ${enumeration.slice(0, 20).map(writeDigits).join(', ')}`);
   if (range && isNumber) {
     const [min, max] = range;
     const number = exactNumber(String(value));
-    if (min !== null && compareNumbers(number, min) < 0)
-      return wrong(`must not be less than ${writeDigits(min)}`);
-    if (max !== null && compareNumbers(number, max) > 0)
-      return wrong(`must not be greater than ${writeDigits(max)}`);
+    if (min !== null && compareNumbers(number, min) < 0) return wrong(`must be at least ${writeDigits(min)}`);
+    if (max !== null && compareNumbers(number, max) > 0) return wrong(`must be at most ${writeDigits(max)}`);
   }
   return read;
 }
@@ -152,7 +164,9 @@ function readInteger(json: JsonText): Read {
     return { value: Number.isSafeInteger(Number(integer)) ? Number(integer) : integer };
   const isWhole =
     number !== undefined && Number.isInteger(toDouble(number)) && !/[.]\d*[1-9]/.test(formatDecimal(number));
-  return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
+  return wrong(
+    isWhole ? 'must be an integer from -9223372036854775808 to 9223372036854775807' : 'must be an integer',
+  );
 }
 
 /** Decimal columns receive the digits as sent, other columns the nearest double. */
@@ -167,8 +181,8 @@ function readNumberValue(json: JsonText, field: Field): Read {
 
 function readString(value: unknown): Read {
   if (typeof value !== 'string') return wrong('must be a string');
-  if (value.includes('\u0000')) return wrong('must not hold a NUL character');
-  if (/\p{Surrogate}/u.test(value)) return wrong('is not well-formed Unicode');
+  if (value.includes('\u0000')) return wrong('must not contain a NUL character');
+  if (/\p{Surrogate}/u.test(value)) return wrong('must be well-formed Unicode');
   return { value };
 }
 
@@ -177,7 +191,7 @@ const DATE = /^(?:\d{4}|[+-]\d{6})-\d{2}-\d{2}$/;
 
 function readDate(value: unknown): Read {
   if (typeof value === 'string' && DATE.test(value) && isDate(value)) return { value };
-  return wrong('must be a date: YYYY-MM-DD');
+  return wrong('must be a date, for example 2026-01-31');
 }
 
 function isDate(text: string): boolean {
@@ -194,7 +208,7 @@ function readTimestamp(value: unknown): Read {
   const match = typeof value === 'string' ? TIMESTAMP.exec(value) : null;
   const [, date, time, fraction, offset = 'Z'] = match ?? [];
   const at = match && isDate(date!) ? Date.parse(`${date}T${time}${offset.toUpperCase()}`) : Number.NaN;
-  if (Number.isNaN(at)) return wrong('must be a date and time: YYYY-MM-DDThh:mm:ssZ');
+  if (Number.isNaN(at)) return wrong('must be a date and time, for example 2026-01-31T12:00:00Z');
   const utc = new Date(at).toISOString().slice(0, -'.000Z'.length);
   return { value: `${utc}${fraction ? `.${fraction}` : ''}Z` };
 }
@@ -203,7 +217,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 function readBinary(value: unknown): Read {
   if (typeof value !== 'string' || value.length % 4 !== 0 || !BASE64.test(value))
-    return wrong('must be base64 text');
+    return wrong('must be a Base64 string');
   return { value: new Uint8Array(Buffer.from(value, 'base64')) };
 }
 
@@ -212,9 +226,9 @@ const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
 
 /** JSON stays the text that came, without the white space between its tokens. */
 function readJson(json: JsonText): Read {
-  if (NUL.test(json)) return wrong('must not hold a NUL character');
+  if (NUL.test(json)) return wrong('must not contain a NUL character');
   if (jsonDepth(json) > LIMITS.jsonDepth)
-    return wrong(`must not be nested deeper than ${LIMITS.jsonDepth} levels`);
+    return wrong(`must have at most ${LIMITS.jsonDepth} levels of nesting`);
   return { value: compactJson(json) };
 }
 

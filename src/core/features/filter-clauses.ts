@@ -120,7 +120,7 @@ export function clauseExpression(clause: Clause, type: ClauseType): Expression {
 
 /** Pattern that matches the text itself: wildcards are escaped. */
 function plainPattern(text = ''): string {
-  if (text === '') throw new ClauseProblem('Give some text.');
+  if (text === '') throw new ClauseProblem('Enter a text.');
   return literalPattern(text);
 }
 

@@ -124,7 +124,7 @@ export function checkedMediaType(
   { mediaType, name }: FileWords,
 ): { mediaType: string } | { problem: string } {
   const bytes = findSignature(head);
-  if (ACTIVE.has(bytes)) return { problem: `is ${bytes}, which is not taken` };
+  if (ACTIVE.has(bytes)) return { problem: `is ${bytes}, which is not allowed` };
   const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const words = [normal(mediaType), ENDINGS[ending] && normal(ENDINGS[ending])];
   for (const word of words)

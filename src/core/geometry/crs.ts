@@ -78,7 +78,7 @@ export function requireReachable(
 ): void {
   for (const [parameter, crs] of Object.entries(parameters)) {
     if (!crs || (!crs.isPlane && !storageCrs.isPlane) || crs.uri === storageCrs.uri) continue;
-    throw badParameter(parameter, 'must be the CRS of the data: where it lies on Earth is not known');
+    throw badParameter(parameter, 'must be the CRS of the data, which has no georeference');
   }
 }
 
@@ -86,12 +86,12 @@ export function requireReachable(
 export function normaliseBox(parameter: string, box: Box, crs: Crs): Box {
   const [a, b, c, d] = box;
   const [minx, miny, maxx, maxy] = crs.northFirst ? [b, a, d, c] : [a, b, c, d];
-  if (miny > maxy) throw badParameter(parameter, 'has its lower corner above its upper corner');
+  if (miny > maxy) throw badParameter(parameter, 'must have its lower corner below its upper corner');
   // Only longitudes wrap: minx > maxx is a box across the antimeridian there, a mistake elsewhere.
   if (minx > maxx && !crs.geographic)
-    throw badParameter(parameter, 'has its left edge right of its right edge');
+    throw badParameter(parameter, 'must have its left edge left of its right edge');
   if (crs.geographic && (miny < -90.000001 || maxy > 90.000001)) {
-    throw badParameter(parameter, 'has a latitude outside -90 to 90');
+    throw badParameter(parameter, 'must have latitudes from -90 to 90');
   }
   return [minx, miny, maxx, maxy];
 }

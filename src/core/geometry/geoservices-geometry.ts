@@ -16,7 +16,7 @@ export class GeoServicesGeometryError extends Error {
  */
 export function parseEsriGeometry(value: unknown, hasZ: boolean): Geometry | null {
   if (value === null || value === undefined) return null;
-  if (typeof value !== 'object' || Array.isArray(value)) throw wrong('a geometry is no object');
+  if (typeof value !== 'object' || Array.isArray(value)) throw wrong('a geometry is not an object');
   const geometry = value as Json;
   if ('curvePaths' in geometry || 'curveRings' in geometry) throw wrong('a geometry has curves');
   // The third number is a measure where a geometry says so.
@@ -45,16 +45,16 @@ function parsePoint({ x, y, z }: Json, read: (at: unknown) => Position): Geometr
 }
 
 function parsePosition(value: unknown, size: number): Position {
-  if (!Array.isArray(value)) throw wrong('a position is no list of numbers');
+  if (!Array.isArray(value)) throw wrong('a position is not an array of numbers');
   const [x, y, z] = value as unknown[];
-  if (!Number.isFinite(x) || !Number.isFinite(y)) throw wrong('a position is no list of numbers');
+  if (!Number.isFinite(x) || !Number.isFinite(y)) throw wrong('a position is not an array of numbers');
   return size === 3
     ? [x as number, y as number, Number.isFinite(z) ? (z as number) : 0]
     : [x as number, y as number];
 }
 
 function requireList(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw wrong('a geometry has no list of positions');
+  if (!Array.isArray(value)) throw wrong('a geometry has no array of positions');
   return value;
 }
 

@@ -1,10 +1,8 @@
-import { ApiError } from '../errors/errors.js';
+import { fieldFailure } from '../errors/errors.js';
+import type { FieldError } from '../errors/field-errors.js';
 
-/** A member of a body that is wrong in a way that no schema can say: `name` is its JSON pointer. */
-export interface BodyProblem {
-  readonly name: string;
-  readonly detail: string;
-}
+/** A member of a body that breaks a rule that no schema can say: `name` is its JSON pointer. */
+export type BodyProblem = Readonly<FieldError>;
 
 /** Problem of a member: a JSON pointer without its leading slash. */
 export const problem = (member: string, detail: string): BodyProblem => ({ name: `/${member}`, detail });
@@ -16,6 +14,5 @@ export function requireSound(problems: readonly (BodyProblem | undefined)[]): vo
 }
 
 export function refuse(...errors: readonly BodyProblem[]): never {
-  const [first] = errors;
-  throw new ApiError('invalid-body', `${first?.name} ${first?.detail}`, { errors: errors.slice(0, 20) });
+  throw fieldFailure('invalid-body', errors.slice(0, 20));
 }

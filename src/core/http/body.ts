@@ -88,9 +88,10 @@ function formFields(
   const fields = new Map<string, string>();
   for (const [name, text] of pairs) {
     if (fields.size >= HTTP_LIMITS.formFields) throw tooManyFields();
-    if (fields.has(name)) throw new BodyError(`The form has ${name.slice(0, 60)} twice.`, false);
+    if (fields.has(name))
+      throw new BodyError(`${name.slice(0, 60)}: the form has this field twice. Send it once.`, false);
     if (text.length > bounds.string && !(jsonMembers.includes(name) && (isJson(text) || isNumbers(text))))
-      throw new BodyError(`The field ${name.slice(0, 60)} is longer than ${bounds.string} characters.`, true);
+      throw new BodyError(`${name.slice(0, 60)}: must have at most ${bounds.string} characters.`, true);
     fields.set(name, text);
   }
   return Object.fromEntries(fields);
@@ -102,13 +103,18 @@ function requireFewFields(bytes: Uint8Array): void {
     if (++fields > HTTP_LIMITS.formFields) throw tooManyFields();
 }
 
-const tooManyFields = () => new BodyError(`The form has more than ${HTTP_LIMITS.formFields} fields.`, true);
+const tooManyFields = () =>
+  new BodyError(`The form has more than ${HTTP_LIMITS.formFields} fields. Send fewer.`, true);
 
 function* readParts(
   bytes: Uint8Array,
   boundary: string | undefined,
 ): Generator<[name: string, text: string]> {
-  if (boundary === undefined) throw new BodyError('The multipart form has no boundary.', false);
+  if (boundary === undefined)
+    throw new BodyError(
+      'Content-Type: the multipart form has no boundary. Send multipart/form-data; boundary=….',
+      false,
+    );
   try {
     yield* multipartFields(bytes, boundary);
   } catch (error) {
@@ -156,7 +162,7 @@ function parseMember(name: string, text: string, { bounds, exactMembers = [] }: 
     return parseBounded(text, bounds, exactIn(name, exactMembers));
   } catch (error) {
     if (error instanceof JsonBoundsError)
-      throw new BodyError(`${name} is too complex: ${error.message}.`, error.tooLarge);
-    throw new BodyError(`${name} is not JSON.`, false);
+      throw new BodyError(`${name}: is too complex: ${error.message}.`, error.tooLarge);
+    throw new BodyError(`${name}: must be JSON.`, false);
   }
 }

@@ -1,4 +1,6 @@
 import { ApiError, badParameter } from '../errors/errors.js';
+import { shorten } from '../errors/field-errors.js';
+import { listNames } from '../errors/near-names.js';
 
 /** Representation of a resource, selected by `f=name` or by one of its media types in Accept. */
 export interface Format {
@@ -88,7 +90,7 @@ export function negotiate(
   if (!best) {
     throw new ApiError(
       'not-acceptable',
-      `None of ${formats.map((o) => essence(o.mediaType)).join(', ')} is accepted.`,
+      `Accept: '${shorten(accept!)}' matches none of the available formats. Use ${listNames(formats.map((o) => essence(o.mediaType)))}, or the parameter f.`,
     );
   }
   return best;
@@ -110,7 +112,7 @@ function formatByName(f: string, formats: readonly Format[]): Format {
   const name = f.toLowerCase().replace(/ /g, '+');
   const format = formats.find((o) => o.name === name || o.aliases?.includes(name));
   if (format) return format;
-  throw badParameter('f', `must be one of ${formatNames(formats).join(', ')}`);
+  throw badParameter('f', `must be one of ${listNames(formatNames(formats))}`);
 }
 
 /** Every value that `f` may have for these formats. */

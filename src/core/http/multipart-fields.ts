@@ -41,6 +41,6 @@ function fieldName(headers: string): string {
   const [, quoted, token, file] = DISPOSITION.exec(headers) ?? [];
   const name = quoted ?? token;
   if (name === undefined) throw new Error('A part of the form has no name.');
-  if (file !== undefined) throw new Error(`${name.slice(0, 60)} is a file, where a text is meant.`);
+  if (file !== undefined) throw new Error(`${name.slice(0, 60)}: must be a text field, not a file.`);
   return name;
 }

@@ -71,7 +71,7 @@ export const numberedCollectionParam: Param<number | string> = {
   schema: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 256 })]),
   parse(raw) {
     if (raw === undefined || raw.length === 0) missing('collectionId');
-    if (raw.length > 256) throw badParameter('collectionId', 'is longer than 256 characters');
+    if (raw.length > 256) throw badParameter('collectionId', 'must have at most 256 characters');
     if (/^\d{1,10}$/.test(raw)) return Number(raw);
     if (/^[+-]?[\d.]+$/.test(raw)) throw badParameter('collectionId', 'must be an integer of at least 0');
     return raw;
@@ -87,8 +87,7 @@ export function pathString(name: string, description: string, maxLength = 256): 
     schema: Type.String({ minLength: 1, maxLength }),
     parse(raw) {
       if (raw === undefined || raw.length === 0) missing(name);
-      if (raw.length > maxLength)
-        throw badParameter(name, `has ${raw.length} characters; at most ${maxLength} are allowed`);
+      if (raw.length > maxLength) throw badParameter(name, `must have at most ${maxLength} characters`);
       return raw;
     },
   };
@@ -109,7 +108,7 @@ export function defineTextParam(
     schema: options.schema ?? Type.String({ maxLength }),
     parse(raw) {
       if (raw !== undefined && raw.length > maxLength)
-        throw badParameter(name, `is longer than ${maxLength} characters`);
+        throw badParameter(name, `must have at most ${maxLength} characters`);
       return raw;
     },
   };
@@ -142,7 +141,7 @@ export const csvFormulas: Param<boolean> = {
   parse(raw) {
     if (raw === undefined || raw === 'keep') return false;
     if (raw === 'guard') return true;
-    throw badParameter('csv-formulas', `'${raw.slice(0, 60)}' is neither keep nor guard`);
+    throw badParameter('csv-formulas', `must be keep or guard`);
   },
 };
 
@@ -196,8 +195,8 @@ export function defineListParam(
       if (raw === undefined || raw === '') return undefined;
       const names = raw.split(',').map((part) => part.trim());
       if (names.some((part) => part === ''))
-        throw badParameter(name, 'has an empty entry: use names separated by commas');
-      if (names.length > max) throw badParameter(name, `has more than ${max} entries`);
+        throw badParameter(name, 'has an empty entry. Separate names by single commas');
+      if (names.length > max) throw badParameter(name, `must have at most ${max} entries`);
       return [...new Set(names)];
     },
   };
@@ -247,9 +246,10 @@ export function parseNumber(raw: string): number | undefined {
 export function parseBox(name: string, raw: string): Box {
   const parts = raw.split(',');
   if (parts.length !== 4 && parts.length !== 6)
-    throw badParameter(name, 'must be 4 or 6 comma-separated numbers');
+    throw badParameter(name, 'must be 4 or 6 numbers separated by commas, for example 5,45,11,48');
   const numbers = parts.map(parseNumber);
-  if (numbers.some((n) => n === undefined)) throw badParameter(name, 'has a part that is not a number');
+  if (numbers.some((n) => n === undefined))
+    throw badParameter(name, 'must be 4 or 6 numbers separated by commas, for example 5,45,11,48');
   const n = numbers as number[];
   const box: Box = n.length === 4 ? [n[0]!, n[1]!, n[2]!, n[3]!] : [n[0]!, n[1]!, n[3]!, n[4]!];
   return box;
@@ -321,7 +321,11 @@ function parseInstant(raw: string): Moments {
   // Date.parse takes 30 February for 1 March.
   const [date] = raw.split('T') as [string];
   const real = !Number.isNaN(first) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
-  if (!real) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
+  if (!real)
+    throw badParameter(
+      'datetime',
+      `'${raw.slice(0, 60)}' is not a date or date-time of RFC 3339. Use for example 2026-01-31 or 2026-01-31T12:00:00Z`,
+    );
   if (raw === date) return { first, last: first + DAY_MS - 1, firstMicros: 0, lastMicros: MAX_MICROS };
   const micros = Number(/\.\d{3}(\d{1,3})/.exec(raw)?.[1]?.padEnd(3, '0') ?? 0);
   return { first, last: first, firstMicros: micros, lastMicros: micros };
@@ -355,10 +359,14 @@ export const datetimeParam: Param<TimeRange | undefined> = {
       const moments = parseInstant(raw);
       return rangeBetween(moments, moments);
     }
-    if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
+    if (parts.length !== 2)
+      throw badParameter(
+        'datetime',
+        'must be an instant or an interval start/end, for example 2026-01-01T00:00:00Z/..',
+      );
     const [from, to] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
     const range = rangeBetween(from, to);
-    if (isTurned(range)) throw badParameter('datetime', 'ends before it starts');
+    if (isTurned(range)) throw badParameter('datetime', 'must not end before it starts');
     return range;
   },
 };
@@ -386,12 +394,12 @@ export const subsetParam: Param<AxisRange | undefined> = {
     if (!name || !from) throw badParameter('subset', 'must be axis(value) or axis(low:high)');
     const axis = name.toLowerCase();
     if (!VERTICAL_AXES.includes(axis)) {
-      throw badParameter('subset', `'${name}' is not an axis; only Z, elevation and height are`);
+      throw badParameter('subset', `'${name}' is not an axis. Use Z, elevation or height`);
     }
     const low = axisEnd(from, to !== undefined);
     const high = to === undefined ? low : axisEnd(to, true);
     if (low !== undefined && high !== undefined && low > high)
-      throw badParameter('subset', 'ends before it starts');
+      throw badParameter('subset', 'must not end before it starts');
     return { axis, ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
   },
 };

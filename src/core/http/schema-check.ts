@@ -1,8 +1,10 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import type { FieldError } from '../errors/errors.js';
+import type { FieldError } from '../errors/field-errors.js';
+import { translateErrors } from './schema-errors.js';
 import { shareSchemas } from './shared-schemas.js';
+import type { UnionContext } from './union-errors.js';
 
 /** Errors reported for one body; a hostile body could have thousands. */
 const MAX_ERRORS = 20;
@@ -22,6 +24,8 @@ function compiler(allErrors: boolean): Ajv {
     code: { optimize: !allErrors },
     // Shared schemas are compiled once.
     inlineRefs: false,
+    // Sentences about errors need the schema and the value.
+    verbose: true,
   });
   // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
   (addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
@@ -42,11 +46,12 @@ export function compileSchema(schema: TSchema): SchemaCheck {
   const shared = shareSchemas(schema);
   const validate = first().compile(shared);
   const listAll = once(() => all().compile(shared));
+  const context = { root: shared, check: alternativeCheck(shared) };
   return (value) => {
     if (validate(value)) return [];
-    if (!isSmall(value)) return fieldErrors(validate);
+    if (!isSmall(value)) return fieldErrors(validate, context);
     listAll()(value);
-    return fieldErrors(listAll());
+    return fieldErrors(listAll(), context);
   };
 }
 
@@ -65,13 +70,24 @@ export function once<T>(make: () => T): () => T {
   return () => (value ??= make());
 }
 
-function fieldErrors({ errors }: ValidateFunction): FieldError[] {
-  return (errors ?? []).slice(0, MAX_ERRORS).map(({ instancePath, keyword, message, params }) => ({
-    name: instancePath || '/',
-    detail: `${message ?? 'is invalid'}${keyword === 'additionalProperties' ? `: ${params['additionalProperty']}` : ''}`,
-    code: keyword,
-    path: keyword === 'required' ? `${instancePath}/${params['missingProperty']}` : instancePath || '/',
-  }));
+function fieldErrors({ errors }: ValidateFunction, context: UnionContext): FieldError[] {
+  return translateErrors(errors ?? [], context).slice(0, MAX_ERRORS);
+}
+
+/** Checks values by alternatives of a union, which are compiled when an error comes first. */
+function alternativeCheck(root: object): UnionContext['check'] {
+  const validators = new WeakMap<object, ValidateFunction>();
+  const check: UnionContext['check'] = (schema, value) => {
+    let validate = validators.get(schema);
+    if (!validate) {
+      const { $defs } = root as { $defs?: object };
+      validate = all().compile($defs ? { ...schema, $defs } : { ...schema });
+      validators.set(schema, validate);
+    }
+    if (validate(value)) return [];
+    return fieldErrors(validate, { root, check });
+  };
+  return check;
 }
 
 /** Whether a body has few enough values that listing all its errors costs next to nothing. */

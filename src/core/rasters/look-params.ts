@@ -42,7 +42,8 @@ const rescale: Param<[number, number][] | undefined> = {
     const pairs = numbers.flatMap((min, i) =>
       i % 2 === 0 ? [[min, numbers[i + 1]!] as [number, number]] : [],
     );
-    if (!pairs.every(([min, max]) => min < max)) throw badParameter('rescale', 'must have min below max');
+    if (!pairs.every(([min, max]) => min < max))
+      throw badParameter('rescale', 'must have each minimum below its maximum');
     return pairs;
   },
 };
@@ -119,7 +120,7 @@ function parseColormap(raw: string): Colormap {
   try {
     json = parseJsonText(raw);
   } catch {
-    return wrong('is no JSON');
+    return wrong('must be JSON');
   }
   const isList = Array.isArray(json);
   const entries: unknown[] = isList ? (json as unknown[]) : Object.entries(json as object);
@@ -134,12 +135,12 @@ function parseColormap(raw: string): Colormap {
     return wrong('must be colours, [value, colour] or [[low, high], colour]');
   if (entries.every(([place]) => Array.isArray(place))) return intervals(entries);
   const { values, colors } = valued(entries);
-  if (values.some((value, i) => i > 0 && value <= values[i - 1]!)) wrong('must have its values ascending');
-  return values.length === 1 ? wrong('must have two stops at least') : { kind: 'stops', values, colors };
+  if (values.some((value, i) => i > 0 && value <= values[i - 1]!)) wrong('must have ascending values');
+  return values.length === 1 ? wrong('must have at least two stops') : { kind: 'stops', values, colors };
 }
 
 function ramped(entries: unknown[]): Colormap {
-  if (entries.length < 2) wrong('must have two colours at least');
+  if (entries.length < 2) wrong('must have at least two colours');
   return { kind: 'ramp', colors: entries.map(getColor) };
 }
 

@@ -73,6 +73,9 @@ export const isObjectKey = (key: string): boolean =>
  */
 export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {
   if (!isObjectKey(key))
-    throw new TaskFailure('invalid-input', 'A key must not be empty, and have no parts . and ..');
+    throw new TaskFailure(
+      'invalid-input',
+      "The key must be a relative path without empty parts, '.' and '..'.",
+    );
   return `${endpoint}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -75,14 +75,14 @@ const SETTINGS = {
 export function stacSource(address: string): StacSource {
   const url = parseAddress(address);
   const { asset, assets = asset, collections, ...said } = readSettings(url.searchParams);
-  if (asset && assets !== asset) wrong('asset', 'does not go with assets');
-  if (!assets) wrong('asset', 'or assets must say what is read of the items');
-  if (!collections) wrong('collections', 'must say which collections are searched');
+  if (asset && assets !== asset) wrong('asset', 'cannot be combined with assets');
+  if (!assets) wrong('asset', 'is required, or assets, to name what to read from the items');
+  if (!collections) wrong('collections', 'must name the collections to search');
   const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
   const { credentials = 'none' } = said;
   const usual = search === 'static' ? STAC_LIMITS.stacScenesDefault : STAC_LIMITS.stacWindowScenesDefault;
   if (search === 'window' && items !== undefined && items > STAC_LIMITS.stacWindowScenes)
-    wrong('items', `must be at most ${STAC_LIMITS.stacWindowScenes} where search is window`);
+    wrong('items', `must be at most ${STAC_LIMITS.stacWindowScenes} if search is window`);
   return {
     ...rest,
     address,
@@ -100,10 +100,10 @@ export function stacSource(address: string): StacSource {
 
 function parseAddress(address: string): URL {
   const text = address.replace(/^stac\+/i, '');
-  if (!URL.canParse(text)) throw new TaskFailure('invalid-input', 'The source is no URL.');
+  if (!URL.canParse(text)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    throw new TaskFailure('invalid-input', 'The URL of a STAC API must hold no credentials.');
+    throw new TaskFailure('invalid-input', 'The URL of a STAC API must not have credentials.');
   return url;
 }
 
@@ -114,8 +114,8 @@ function readSettings(query: URLSearchParams): Settings {
   for (const [name, text] of query) {
     const read = Object.hasOwn(SETTINGS, name) ? SETTINGS[name as Setting] : undefined;
     if (!read)
-      wrong(name.slice(0, 50), `is no setting of a STAC API; there are ${Object.keys(SETTINGS).join(', ')}`);
-    if (name in settings) wrong(name, 'is said twice');
+      wrong(name.slice(0, 50), `is not a setting of a STAC API. Use ${Object.keys(SETTINGS).join(', ')}`);
+    if (name in settings) wrong(name, 'is given twice');
     settings[name] = read(text);
   }
   return settings as Settings;
@@ -123,9 +123,17 @@ function readSettings(query: URLSearchParams): Settings {
 
 /** APIs take no dates without times: they mean whole days. */
 function instants(text: string): string {
-  if (!/^[-\d:.TZ+/]{4,80}$/i.test(text)) return wrong('datetime', 'must be an instant or start/end');
+  if (!/^[-\d:.TZ+/]{4,80}$/i.test(text))
+    return wrong(
+      'datetime',
+      'must be an instant or an interval start/end, for example 2026-01-01T00:00:00Z/..',
+    );
   const [first = '', last = first, ...more] = text.split('/');
-  if (more.length > 0) return wrong('datetime', 'must be an instant or start/end');
+  if (more.length > 0)
+    return wrong(
+      'datetime',
+      'must be an instant or an interval start/end, for example 2026-01-01T00:00:00Z/..',
+    );
   const start = DATE.test(first) ? `${first}T00:00:00Z` : first;
   const end = DATE.test(last) ? `${last}T23:59:59.999Z` : last;
   return start === end ? start : `${start}/${end}`;
@@ -143,14 +151,14 @@ function named(setting: string, text: string): string {
   const name = text.trim();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be there.
   if (name === '' || name.length > MAX_NAME || /[\u0000-\u001f\u007f]/.test(name))
-    wrong(setting, 'must hold plain names');
+    wrong(setting, 'must have plain names');
   return name;
 }
 
 function integer(setting: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < least || value > most)
-    wrong(setting, `must be a whole number from ${least} to ${most}`);
+    wrong(setting, `must be an integer from ${least} to ${most}`);
   return value;
 }
 
@@ -175,5 +183,5 @@ function box(text: string): Box {
 }
 
 function wrong(setting: string, detail: string): never {
-  throw new TaskFailure('invalid-input', `The STAC source is not sound: ${setting} ${detail}.`);
+  throw new TaskFailure('invalid-input', `${setting}: ${detail}.`);
 }

@@ -68,7 +68,7 @@ function ownLayers(value: unknown, use: StyleUse): Json[] {
   const large = findBoundsProblem(value);
   if (large) throw new StyleError([large]);
   if (!isObject(value)) refuse('', 'must be an object');
-  if (value['version'] !== 8) refuse('/version', 'must be 8');
+  if (value['version'] !== 8) refuse('/version', 'must be 8, the version of the style specification');
   const list = value['layers'];
   if (!Array.isArray(list)) refuse('/layers', 'must be an array');
   if (list.length > STYLE_LIMITS.styleLayers)
@@ -117,7 +117,7 @@ function isObject(value: unknown): value is Json {
 }
 
 function named({ name, metadata }: Json): Json {
-  if (name !== undefined && typeof name !== 'string') refuse('/name', 'must be a text');
+  if (name !== undefined && typeof name !== 'string') refuse('/name', 'must be a string');
   if (metadata !== undefined && !isObject(metadata)) refuse('/metadata', 'must be an object');
   return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
 }
@@ -125,8 +125,12 @@ function named({ name, metadata }: Json): Json {
 /** The layer with the collection as its source. */
 function ownLayer(layer: unknown, path: string, { kind, id }: StyleUse): Json {
   if (!isObject(layer)) refuse(path, 'must be an object');
-  if (typeof layer['id'] !== 'string' || layer['id'] === '') refuse(`${path}/id`, 'must be a text');
-  if ('ref' in layer) refuse(`${path}/ref`, 'is of an older style specification');
+  if (typeof layer['id'] !== 'string' || layer['id'] === '') refuse(`${path}/id`, 'must be a string');
+  if ('ref' in layer)
+    refuse(
+      `${path}/ref`,
+      'is a member of an older style specification. Repeat the members of the layer instead',
+    );
   const type = layer['type'];
   if (UNSOURCED.includes(type as string)) return layer;
   const types = layerTypesFor(kind);
@@ -139,7 +143,7 @@ function ownLayer(layer: unknown, path: string, { kind, id }: StyleUse): Json {
 function requireUnique(layers: readonly Json[]): void {
   const visited = new Set<unknown>();
   layers.forEach(({ id }, i) => {
-    if (visited.has(id)) refuse(`/layers/${i}/id`, 'is the id of a layer before it');
+    if (visited.has(id)) refuse(`/layers/${i}/id`, 'must differ from the ids of other layers');
     visited.add(id);
   });
 }
@@ -160,7 +164,7 @@ function readProblems(layer: Json, index: number): StyleProblem[] {
     return errors.map(({ message }) => createProblem(message));
   } catch {
     // The validator trips over some values that it does not expect.
-    return [{ path: `/layers/${index}`, detail: 'is no layer of a MapLibre style' }];
+    return [{ path: `/layers/${index}`, detail: 'must be a layer of a MapLibre style' }];
   }
 }
 
@@ -193,7 +197,7 @@ function undrawable(layer: Json, path: string): StyleProblem[] {
     const unknown = unknownFont(fonts);
     const detail =
       unknown === undefined
-        ? `has at most ${MAX_FONTS} names`
+        ? `must have at most ${MAX_FONTS} names`
         : `there is no font "${unknown.slice(0, MAX_DETAIL)}"`;
     if (unknown !== undefined || fonts.length > MAX_FONTS)
       problems.push({ path: `${path}/layout/text-font`, detail });
@@ -252,10 +256,10 @@ function resources(value: Json, use: StyleUse): Json {
   for (const name of ['sprite', 'glyphs'] as const) {
     const member = value[name];
     if (member === undefined) continue;
-    if (typeof member !== 'string') refuse(`/${name}`, 'must be the text of one URL');
+    if (typeof member !== 'string') refuse(`/${name}`, 'must be a string with one URL');
     members[name] = OURS[name].exec(member)?.[1] ?? elsewhere(member, `/${name}`, use);
     if (name === 'glyphs' && !/\{fontstack\}.*\{range\}/.test(member))
-      refuse('/glyphs', 'must have {fontstack} and {range} in it');
+      refuse('/glyphs', 'must contain {fontstack} and {range}');
   }
   return members;
 }
@@ -265,10 +269,12 @@ function elsewhere(text: string, path: string, { urlProblem }: StyleUse): string
   try {
     url = new URL(text.replaceAll(/[{}]/g, ''));
   } catch {
-    refuse(path, 'must be a URL of this server, or one that begins with https:');
+    refuse(path, 'must be a URL of this server, or start with https:');
   }
-  if (url.protocol !== 'https:') refuse(path, 'must begin with https:');
-  const problem = urlProblem ? urlProblem(url) : `${url.host} is not in remote.allow`;
+  if (url.protocol !== 'https:') refuse(path, 'must start with https:');
+  const problem = urlProblem
+    ? urlProblem(url)
+    : `${url.host} is not an allowed host. Add it to the setting remote.allow`;
   if (problem !== undefined) refuse(path, problem);
   return text;
 }

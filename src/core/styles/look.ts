@@ -23,9 +23,9 @@ export function styleLook({ metadata }: StyleLayer): RasterLook | undefined {
 export function checkedLook(value: unknown): RasterLook {
   const { bands, expression, rescale, colormap, nodata, ...others } = record('', value);
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw new LookError(`${unknown}: is not known`);
+  if (unknown !== undefined) throw new LookError(`${unknown}: is not a setting of the rendering`);
   if (bands !== undefined && expression !== undefined)
-    throw new LookError('expression: does not go with bands');
+    throw new LookError('expression: cannot be combined with bands');
   return {
     ...(bands !== undefined && { bands: readBands(bands) }),
     ...(expression !== undefined && { expressions: parseExpressions(expression) }),
@@ -39,15 +39,15 @@ export function checkedLook(value: unknown): RasterLook {
 
 function readBands(value: unknown): number[] {
   const bands = list('bands', value, 3).map((band) => number('bands', band));
-  if (bands.length !== 1 && bands.length !== 3) throw new LookError('bands: one or three are shown');
+  if (bands.length !== 1 && bands.length !== 3) throw new LookError('bands: must name one or three bands');
   if (!bands.every((band) => Number.isInteger(band) && band >= 1))
-    throw new LookError('bands: are counted from 1');
+    throw new LookError('bands: must be integers of at least 1');
   return bands;
 }
 
 function parseExpressions(value: unknown) {
   if (typeof value !== 'string' || value.length > LIMITS.expressionCharacters)
-    throw new LookError('expression: text expected');
+    throw new LookError('expression: must be a string');
   try {
     return parseBandMath(value);
   } catch (error) {
@@ -65,7 +65,8 @@ function readColormap(value: unknown): Colormap {
     kind === 'intervals' ? bounds : values,
     LIMITS.colormapEntries,
   );
-  if (places.length !== shades.length) throw new LookError('colormap.colors: as many as values are needed');
+  if (places.length !== shades.length)
+    throw new LookError('colormap.colors: must have as many colours as there are values');
   if (kind === 'intervals')
     return { kind, bounds: places.map((pair) => range('colormap.bounds', pair)), colors: shades };
   if (kind !== 'stops' && kind !== 'values')
@@ -79,29 +80,29 @@ function readColormap(value: unknown): Colormap {
 function readColor(value: unknown): Color {
   const parts = list('colormap.colors', value, 4).map((part) => number('colormap.colors', part));
   if (parts.length !== 4 || parts.some((part) => part < 0 || part > 255))
-    throw new LookError('colormap.colors: red, green, blue and opacity from 0 to 255');
+    throw new LookError('colormap.colors: must be [red, green, blue, opacity] with values from 0 to 255');
   return parts as unknown as Color;
 }
 
 function range(path: string, value: unknown): readonly [number, number] {
   const [low, high, ...more] = list(path, value, 2).map((end) => number(path, end));
   if (high === undefined || more.length > 0 || !(low! < high))
-    throw new LookError(`${path}: pairs of a lower and a higher number`);
+    throw new LookError(`${path}: must be pairs of a lower and a higher number`);
   return [low!, high];
 }
 
 function record(path: string, value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new LookError(`${path}: object expected`);
+  throw new LookError(`${path}: must be an object`);
 }
 
 function list(path: string, value: unknown, most: number): unknown[] {
   if (Array.isArray(value) && value.length >= 1 && value.length <= most) return value;
-  throw new LookError(`${path}: 1 to ${most} values expected`);
+  throw new LookError(`${path}: must have 1 to ${most} values`);
 }
 
 function number(path: string, value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new LookError(`${path}: number expected`);
+  throw new LookError(`${path}: must be a number`);
 }

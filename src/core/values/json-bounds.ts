@@ -73,7 +73,7 @@ export function requireBounds(json: Uint8Array, { depth, values, names, string }
       case 0x5b:
       case 0x7b:
         if (++count > values) throw tooMuch(`it has more than ${values} values`);
-        if (++level > depth) throw new JsonBoundsError(`it is nested more than ${depth} levels deep`, false);
+        if (++level > depth) throw new JsonBoundsError(`it has more than ${depth} levels of nesting`, false);
         break;
       case 0x5d:
       case 0x7d:

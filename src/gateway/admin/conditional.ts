@@ -22,7 +22,10 @@ export async function requireMatch(x: Exchange, readTag: TagReader | undefined):
     tag === undefined
       ? 'this resource has no entity tag. Send the request without If-Match'
       : `the resource has changed since it was read; its entity tag is now "${tag}". Read it again and repeat the change`;
-  throw new ApiError('precondition-failed', `If-Match: ${now}.`);
+  throw new ApiError(
+    'precondition-failed',
+    `If-Match: ${now}. Read the current version and retry with its ETag.`,
+  );
 }
 
 /** Runs work on the same resource one after the other, so that no other change comes between a check and its change. */

@@ -1,5 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import { ApiError } from '../../core/errors/errors.js';
+import { fieldFailure } from '../../core/errors/errors.js';
+import { prefixField } from '../../core/errors/field-errors.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
 import { memberBinder } from '../http/requests/bind.js';
 
@@ -207,11 +208,7 @@ export function bindDocument<T extends object | null>(
 ): T {
   const { bind, check } = BINDERS[kind]!;
   const bound = bind(document, at);
-  const errors = check(bound).map(({ name, detail }) => ({
-    name: `${at}${name === '/' ? '' : name}`,
-    detail,
-  }));
-  if (errors.length > 0)
-    throw new ApiError('invalid-body', `${errors[0]!.name}: ${errors[0]!.detail}`, { errors });
+  const errors = check(bound).map((error) => prefixField(at, error));
+  if (errors.length > 0) throw fieldFailure('invalid-body', errors);
   return bound as T;
 }

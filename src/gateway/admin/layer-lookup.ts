@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { badMember, badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
 import { findBoundsProblem } from '../../core/styles/bounds.js';
 
@@ -13,7 +13,7 @@ export const layerIdParam: Param<number> = {
   schema: Type.Integer({ minimum: 0 }),
   parse(raw) {
     if (raw === undefined || !/^\d{1,10}$/.test(raw))
-      throw badParameter('layerId', 'must be the number of a layer: an integer of at least 0');
+      throw badParameter('layerId', 'must be the number of a layer, an integer of at least 0');
     return Number(raw);
   },
 };
@@ -23,7 +23,5 @@ export function requireBounded(document: unknown, member: string): void {
   const problem = findBoundsProblem(document);
   if (!problem) return;
   const name = `${member}${problem.path}` || '/';
-  throw new ApiError('invalid-body', `${name} ${problem.detail}`, {
-    errors: [{ name, detail: problem.detail }],
-  });
+  throw badMember(name, problem.detail);
 }

@@ -79,7 +79,7 @@ export function defineTimeParam(name: string, description: string): Param<number
       const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(raw);
       const value = rfc3339 ? Date.parse(raw) : Number.NaN;
       if (Number.isNaN(value))
-        throw badParameter(name, 'must be a date-time with offset, as 2026-01-31T12:00:00Z');
+        throw badParameter(name, 'must be a date-time with an offset, for example 2026-01-31T12:00:00Z');
       return value;
     },
   };
@@ -95,7 +95,11 @@ export function cursor(kind: string): Param<readonly (string | number)[] | undef
     parse(raw) {
       if (raw === undefined) return undefined;
       const position = readCursor(kind, raw);
-      if (!position) throw badParameter('cursor', 'is not a cursor of this list');
+      if (!position)
+        throw badParameter(
+          'cursor',
+          'must be a cursor of this list. Use the one of the previous page, or omit it',
+        );
       return position;
     },
   };

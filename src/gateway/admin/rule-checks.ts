@@ -55,8 +55,8 @@ function requireCondition({
 }: Pick<RowPolicy, 'attribute' | 'claimType' | 'filter'>): void {
   if (filter && attribute === null && claimType === null) return;
   requireSound([
-    attribute === null ? problem('attribute', 'is required, or a filter alone') : undefined,
-    claimType === null ? problem('claimType', 'is required, or a filter alone') : undefined,
+    attribute === null ? problem('attribute', 'is required, unless the rule has only a filter') : undefined,
+    claimType === null ? problem('claimType', 'is required, unless the rule has only a filter') : undefined,
   ]);
 }
 
@@ -79,7 +79,7 @@ export function requireMask(
   const { treatment, length } = mask;
   const isTruncated = treatment === 'truncate';
   if (isTruncated !== (length !== null))
-    refuse(problem('length', isTruncated ? 'is required' : 'is for truncate alone'));
+    refuse(problem('length', isTruncated ? 'is required' : 'is only for truncate'));
   requireRule(mask, targets, ({ type }) =>
     isTreatable(type, treatment) ? undefined : `is of type ${type}, which ${treatment} is not for`,
   );
@@ -105,13 +105,13 @@ function layerProblem(
   if (!published) {
     const unread = unreadNamed(catalog, layer);
     if (unread) throw unread;
-    return problem('layer', 'is no layer that is published');
+    return problem('layer', 'must be a published layer');
   }
-  if (!hasFeatures(published)) return problem('layer', 'has no features');
+  if (!hasFeatures(published)) return problem('layer', 'must be a layer with features');
   const collection = whole(published);
   if (attribute === null) return suits(collection);
   const field = findField(collection, attribute);
-  if (!field) return problem('attribute', `is no attribute of '${collection.id}'`);
+  if (!field) return problem('attribute', `must be an attribute of '${collection.id}'`);
   const misfit = fits(field);
   return misfit === undefined ? suits(collection) : problem('attribute', misfit);
 }
@@ -128,7 +128,7 @@ function anyLayerProblem(
   const unsuited = problems.includes(undefined) ? undefined : problems[0];
   if (attribute === null) return unsuited;
   const fields = vectors.flatMap((collection) => findField(collection, attribute) ?? []);
-  if (fields.length === 0) return problem('attribute', 'is an attribute of no layer');
+  if (fields.length === 0) return problem('attribute', 'must be an attribute of a layer');
   const misfit = fields.map(fits).find((one) => one !== undefined);
   return misfit === undefined ? unsuited : problem('attribute', misfit);
 }

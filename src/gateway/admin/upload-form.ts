@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import { MERGE_MODES, type MergeRequest } from '../../core/edits/merges.js';
-import { ApiError } from '../../core/errors/errors.js';
+import { badMember } from '../../core/errors/errors.js';
 import { findEpsgCrs } from '../../native/crs.js';
+import { namingReceived } from '../http/requests/received-value.js';
 
 /** Fields of the upload form other than the file. */
 export interface UploadForm {
@@ -71,13 +72,20 @@ export const UploadFormSchema = Type.Object({
 
 /** `fields` has lower case names. Throws 400 naming the first wrong field. */
 export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm {
+  return namingReceived(
+    (name) => fields.get(name.toLowerCase()),
+    () => readForm(fields),
+  );
+}
+
+function readForm(fields: ReadonlyMap<string, string>): UploadForm {
   const tableName = fields.get('tablename') ?? wrong('TableName', 'is required');
   const merge = findMerge(fields);
   if (!merge && !TABLE_NAME.test(tableName)) {
-    wrong('TableName', 'must be letters, digits and underscores, at most 60, and not begin with a digit');
+    wrong('TableName', 'must be 1 to 60 letters, digits and underscores, and must not start with a digit');
   }
   const targetSchema = fields.get('targetschema') || 'main';
-  if (targetSchema !== 'main') wrong('TargetSchema', 'can only be main: the embedded store has one schema');
+  if (targetSchema !== 'main') wrong('TargetSchema', 'must be main, the only schema of the embedded store');
   return {
     tableName,
     sourceCrs: crs('SourceSrid', fields),
@@ -92,15 +100,15 @@ function findMerge(fields: ReadonlyMap<string, string>): MergeRequest | undefine
   const text = (fields.get('mode') || 'create').toLowerCase();
   const rejectRows = flag('RejectRows', fields);
   const keyField = fields.get('keyfield') || undefined;
-  if (text !== 'upsert' && keyField !== undefined) wrong('KeyField', 'is of the Mode upsert alone');
+  if (text !== 'upsert' && keyField !== undefined) wrong('KeyField', 'is only for the Mode upsert');
   if (text === 'create') {
-    if (rejectRows) wrong('RejectRows', 'is not of the Mode create');
+    if (rejectRows) wrong('RejectRows', 'is not for the Mode create. Use append, replace or upsert');
     return undefined;
   }
   const mode = MERGE_MODES.find((one) => one === text);
   if (!mode) return wrong('Mode', `must be one of create, ${MERGE_MODES.join(', ')}`);
-  if (mode === 'upsert' && keyField === undefined) wrong('KeyField', 'is required by the Mode upsert');
-  if (flag('OverwriteExisting', fields)) wrong('OverwriteExisting', 'is of the Mode create alone');
+  if (mode === 'upsert' && keyField === undefined) wrong('KeyField', 'is required for the Mode upsert');
+  if (flag('OverwriteExisting', fields)) wrong('OverwriteExisting', 'is only for the Mode create');
   return { mode, rejectRows, ...(keyField === undefined ? {} : { keyField }) };
 }
 
@@ -108,13 +116,17 @@ function crs(name: string, fields: ReadonlyMap<string, string>): string | undefi
   const raw = fields.get(name.toLowerCase())?.trim();
   if (raw === undefined || raw === '') return undefined;
   const crs = /^\d{1,7}$/.test(raw) ? findEpsgCrs(Number(raw)) : undefined;
-  return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
+  return crs
+    ? `EPSG:${crs.epsg}`
+    : wrong(name, 'must be the EPSG code of a coordinate reference system, for example 4326');
 }
 
 /** A CRS by its code. Throws 400 naming the member. */
 export function requireSrid(name: string, srid: number): string {
   const crs = findEpsgCrs(srid);
-  return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
+  return crs
+    ? `EPSG:${crs.epsg}`
+    : wrong(name, 'must be the EPSG code of a coordinate reference system, for example 4326');
 }
 
 function flag(name: string, fields: ReadonlyMap<string, string>): boolean {
@@ -124,5 +136,5 @@ function flag(name: string, fields: ReadonlyMap<string, string>): boolean {
 }
 
 function wrong(name: string, detail: string): never {
-  throw new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+  throw badMember(name, detail);
 }

@@ -91,7 +91,7 @@ export class ClientCertificates {
     if (value !== undefined && isRequired)
       throw new ApiError(
         'client_certificate_forwarding_untrusted',
-        `The header ${header} is taken from proxies of server.trustProxy alone.`,
+        `${header}: is accepted only from the proxies of server.trustProxy.`,
       );
     // The TLS certificate of a proxy belongs to the proxy, not to its client.
     const pem = fromTls && !isForwarded ? x.peerCertificate : '';
@@ -125,7 +125,7 @@ export class ClientCertificates {
       if (!(error instanceof UnreadableCertificate)) throw error;
       throw new ApiError(
         'client_certificate_forwarding_invalid',
-        `The certificate that was passed on cannot be read: ${error.message}.`,
+        `The forwarded certificate cannot be read: ${error.message}.`,
       );
     }
   }
@@ -145,7 +145,10 @@ function requireOnce(x: CertifiedRequest, header: string): void {
     if (name === header.toLowerCase()) count++;
   });
   if (count > 1)
-    throw new ApiError('client_certificate_forwarding_invalid', `The header ${header} came more than once.`);
+    throw new ApiError(
+      'client_certificate_forwarding_invalid',
+      `${header}: is given more than once. Send it once.`,
+    );
 }
 
 /** Operations that describe how to sign in are available without a certificate. */

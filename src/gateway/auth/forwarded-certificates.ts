@@ -30,7 +30,7 @@ export function parseForwardedCertificate(
 /** A byte sequence of RFC 8941. */
 function parseSequence(value: string): string {
   const base64 = /^:([A-Za-z0-9+/=]*):$/.exec(value.trim())?.[1];
-  if (base64 === undefined) throw new UnreadableCertificate('it is no byte sequence of RFC 8941');
+  if (base64 === undefined) throw new UnreadableCertificate('it is not a byte sequence of RFC 8941');
   return base64;
 }
 

@@ -46,11 +46,11 @@ const sortby: Param<SortTerm[] | undefined> = {
     if (raw === undefined) return undefined;
     const parts = raw.split(',');
     if (parts.length > MAX_SORT_KEYS)
-      throw badParameter('sortby', `has more than ${MAX_SORT_KEYS} properties`);
+      throw badParameter('sortby', `must have at most ${MAX_SORT_KEYS} properties`);
     return parts.map((part) => {
       // A plus sign that was not escaped arrives as a space.
       const [, sign, property, word] = SORT_KEY.exec(part)!;
-      if (!property) throw badParameter('sortby', 'has an empty entry');
+      if (!property) throw badParameter('sortby', 'has an empty entry. Separate names by single commas');
       return { property, descending: sign === '-' || word?.toLowerCase() === 'desc' };
     });
   },

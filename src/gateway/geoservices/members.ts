@@ -18,8 +18,8 @@ const isAbsent = (value: unknown) => value === undefined || value === null || va
 export function readTextMember(members: Members, name: string, maxLength: number): string | undefined {
   const value = members[name];
   if (isAbsent(value)) return undefined;
-  if (typeof value !== 'string') throw badParameter(name, 'must be text');
-  if (value.length > maxLength) throw badParameter(name, `must not be longer than ${maxLength} characters`);
+  if (typeof value !== 'string') throw badParameter(name, 'must be a string');
+  if (value.length > maxLength) throw badParameter(name, `must have at most ${maxLength} characters`);
   return value;
 }
 
@@ -49,7 +49,7 @@ export function readChoiceMember<T extends string>(
 export function wholeNumber(name: string, value: unknown): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value.trim()) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
-    throw badParameter(name, 'must be whole numbers from 0');
+    throw badParameter(name, 'must be integers of at least 0');
   return number;
 }
 
@@ -81,7 +81,7 @@ function listed(members: Members, name: string, most: number): unknown[] | undef
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value];
-  if (list.length > most) throw badParameter(name, `must not have more than ${most} members`);
+  if (list.length > most) throw badParameter(name, `must have at most ${most} members`);
   return list;
 }
 
@@ -89,7 +89,7 @@ export function readListMember(members: Members, name: string, most: number): un
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) throw badParameter(name, 'must be a JSON array');
-  if (value.length > most) throw badParameter(name, `must not have more than ${most} members`);
+  if (value.length > most) throw badParameter(name, `must have at most ${most} members`);
   return value;
 }
 
@@ -104,7 +104,7 @@ export function readObjectMember(members: Members, name: string): Members | unde
 
 export function requireObject(name: string, value: unknown): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badParameter(name, 'must hold JSON objects');
+    throw badParameter(name, 'must have JSON objects');
   return value as Members;
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors/errors.js';
+import { shorten } from '../../core/errors/field-errors.js';
 import { type Format, negotiate } from '../../core/http/media.js';
 import { formatActor, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
@@ -105,19 +106,30 @@ export class Dispatcher {
     requireFraming(x);
     if (x.hasBody) requireMetExpectation(x);
     const match = this.#router.find(x.path);
-    if (!match) throw new ApiError('not-found', `There is nothing at ${x.path}.`);
+    if (!match) throw this.#unknownPath(x.path);
     if (x.method === 'OPTIONS') return this.#replyWithOptions(x, match);
     const method = x.method === 'HEAD' ? 'GET' : x.method;
     const operation = match.route.methods.get(method as Operation['method']);
     if (!operation) {
-      throw new ApiError('method-not-allowed', `${x.method} is not allowed here.`, {
-        headers: { allow: match.route.allow },
-      });
+      throw new ApiError(
+        'method-not-allowed',
+        `${x.method}: is not a method of ${shorten(x.path, 200)}. Use ${match.route.allow}.`,
+        {
+          headers: { allow: match.route.allow },
+        },
+      );
     }
     x.operation = operation;
     const prepared = this.#prepared.get(operation)!;
     const admitted = this.#enter(x);
     return admitted ? admitted.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
+  }
+
+  #unknownPath(path: string): ApiError {
+    const near = this.#router.findNear(path);
+    const advice =
+      near === undefined ? 'The document at / links to all APIs.' : `Did you mean '${shorten(near, 200)}'?`;
+    return new ApiError('not-found', `The path '${shorten(path, 200)}' does not exist. ${advice}`);
   }
 
   /** Responds to OPTIONS: without credentials for the path (preflight of a browser), otherwise for the caller. */
@@ -240,7 +252,7 @@ export class Dispatcher {
   /** Throws or rejects if a change could not be recorded, or if the caller may have lost the permission elsewhere. */
   #requireRecordable({ ownCredentials }: Operation): Promise<void> | undefined {
     const lost = this.#options.lost?.();
-    if (lost !== undefined) throw new ApiError('unavailable', `The server cannot keep changes: ${lost}`);
+    if (lost !== undefined) throw new ApiError('unavailable', `The server cannot store changes: ${lost}`);
     // A caller who signs in can be about to free space.
     const full = ownCredentials ? undefined : this.#options.full?.();
     if (full !== undefined)

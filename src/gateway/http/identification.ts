@@ -146,11 +146,14 @@ export class Identification {
     if (principal.kind === 'anonymous') {
       throw new ApiError(
         'unauthenticated',
-        'This operation needs an API key, bearer token or basic credentials.',
+        'This operation requires an API key, a bearer token or basic credentials.',
       );
     }
     const code = principal.kind === 'certificate' ? 'client_certificate_insufficient_rbac' : 'forbidden';
-    throw new ApiError(code, `The permission ${operation.permission} is missing.`);
+    throw new ApiError(
+      code,
+      `This operation requires the permission ${operation.permission}, which the caller does not have.`,
+    );
   }
 
   #tellSignIn(x: HttpExchange, scheme: CredentialScheme, request?: AuditedRequest): void {

@@ -1,3 +1,4 @@
+import { findNearName } from '../../core/errors/near-names.js';
 import type { Method, Operation } from '../../core/http/operation.js';
 
 /** Operations of one path, by method. */
@@ -20,6 +21,9 @@ interface Node {
   wild?: Node;
   route?: Route;
 }
+
+/** Characters of a wrong path that are compared with those of operations. */
+const MAX_NEAR_PATH = 500;
 
 const newNode = (): Node => ({ literals: new Map() });
 
@@ -59,6 +63,25 @@ export class Router {
     }
     route.methods.set(operation.method, operation);
     route.allow = formatAllow([...route.methods.values()]);
+  }
+
+  /** The path of an operation that differs from a wrong one in one segment, which is near to it. */
+  findNear(path: string): string | undefined {
+    const segments = path.slice(0, MAX_NEAR_PATH).split('/');
+    let nodes = [this.#root];
+    for (let i = 1; i < segments.length; i++) {
+      const segment = segments[i]!;
+      const literals = nodes.flatMap((node) => [...node.literals.keys()]);
+      const near = findNearName(segment, literals);
+      if (near !== undefined) {
+        const other = segments.with(i, near).join('/');
+        if (this.find(other)) return other;
+      }
+      nodes = nodes
+        .flatMap(({ literals: named, wild }) => [named.get(segment), wild])
+        .filter((one) => one !== undefined);
+    }
+    return undefined;
   }
 
   /** Undefined when no operation has this path. A trailing slash is ignored. */

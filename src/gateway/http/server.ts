@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ApiError } from '../../core/errors/errors.js';
-import { ApiError as Failure } from '../../core/errors/errors.js';
+import { type ApiError, ApiError as Failure } from '../../core/errors/errors.js';
 import type { Operation, Reply } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { CertificateFiles } from '../../services/kit/certificate.js';
@@ -16,7 +15,7 @@ import { asApiError, problemReply } from './replies/problem.js';
 import { sendToHttps } from './replies/redirect.js';
 import { sendReply } from './replies/reply.js';
 import type { ForwardedHeaders } from './requests/forwarded-headers.js';
-import { nameReceived, valueInQuery } from './requests/received-value.js';
+import { nameReceived, suggestParameter, valueInRequest } from './requests/received-value.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 import { errorOperation, spanAttributes } from './span-attributes.js';
 import {
@@ -191,7 +190,10 @@ export class HttpServer {
         throw stoppingError('The server is stopping. Send the request again.');
       }
       if (x.path.length + x.query.length > LIMITS.urlBytes) {
-        throw new Failure('uri-too-long', `The request line is longer than ${LIMITS.urlBytes} bytes.`);
+        throw new Failure(
+          'uri-too-long',
+          `The request line is too long. The limit is ${LIMITS.urlBytes} bytes. Send long parameters by POST.`,
+        );
       }
       const reply = this.#options.dispatcher.dispatch(x);
       if (reply instanceof Promise) {
@@ -245,9 +247,12 @@ export class HttpServer {
     // The client disconnected, so a failure of its work is not an error.
     if (x.aborted) return this.#finish(x, CLIENT_GONE, 0);
     x.abandon();
-    const error = nameReceived(asApiError(thrown), (name) => valueInQuery(x.query, name));
-    if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
+    const error = suggestParameter(
+      nameReceived(asApiError(thrown), (name) => valueInRequest(x, operation, name)),
+      operation,
+    );
+    if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cellIn(

@@ -1,5 +1,7 @@
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { shorten } from '../../core/errors/field-errors.js';
+import { listNames } from '../../core/errors/near-names.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { HTTP_LIMITS } from '../../core/http/limits.js';
@@ -35,7 +37,11 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
       throw withAdvice(error, spec);
     });
     if (parts.length === 0) {
-      if (spec.required) throw new ApiError('invalid-body', 'The request body is missing.');
+      if (spec.required)
+        throw new ApiError(
+          'invalid-body',
+          `The request body is missing. Send ${listNames(spec.mediaTypes)}.`,
+        );
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
@@ -49,8 +55,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     const value = bind ? bind(fitted) : fitted;
     const errors = check(spec.bindsAnyCase ? roundExactNumbers(value) : value);
     if (errors.length > 0) {
-      const [first] = errors;
-      throw new ApiError('invalid-body', `${first!.name} ${first!.detail}`, { errors });
+      throw fieldFailure('invalid-body', errors);
     }
     return value;
   };
@@ -91,7 +96,7 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
   const memory = new ReceivedBytes(x.principal.kind === 'anonymous');
   const declared = Number(x.header('content-length') ?? 0);
   if (declared > maxBytes)
-    throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+    throw new ApiError('payload-too-large', `The request body is too large. The limit is ${maxBytes} bytes.`);
   const coding = requireContentCoding(x, [...COMPRESSIONS, 'identity']);
   try {
     const parts = await x.upload.collect(maxBytes, memory);
@@ -126,9 +131,9 @@ async function parse(
     const why = refusal(cause);
     if (!why) throw cause;
     const { message, pointer } = why;
-    const errors = pointer && [{ name: pointer, detail: message.slice(pointer.length + 2) }];
     const code = why.tooLarge ? 'payload-too-large' : 'invalid-body';
-    throw new ApiError(code, message, errors ? { cause, errors } : { cause });
+    if (pointer === undefined) throw new ApiError(code, message, { cause });
+    throw fieldFailure(code, [{ name: pointer, detail: message.slice(pointer.length + 2) }], { cause });
   }
 }
 
@@ -146,6 +151,6 @@ function checkMediaType(contentType: string | undefined, spec: BodySpec): string
   if (spec.mediaTypes.includes(essence)) return essence;
   throw new ApiError(
     'unsupported-media-type',
-    `Send ${spec.mediaTypes.join(' or ')}, not ${essence.slice(0, 100)}.`,
+    `Content-Type: '${shorten(essence)}' is not supported here. Use ${listNames(spec.mediaTypes)}.`,
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
-import { ApiError, type FieldError } from '../../core/errors/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { type FieldError, prefixField } from '../../core/errors/field-errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
@@ -201,14 +202,15 @@ function requireForm(asked: readonly Resource[]): void {
   const places = collectPlaces(asked);
   const errors: FieldError[] = asked.flatMap(({ kind, metadata, spec, apiVersion }, n) => {
     const check = checks.get(kind);
-    if (!check) return [problem(`resources/${n}/kind`, `is none of ${[...kinds.keys()].join(', ')}`)];
+    if (!check) return [problem(`resources/${n}/kind`, `must be one of ${[...kinds.keys()].join(', ')}`)];
     if (apiVersion !== undefined && apiVersion !== API_VERSION)
       return [problem(`resources/${n}/apiVersion`, `must be ${API_VERSION}`)];
     const twin = places.get(formatObjectKey(kind, metadata.name))!;
-    if (twin < n) return [problem(`resources/${n}/metadata/name`, `is that of resource ${twin} too`)];
-    return check(roundExactNumbers(spec)).map(({ name, detail }) =>
-      problem(`resources/${n}/spec${name === '/' ? '' : name}`, detail),
-    );
+    if (twin < n)
+      return [
+        problem(`resources/${n}/metadata/name`, `is also the name of resource ${twin}. Use each name once`),
+      ];
+    return check(roundExactNumbers(spec)).map((error) => prefixField(`/resources/${n}/spec`, error));
   });
   requireSound(errors);
 }
@@ -257,7 +259,9 @@ async function requireMeaning(
     if (!after) continue;
     const n = places.get(formatObjectKey(kind.kind, name));
     if (configured.has(formatObjectKey(kind.kind, name))) {
-      errors.push(problem(`resources/${n}/metadata/name`, 'is owned by the configuration: change it there'));
+      errors.push(
+        problem(`resources/${n}/metadata/name`, 'is defined in the configuration. Change it there'),
+      );
       continue;
     }
     try {
@@ -265,8 +269,7 @@ async function requireMeaning(
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'invalid-body') throw error;
       if (makes.some((one) => isAbout(step, one))) step.isUnchecked = true;
-      else
-        errors.push(...(error.errors ?? []).map((one) => problem(`resources/${n}${one.name}`, one.detail)));
+      else errors.push(...(error.errors ?? []).map((one) => prefixField(`/resources/${n}`, one)));
     }
   }
   requireSound(errors);

@@ -73,12 +73,14 @@ export const layerCopy: ManifestKind = {
   async prepare({ name, spec }, targets, deps): Promise<Draft> {
     const { connection: from, schema, table, layerName, srid, layerId } = spec as CopySpec;
     const source = targets.connections.get(from);
-    if (!source) throw createObjectError(problem('spec/connection', 'is no connection'));
+    if (!source) throw createObjectError(problem('spec/connection', 'must be the name of a connection'));
     if (!deps.connections.isRemote(source))
-      throw createObjectError(problem('spec/connection', 'is a database: its tables are no copies'));
+      throw createObjectError(
+        problem('spec/connection', 'must not be a database, because its tables are not copies'),
+      );
     if (tableName(layerName) !== name)
       throw createObjectError(
-        problem('metadata/name', `must be ${tableName(layerName)}, as of the layer's name`),
+        problem('metadata/name', `must be ${tableName(layerName)}, which follows from the name of the layer`),
       );
     const choice = { connectionId: source.id, schema, table, layerName, srid: srid ?? null };
     const before = await deps.layerCopies.find(name);
@@ -125,7 +127,7 @@ function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCop
     throw createObjectError(
       problem(
         'metadata/name',
-        `is that of a copy which the job ${body.refreshJobId ?? body.jobId} makes now`,
+        `is the id of a copy that the job ${body.refreshJobId ?? body.jobId} is creating. Retry after that job`,
       ),
     );
   if (!isMade) return false;
@@ -134,7 +136,7 @@ function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCop
   if (other === undefined) return isDraft;
   const member = other === 'connectionId' ? 'connection' : other;
   throw createObjectError(
-    problem(`spec/${member}`, `is another than that of the copy: a copy stays one of what it is of`),
+    problem(`spec/${member}`, `must be that of the existing copy. Remove the copy to create another one`),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Collection } from '../../core/catalog/collection.js';
-import { ApiError } from '../../core/errors/errors.js';
+import { type ApiError, fieldFailure } from '../../core/errors/errors.js';
 import type { BodyProblem } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { StoredConnection } from '../../services/connections/connection.js';
@@ -80,5 +80,5 @@ export interface ManifestKind {
 
 /** Refuses an object for one thing that is wrong with it. */
 export function createObjectError(one: BodyProblem): ApiError {
-  return new ApiError('invalid-body', `${one.name} ${one.detail}`, { errors: [one] });
+  return fieldFailure('invalid-body', [one]);
 }

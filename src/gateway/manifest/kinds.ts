@@ -77,7 +77,7 @@ const role: ManifestKind = {
     })),
   prepare({ name, spec }, { principal }) {
     if (BUILT_IN_ROLES.some((one) => one.name === name))
-      throw createObjectError(problem('name', 'is that of a built-in role'));
+      throw createObjectError(problem('name', 'is the name of a built-in role. Choose another name'));
     requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(listPermissionLabels));
   },
   requireRight(_name, { before }, principal) {
@@ -152,7 +152,7 @@ const layerSettings = documentKind(
     requireRight: requireLayerRight,
     prepare({ name, spec }, { catalog }) {
       const collection = catalog().byId(name);
-      if (!collection) throw createObjectError(problem('name', 'is no layer that is published'));
+      if (!collection) throw createObjectError(problem('name', 'must be a published layer'));
       const errors = checkLayer(collection, spec as LayerSettings, catalog().collections).filter(
         ({ severity }) => severity === 'error',
       );
@@ -196,7 +196,8 @@ const style: ManifestKind = {
   },
   async prepare({ name, spec }, { catalog }, { styles }) {
     const collection = catalog().byId(name);
-    if (!isDrawable(collection)) throw createObjectError(problem('name', 'is no layer that can be drawn'));
+    if (!isDrawable(collection))
+      throw createObjectError(problem('name', 'must be a layer that can be drawn'));
     try {
       await styles.check(collection, (spec as Static<typeof StyleSpec>).document);
     } catch (error) {
@@ -294,5 +295,5 @@ function isChanged(member: string, before: object | undefined, after: object | u
 /** Throws `forbidden` if the caller may not change such objects through their own operations. */
 export function requireRight({ kind, scope }: ManifestKind, principal: Principal): void {
   if (!permits(principal, `admin:${scope}:write`))
-    throw new ApiError('forbidden', `To change a ${kind} needs the permission admin:${scope}:write.`);
+    throw new ApiError('forbidden', `Changing a ${kind} requires the permission admin:${scope}:write.`);
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../core/errors/errors.js';
+import { prefixField } from '../../core/errors/field-errors.js';
 import { problem } from '../../core/http/body-problems.js';
 import type { TableChoice } from '../../core/tasks/table-tasks.js';
 import { type CopySourceLayer, DERIVATION_KIND, type Derivation } from '../../services/access/rules/rules.js';
@@ -67,7 +68,7 @@ export const connection: ManifestKind = {
     const provider = before && getConnectionProvider(before.body);
     if (provider !== undefined && provider !== getConnectionProvider(spec as ConnectionSpec))
       throw createObjectError(
-        problem('spec/provider', `is ${provider}, and stays that: remove the connection first`),
+        problem('spec/provider', `cannot change from ${provider}. Remove the connection first`),
       );
     const password = secretReference === null ? (before?.body.password ?? null) : null;
     const body: Connection = { ...(spec as ConnectionSpec), name, password };
@@ -99,7 +100,7 @@ export const connection: ManifestKind = {
       layers.some(({ body }) => body.connectionId === before.id) ||
       registered.some((raster) => findConnectionId(raster) === before.id)
     )
-      throw new ApiError('conflict', `Layers are published from the connection '${name}'.`);
+      throw new ApiError('conflict', `The connection '${name}' has published layers. Remove them first.`);
     await store.remove(CONNECTION_KIND, before.id);
   },
 };
@@ -115,8 +116,8 @@ function requireSpec(spec: ConnectionSpec, deps: Services<'connections'>): void 
     );
   } catch (error) {
     if (!(error instanceof ApiError) || error.errors === undefined) throw error;
-    const errors = error.errors.map(({ name, detail }) => ({ name: `/spec${name}`, detail }));
-    throw new ApiError('invalid-body', error.message, { errors });
+    const errors = error.errors.map((one) => prefixField('/spec', one));
+    throw fieldFailure('invalid-body', errors);
   }
 }
 
@@ -176,19 +177,22 @@ export const publishedLayer: ManifestKind = {
   async prepare({ name, spec }, targets, deps) {
     const { connection: from, choice, layerId: asked = 0, ...rest } = spec as LayerSpec;
     const source = targets.connections.get(from);
-    if (!source) throw createObjectError(problem('spec/connection', 'is no connection'));
-    if (!isDatabaseConnection(source)) throw createObjectError(problem('spec/connection', 'is no database'));
+    if (!source) throw createObjectError(problem('spec/connection', 'must be the name of a connection'));
+    if (!isDatabaseConnection(source))
+      throw createObjectError(problem('spec/connection', 'must be a connection to a database'));
     if (slug(rest.layerName) !== name)
       throw createObjectError(
-        problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`),
+        problem('metadata/name', `must be ${slug(rest.layerName)}, which follows from the name of the layer`),
       );
     if (/^\d+$/.test(name))
       throw createObjectError(
-        problem('metadata/name', `'${name}' could be the number of another layer: add a letter`),
+        problem('metadata/name', `'${name}' could be the number of another layer. Add a letter`),
       );
     const isPublished = (await deps.state.documents.get(PUBLISHED_LAYER, name)) !== undefined;
     if (!isPublished && deps.catalog().byId(name))
-      throw createObjectError(problem('metadata/name', 'is that of a collection which is there already'));
+      throw createObjectError(
+        problem('metadata/name', 'is the id of an existing collection. Choose another name'),
+      );
     const table = choice as TableChoice;
     const inspection = await inspected(source, table, deps);
     const layerId = (await deps.state.collections.find(name)) ?? asked;

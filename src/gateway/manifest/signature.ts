@@ -41,18 +41,22 @@ export function genuineProblems(
   return [
     head.digest === computePackageDigest(head, resources)
       ? undefined
-      : problem('digest', 'is not that of the package: it was changed'),
+      : problem('digest', 'does not match the package, which was changed. Request the package again'),
     signatureProblem(head, key),
-    isForHere ? undefined : problem('spec/targets', `do not name ${environment}, which this is`),
+    isForHere
+      ? undefined
+      : problem('spec/targets', `must name the environment of this server, ${environment}`),
   ].filter((one) => one !== undefined);
 }
 
 function signatureProblem({ digest, signature }: Head, key: string) {
   if (key === '')
-    return signature ? problem('signature', 'cannot be checked: releases.key is not set here') : undefined;
+    return signature
+      ? problem('signature', 'cannot be checked, because releases.key is not set on this server')
+      : undefined;
   const expected = Buffer.from(computeSignature(digest, key)!);
   const actual = Buffer.from(signature ?? '');
   return actual.length === expected.length && timingSafeEqual(actual, expected)
     ? undefined
-    : problem('signature', 'is not that of releases.key');
+    : problem('signature', 'was not signed with releases.key of this server');
 }

@@ -120,7 +120,7 @@ function scaled(name: string, description: string, factorOf: (value: number) => 
       if (value === undefined) return undefined;
       const factor = factorOf(value);
       if (factor > MAX_SCALE || factor < 1 / MAX_SCALE)
-        throw badParameter(name, `makes symbols more than ${MAX_SCALE} times larger or smaller than usual`);
+        throw badParameter(name, `must scale symbols by at most ${MAX_SCALE} in either direction`);
       return factor;
     },
   };

@@ -127,8 +127,14 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       responses: STYLESHEET,
       run(x) {
         const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
-        const entry = listEntries(collection).find(({ id }) => id === x.params.styleId);
-        if (!entry) throw notFound('style', x.params.styleId.slice(0, 100));
+        const entries = listEntries(collection);
+        const entry = entries.find(({ id }) => id === x.params.styleId);
+        if (!entry)
+          throw notFound(
+            'style',
+            x.params.styleId.slice(0, 100),
+            entries.map(({ id }) => id),
+          );
         const look = styled(collection, entry.id)!;
         if (x.format === MAPBOX_STYLE_FORMAT)
           return sheet(x, JSON.stringify(collectionStyle(look, x.baseUrl)));

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../core/errors/errors.js';
+import { describeName, type FieldError, formatDetail } from '../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../core/errors/help-url.js';
 import { html, type Markup } from '../../core/values/html.js';
 import { page, renderSection } from './layout.js';
@@ -45,7 +45,7 @@ export function problemPage(problem: ProblemPage): string {
   const advice = ADVICE[status];
   const rows = errors.map(
     (error) =>
-      html`<tr><th scope="row"><bdi>${error.name}</bdi></th><td><bdi>${error.detail}</bdi></td></tr>`,
+      html`<tr><th scope="row"><bdi>${describeName(error.name)}</bdi></th><td><bdi>${formatDetail(error)}</bdi></td></tr>`,
   );
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>

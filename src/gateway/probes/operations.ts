@@ -77,7 +77,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     async run() {
       const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
       if (failing.length === 0) return { ...createTextReply('Ready'), cacheControl: 'no-store' };
-      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not answer' }));
+      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not respond' }));
       throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
         errors,
         headers: { 'retry-after': '2' },
@@ -187,7 +187,7 @@ function outboxCheck(deps: ProbeDeps): HealthCheck {
   const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
   if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
   const stores = silent.map(({ name }) => name).join(', ');
-  return { name: 'feature-change-outbox', healthy: false, detail: `events are not taken over: ${stores}` };
+  return { name: 'feature-change-outbox', healthy: false, detail: `events are not read: ${stores}` };
 }
 
 /** Only databases with collections count: one that was down from the start is quarantined. */

@@ -68,7 +68,8 @@ const prefer: Param<Preference> = {
     if (raw === 'respond-sync') return { wait: SYNC_WAIT };
     const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(raw ?? '');
     if (wait) return { wait: Math.min(MAX_WAIT, Number(wait[1])) };
-    if (raw !== undefined && raw.length > 200) throw badParameter('Prefer', 'is longer than 200 characters');
+    if (raw !== undefined && raw.length > 200)
+      throw badParameter('Prefer', 'must have at most 200 characters');
     return { wait: 0 };
   },
 };

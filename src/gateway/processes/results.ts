@@ -130,7 +130,10 @@ function isPlainFile({ files }: ProcessResult, name: string): boolean {
 /** A file as a qualified value (OGC 18-062r2, 7.11.2.4). Throws 413 for one that is too large for that. */
 async function inBase64({ path, mediaType }: ResultFile, bytes: number) {
   if (bytes > LIMITS.processBodyBytes)
-    throw new ApiError('payload-too-large', `The outputs have ${bytes} bytes: ask for them by reference.`);
+    throw new ApiError(
+      'payload-too-large',
+      `The outputs have ${bytes} bytes, which is too large for one response. Request them by reference.`,
+    );
   return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
 }
 

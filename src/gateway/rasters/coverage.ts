@@ -48,11 +48,11 @@ async function read(
     if (!(error instanceof TaskFailure)) throw error;
     if (error.code === 'no-data') {
       // The contract has it so for bbox, the standard so for subset.
-      if (x.query.includes('bbox=')) throw badParameter('bbox', 'does not touch the coverage');
+      if (x.query.includes('bbox=')) throw badParameter('bbox', 'must intersect the coverage');
       throw outside();
     }
     if (error.code === 'too-large' && !hasScaling(request))
-      throw badParameter('scale-size', `${error.message} Give a size, a resolution or a smaller bbox.`);
+      throw badParameter('scale-size', `${error.message} Add a size or a resolution, or use a smaller bbox.`);
     throw error;
   }
 }

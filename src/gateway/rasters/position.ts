@@ -47,7 +47,7 @@ const coords: Param<Place> = {
     const [, x, y] = pattern.exec((raw ?? '').slice(0, 200)) ?? [];
     const place = [Number(x), Number(y)] as const;
     if (!(Math.abs(place[0]) <= 180 && Math.abs(place[1]) <= 90))
-      throw badParameter('coords', 'must be a longitude and a latitude: POINT(7.4 46.9)');
+      throw badParameter('coords', 'must be a longitude and a latitude, for example POINT(7.4 46.9)');
     return place;
   },
 };
@@ -84,7 +84,11 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
       const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
       const place = x.params.coords;
       const values = await valuesByTime(x, pools, collection, { place, datetime: x.params.datetime });
-      if (!values) throw new ApiError('not-found', 'The coverage has no values at this place and time.');
+      if (!values)
+        throw new ApiError(
+          'not-found',
+          'The coverage has no values at this position and time. Use a position inside its extent and a time of its domain.',
+        );
       const reply: Reply =
         x.format === CSV
           ? csvReply(collection, values)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
+import { formatFieldError } from '../../core/errors/field-errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { Services } from '../admin/deps.js';
@@ -58,7 +59,10 @@ export async function createCoordinated(
     const all = await store.list<Body>(OPERATION);
     if (all.some((one) => one.id === id)) return undefined;
     if (all.some((one) => isWaiting(one, request)))
-      throw new ApiError('conflict', 'A coordinated release of the package waits at its gates already.');
+      throw new ApiError(
+        'conflict',
+        'A coordinated release of the package is already waiting for approval. Approve it or roll it back first.',
+      );
     return store.create(OPERATION, id, body, formatActor(principal));
   });
   return describeRelease(operation ?? (await findKeyedOperation<Body>(OPERATION, id, request, deps))!);
@@ -90,8 +94,8 @@ export async function approve(
 function approved(body: Body, gate: Gate, approval: Approval): Body {
   const next = GATES.find((one) => !body.gates[one]);
   if (body.status !== 'AwaitingApproval' || next === undefined)
-    throw new ApiError('invalid-request', `The release waits for no gate: it is ${body.status}.`);
-  if (next !== gate) throw new ApiError('invalid-request', `The gate to be approved now is ${next}.`);
+    throw new ApiError('invalid-request', `The release does not wait for approval: it is ${body.status}.`);
+  if (next !== gate) throw new ApiError('invalid-request', `Another gate comes first. Approve ${next}.`);
   const after: Body = { ...body, gates: { ...body.gates, [gate]: approval } };
   if (gate !== 'metadata') return after;
   return { ...after, status: 'ManualInterventionRequired', blockers: [waitsThere(body.request)] };
@@ -152,7 +156,8 @@ export async function rollBack(
 }
 
 function rolledBack(body: Body, rollback: Approval): Body {
-  if (body.status === 'RolledBack') throw new ApiError('conflict', 'The release is rolled back already.');
+  if (body.status === 'RolledBack')
+    throw new ApiError('conflict', 'The release has already been rolled back.');
   return { ...body, status: 'RolledBack', rollback, errorMessage: null, blockers: [] };
 }
 
@@ -176,7 +181,7 @@ async function restored(
     if (isDone) return;
     const isRefused = error instanceof ApiError && ['invalid-body', 'conflict'].includes(error.code);
     if (!isRefused) throw error;
-    const reasons = error.errors?.map(({ name, detail }) => `${name} ${detail}`) ?? [error.message];
+    const reasons = error.errors?.map(formatFieldError) ?? [error.message];
     const errorMessage = `What was before cannot be applied: ${reasons.join('; ')}`;
     await documents.update<Body>(OPERATION, id, by, (before) =>
       before.status === 'RolledBack'

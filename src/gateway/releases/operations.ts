@@ -171,5 +171,8 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
 /** Throws `forbidden` if the caller may not read the manifest, because a package contains the same data. */
 function requireManifest(principal: Principal): void {
   if (!permits(principal, 'admin:manifest:read'))
-    throw new ApiError('forbidden', 'Release packages hold the manifest: they need admin:manifest:read.');
+    throw new ApiError(
+      'forbidden',
+      'Release packages contain the manifest and require the permission admin:manifest:read.',
+    );
 }

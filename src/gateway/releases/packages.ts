@@ -39,7 +39,10 @@ export async function createPackage(
   if (request.sourceEnvironment !== environment) throw notFound('environment', request.sourceEnvironment);
   const holdings = await readHoldings(deps);
   if (request.desiredRevision !== undefined && request.desiredRevision !== holdings.revision)
-    throw new ApiError('conflict', `${environment} is at revision ${holdings.revision}.`);
+    throw new ApiError(
+      'conflict',
+      `sourceRevision: ${environment} is at revision ${holdings.revision}. Read it again and retry.`,
+    );
   const chosen = choice(request, holdings);
   const id = randomUUID();
   const name = request.packageKey ?? `release-${id}`;
@@ -64,7 +67,7 @@ export async function createPackage(
   const body: Body = { view, resources: chosen.flatMap(({ object }) => (object ? [object] : [])) };
   return deps.state.documents.together([PACKAGE], async (store) => {
     const taken = (await store.list<Body>(PACKAGE)).some((one) => one.body.view.metadata.name === name);
-    if (taken) throw new ApiError('conflict', `A package '${name}' is there already.`);
+    if (taken) throw new ApiError('conflict', `The package '${name}' already exists. Choose another name.`);
     return store.create(PACKAGE, id, body, by);
   });
 }
@@ -75,9 +78,11 @@ function choice(request: Static<typeof PackageRequest>, { artifacts }: Holdings)
   const chosen = request.semanticIds ?? artifacts.filter(({ object }) => object).map((one) => one.semanticId);
   const within = new Set(chosen);
   requireSound([
-    ...chosen.map((id, n) => (ids.has(id) ? undefined : problem(`semanticIds/${n}`, 'is nothing here'))),
+    ...chosen.map((id, n) =>
+      ids.has(id) ? undefined : problem(`semanticIds/${n}`, 'must be an object of this server'),
+    ),
     ...Object.keys(request.changeClasses ?? {}).map((id) =>
-      within.has(id) ? undefined : problem('changeClasses', `names ${id}, which is not in the package`),
+      within.has(id) ? undefined : problem('changeClasses', `'${id}' is not in the package`),
     ),
   ]);
   return chosen.map((id) => ids.get(id)!);

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { formatFieldError } from '../../core/errors/field-errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Services } from '../admin/deps.js';
@@ -160,7 +161,7 @@ async function loadPackage(
 ): Promise<Document> {
   const isOne = (id === undefined) !== (document === undefined);
   requireSound([
-    isOne ? undefined : problem('releasePackageId', 'or releasePackage must be there, not both'),
+    isOne ? undefined : problem('releasePackageId', 'is required, or releasePackage, but not both'),
   ]);
   if (document === undefined) return wholePackage(gitOpsManifest(await requirePackage(id!, deps), deps));
   if ('spec' in document) return wholePackage(document);
@@ -187,8 +188,13 @@ async function listFindings(
   const package_ = { ...about('catalog', `Catalog/${deps.releases.environment}`), displayName: null };
   const { whole } = document;
   const forged = whole
-    ? genuineProblems(whole, whole.resources, deps.releases).map(({ name, detail }) =>
-        finding('package-refused', `${name} ${detail}`, package_, 'Take the package as its source gives it.'),
+    ? genuineProblems(whole, whole.resources, deps.releases).map((error) =>
+        finding(
+          'package-refused',
+          formatFieldError(error),
+          package_,
+          'Use the package as its source sends it.',
+        ),
       )
     : [recordOnly(package_)];
   const irreversible = scripts
@@ -210,7 +216,7 @@ async function listFindings(
 }
 
 function recordOnly(whom: ReturnType<typeof about>): Finding {
-  const message = 'the record of a package has no resources: only its entries were compared';
+  const message = 'The record of a package has no resources. Only its entries were compared.';
   const remedy = 'Send its gitops-manifest.';
   return { ...finding('record-only', message, whom, remedy), severity: 'warning' };
 }

@@ -77,7 +77,10 @@ async function requireRevision({ desiredRevision }: Body['request'], deps: Inven
   if (desiredRevision === undefined) return;
   const { revision } = await readHoldings(deps);
   if (String(desiredRevision) !== String(revision))
-    throw new ApiError('conflict', `${deps.releases.environment} is at revision ${revision}.`);
+    throw new ApiError(
+      'conflict',
+      `${deps.releases.environment} is at revision ${revision}. Read it again and retry.`,
+    );
 }
 
 /** The newest of a package. Throws `not-found` where there is none. */

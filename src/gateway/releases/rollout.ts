@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors/errors.js';
+import { formatDetail, formatFieldError } from '../../core/errors/field-errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import { permits } from '../../services/access/permissions.js';
@@ -85,7 +86,10 @@ export async function restoreSnapshot(
 /** Throws `forbidden` if the caller may not apply manifests, because applying a package has the same effect. */
 function requireApply(principal: Principal): void {
   if (!permits(principal, 'admin:manifest:write'))
-    throw new ApiError('forbidden', 'To apply a release package needs admin:manifest:write.');
+    throw new ApiError(
+      'forbidden',
+      'Applying a release package requires the permission admin:manifest:write.',
+    );
 }
 
 /** Problems of objects in an error of `planChanges`; undefined for other errors. */
@@ -95,8 +99,11 @@ export function refusals(
 ): { id: string | undefined; detail: string }[] | undefined {
   if (!(error instanceof ApiError) || !['invalid-body', 'forbidden'].includes(error.code)) return undefined;
   const problems = error.errors ?? [{ name: '', detail: error.message }];
-  return problems.map(({ name, detail }) => {
-    const object = objects[Number(/^\/resources\/(\d+)/.exec(name)?.[1])];
+  return problems.map((one) => {
+    const [at, n] = /^\/resources\/(\d+)/.exec(one.name) ?? [''];
+    const object = objects[Number(n)];
+    const name = one.name.slice(at.length);
+    const detail = name === '' ? formatDetail(one) : formatFieldError({ ...one, name, path: name });
     return { id: object && `${object.kind}/${object.metadata.name}`, detail };
   });
 }
@@ -111,8 +118,8 @@ export function convertPlanError(
   code: 'conflict' | 'invalid-request',
 ): unknown {
   if (error instanceof ApiError && error.code === 'forbidden') return error;
-  const reasons = refusals(error, objects)?.map(({ id, detail }) => (id ? `${id} ${detail}` : detail));
-  return reasons ? new ApiError(code, `The package cannot be applied: ${reasons.join('; ')}.`) : error;
+  const reasons = refusals(error, objects)?.map(({ id, detail }) => (id ? `${id}: ${detail}` : detail));
+  return reasons ? new ApiError(code, `The package cannot be applied. ${reasons.join(' ')}`) : error;
 }
 
 /** The requested package. Throws `invalid-body` if it does not exist or has another target environment. */
@@ -124,10 +131,12 @@ export async function packageFor(
     if (error instanceof ApiError && error.code === 'not-found') return undefined;
     throw error;
   });
-  requireSound([stored ? undefined : problem('packageId', 'is no release package')]);
+  requireSound([stored ? undefined : problem('packageId', 'must be the id of a release package')]);
   const targets = stored!.body.view.targetEnvironments;
   const leads = targets.length === 0 || targets.includes(targetEnvironment);
-  requireSound([leads ? undefined : problem('targetEnvironment', 'is none of the package')]);
+  requireSound([
+    leads ? undefined : problem('targetEnvironment', 'must be a target environment of the package'),
+  ]);
   return stored!;
 }
 
@@ -151,8 +160,13 @@ export async function requireResourceField(
   const declared = entries.find(({ semanticId }) => semanticId === fieldId)?.sourceField;
   const type = here ?? (declared as { fieldType?: string } | null | undefined)?.fieldType;
   if (newFieldType !== undefined && newFieldType.toLowerCase() !== type?.toLowerCase())
-    throw new ApiError('conflict', `${fieldId} is of the type ${type}.`);
-  return here === undefined ? [`${fieldId} is in the package alone: its data is not here.`] : [];
+    throw new ApiError(
+      'conflict',
+      `${fieldId}: has the type ${type} on this server. Change the schema first.`,
+    );
+  return here === undefined
+    ? [`${fieldId}: is only in the package. This server does not have its data.`]
+    : [];
 }
 
 /** Parts of a request that this server does not execute. */
@@ -182,7 +196,7 @@ export async function findKeyedOperation<T extends { readonly request: ReleaseRe
 ): Promise<StoredDocument<T> | undefined> {
   const before = await state.documents.get<T>(kind, id);
   if (before && fingerprint(before.body.request) !== fingerprint(request))
-    throw new ApiError('conflict', 'The idempotencyKey was used for another operation.');
+    throw new ApiError('conflict', 'idempotencyKey: was used for another operation. Use another key.');
   return before;
 }
 

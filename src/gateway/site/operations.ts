@@ -205,7 +205,12 @@ function docsViewer(): Operation {
     },
     run: ({ baseUrl, params }) => {
       const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
-      if (!document) throw notFound('interface document', params.surface);
+      if (!document)
+        throw notFound(
+          'OpenAPI document',
+          params.surface,
+          INTERFACE_DOCUMENTS.map((one) => one.surface),
+        );
       return pageReply(docsViewerPage({ baseUrl, document }));
     },
   });

@@ -70,7 +70,7 @@ async function requireFile(x: Exchange, deps: StacDeps, { path, root }: AssetFil
     const code = x.principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
     throw new ApiError(
       code,
-      `The file holds rows or attributes of collection '${id}' that you may not read.`,
+      `The file contains rows or attributes of collection '${id}' that you may not read.`,
     );
   }
 }

@@ -14,7 +14,10 @@ function instant(text: string): number {
   // Date.parse takes 30 February for 1 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
   if (Number.isNaN(value) || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text.slice(0, 10)))
-    throw badParameter('datetime', `'${text.slice(0, 60)}' is not an RFC 3339 date-time`);
+    throw badParameter(
+      'datetime',
+      `'${text.slice(0, 60)}' is not a date-time of RFC 3339. Use for example 2026-01-31T12:00:00Z`,
+    );
   return value;
 }
 
@@ -25,11 +28,15 @@ export function parseDatetime(text: string): TimeRange {
     const at = instant(text);
     return { start: at, end: at };
   }
-  if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
+  if (parts.length !== 2)
+    throw badParameter(
+      'datetime',
+      'must be an instant or an interval start/end, for example 2026-01-01T00:00:00Z/..',
+    );
   const [start, end] = parts.map((part) => (part === '' || part === '..' ? undefined : instant(part)));
-  if (start === undefined && end === undefined) throw badParameter('datetime', 'is open at both ends');
+  if (start === undefined && end === undefined) throw badParameter('datetime', 'must have a start or an end');
   if (start !== undefined && end !== undefined && start > end)
-    throw badParameter('datetime', 'ends before it starts');
+    throw badParameter('datetime', 'must not end before it starts');
   return { start, end };
 }
 

@@ -57,7 +57,7 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
         const collection = findCollection(deps.visible(x.principal), id);
         // pystac-client names the collection once more.
         if (collections && (collections.length > 1 || collections[0] !== collection.id))
-          throw badParameter('collections', `these are the items of ${collection.id}`);
+          throw badParameter('collections', `must be ${collection.id}, the collection of the path`);
         return search(x, { ...query, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
           collectionLinks(x, collection.id, query, place.result),
         );

@@ -67,7 +67,7 @@ const fields: Param<AskedFields | undefined> = {
   parse(raw) {
     if (raw === undefined) return undefined;
     const parts = raw.split(',').filter((part) => part.trim() !== '');
-    if (parts.length > MAX_PATHS) throw badParameter('fields', `has more than ${MAX_PATHS} entries`);
+    if (parts.length > MAX_PATHS) throw badParameter('fields', `must have at most ${MAX_PATHS} entries`);
     const named = (isIncluded: boolean) =>
       parts.filter((part) => part.startsWith('-') !== isIncluded).map((part) => part.replace(/^[-+ ]/, ''));
     const [include, exclude] = [named(true), named(false)];
@@ -85,7 +85,7 @@ const sortby: Param<StacSortKey[] | undefined> = {
     if (raw === undefined || raw === '') return undefined;
     const parts = raw.split(',');
     if (parts.length > MAX_SORT_KEYS)
-      throw badParameter('sortby', `has more than ${MAX_SORT_KEYS} properties`);
+      throw badParameter('sortby', `must have at most ${MAX_SORT_KEYS} properties`);
     return parts.map((part) => ({
       field: part.replace(/^[-+ ]/, ''),
       direction: part.startsWith('-') ? 'desc' : 'asc',
@@ -104,7 +104,7 @@ const intersects: Param<unknown> = {
     try {
       return parseJsonText(raw);
     } catch {
-      throw badParameter('intersects', 'is not JSON');
+      throw badParameter('intersects', 'must be JSON');
     }
   },
 };

@@ -8,7 +8,7 @@ import {
   type Operand,
   rangeFilter,
 } from '../../core/cql2/index.js';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { badParameter } from '../../core/errors/errors.js';
 import type { SortKey } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import { CRS84, type Crs, normaliseBox, requireReachable } from '../../core/geometry/crs.js';
@@ -165,7 +165,7 @@ function sortKeys(fields: readonly Field[], keys: readonly StacSortKey[] = []): 
   return keys.map(({ field, direction }) => {
     const name = plainName(field, names);
     if (!names.has(name))
-      throw badParameter('sortby', `there is no property '${field.slice(0, 60)}' with an order`);
+      throw badParameter('sortby', `'${field.slice(0, 60)}' is not a property that can be sorted`);
     return { field: name, descending: direction === 'desc' };
   });
 }
@@ -193,7 +193,10 @@ export function requireLanguage(
 ): void {
   if (filter === undefined) return;
   if ((typeof filter === 'string') !== (language === 'cql2-text')) {
-    const detail = language === 'cql2-text' ? 'must be text' : 'must be CQL2 JSON; set filter-lang for text';
-    throw new ApiError('invalid-parameter', `filter: ${detail}`, { errors: [{ name: 'filter', detail }] });
+    const detail =
+      language === 'cql2-text'
+        ? 'must be a string'
+        : 'must be CQL2 JSON. Set filter-lang to cql2-text for a string';
+    throw badParameter('filter', detail);
   }
 }

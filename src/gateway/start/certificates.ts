@@ -54,12 +54,12 @@ function requireSource({ server, security }: Config): void {
   const { clientCa } = server.tls;
   if (clientCa !== '' && !KNOWS_CLIENT_CERTIFICATES)
     throw new ConfigError([
-      'server.tls.clientCa needs Node.js 24: the HTTP library of Node.js 20 does not tell which certificate a client showed. A proxy can (security.clientCertificates.header)',
+      'server.tls.clientCa: requires Node.js 24. With Node.js 20, let a proxy send the certificate and set security.clientCertificates.header.',
     ]);
   if (header !== '' && server.trustProxy.length === 0)
-    throw new ConfigError(['security.clientCertificates.header needs server.trustProxy']);
+    throw new ConfigError(['security.clientCertificates.header: requires server.trustProxy.']);
   if (mode !== 'Disabled' && header === '' && clientCa === '')
     throw new ConfigError([
-      `security.clientCertificates.mode ${mode} needs security.clientCertificates.header, or server.tls.clientCa`,
+      `security.clientCertificates.mode: ${mode} requires security.clientCertificates.header or server.tls.clientCa.`,
     ]);
 }

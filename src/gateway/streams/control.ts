@@ -1,5 +1,6 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../core/errors/errors.js';
+import { withReceived } from '../../core/errors/field-errors.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import { jsonFrame } from '../../services/streams/frames.js';
@@ -57,7 +58,7 @@ export interface ControlDeps {
 export function control(session: Session, frame: unknown, deps: ControlDeps): void {
   try {
     if (typeof frame !== 'object' || frame === null || Array.isArray(frame))
-      throw new ControlError('invalid-control', 'A control frame is a JSON object.');
+      throw new ControlError('invalid-control', 'A control frame must be a JSON object.');
     act(session, frame as Control, deps);
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;
@@ -87,7 +88,7 @@ function act(session: Session, frame: Control, deps: ControlDeps): void {
         jsonFrame('status', { status: 'ok', message: 'pong', timestamp: new Date().toISOString() }),
       );
     default:
-      throw new ControlError('unsupported-control', 'type must be subscribe, unsubscribe or ping');
+      throw new ControlError('unsupported-control', 'type: must be subscribe, unsubscribe or ping.');
   }
 }
 
@@ -96,14 +97,14 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
   if (!session.subscriptions.has(id) && session.subscriptions.size >= STREAM_LIMITS.streamSubscriptions)
     throw new ControlError(
       'subscription-limit-reached',
-      `A session has at most ${STREAM_LIMITS.streamSubscriptions} subscriptions.`,
+      `A session can have at most ${STREAM_LIMITS.streamSubscriptions} subscriptions. Unsubscribe from one first.`,
       id,
     );
   const policy = SLOW_POLICIES.find((name) => name === frame.onSlow);
   if (frame.onSlow !== undefined && !policy)
-    throw new ControlError('invalid-subscription', `onSlow must be one of ${SLOW_POLICIES.join(', ')}`, id);
+    throw new ControlError('invalid-subscription', `onSlow: must be one of ${SLOW_POLICIES.join(', ')}.`, id);
   if (frame.numbered !== undefined && typeof frame.numbered !== 'boolean')
-    throw new ControlError('invalid-subscription', 'numbered must be true or false', id);
+    throw new ControlError('invalid-subscription', 'numbered: must be true or false.', id);
   const layers = frame.layers ?? frame.layerIds ?? frame.layerId;
   let wish: Wish;
   try {
@@ -125,14 +126,18 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
 function unsubscribe(session: Session, frame: Control, { hub }: ControlDeps): void {
   const id = getId(frame, 'invalid-unsubscribe');
   if (!hub.unsubscribe(session, id))
-    throw new ControlError('subscription-not-found', 'There is no subscription of this id.', id);
+    throw new ControlError(
+      'subscription-not-found',
+      'subscriptionId: there is no subscription of this id.',
+      id,
+    );
 }
 
 function getId({ subscriptionId: id }: Control, code: ControlCode): string {
   if (typeof id !== 'string' || id === '' || id.length > LIMITS.subscriptionId || id === DEFAULT_SUBSCRIPTION)
     throw new ControlError(
       code,
-      `subscriptionId must be text of 1 to ${LIMITS.subscriptionId} characters, and not '${DEFAULT_SUBSCRIPTION}'`,
+      `subscriptionId: must be a string of 1 to ${LIMITS.subscriptionId} characters, and not '${DEFAULT_SUBSCRIPTION}'.`,
     );
   return id;
 }
@@ -144,18 +149,11 @@ export function resumption({ mode = 'delta', cursor }: { mode?: unknown; cursor?
   mode: StreamMode;
   cursor: number | undefined;
 } {
-  if (!MODES.includes(mode))
-    throw new ApiError(
-      'invalid-parameter',
-      `mode: must be one of ${MODES.join(', ')}; received ${shownValue(mode)}`,
-    );
+  if (!MODES.includes(mode)) throw wrong('mode', `must be one of ${MODES.join(', ')}`, mode);
   if (cursor !== undefined && (!Number.isSafeInteger(cursor) || (cursor as number) < 0))
-    throw new ApiError(
-      'invalid-parameter',
-      `cursor: must be an integer of at least 0; received ${shownValue(cursor)}`,
-    );
+    throw wrong('cursor', 'must be an integer of at least 0', cursor);
   return { mode: mode as StreamMode, cursor: cursor as number | undefined };
 }
 
-const MAX_SHOWN = 60;
-const shownValue = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, MAX_SHOWN);
+const wrong = (name: string, detail: string, value: unknown): ApiError =>
+  fieldFailure('invalid-parameter', [withReceived({ name, detail }, value)]);

@@ -52,10 +52,10 @@ export function readInterest(
   if (!layers && serviceId === undefined && !mayAll)
     throw new ApiError(
       'unauthenticated',
-      'Name layers or a serviceId: only administrators may listen to everything.',
+      'layers or serviceId is required. Only administrators may subscribe to all layers.',
     );
   if (params.bbox !== undefined && params.polygon !== undefined)
-    throw badParameter('polygon', 'cannot be given together with bbox');
+    throw badParameter('polygon', 'cannot be combined with bbox');
   const only = [params.bbox, params.polygon, params.filter, params.datetime].some(
     (value) => value !== undefined,
   )
@@ -90,7 +90,7 @@ function readLayers(value: unknown, visible: CatalogSnapshot): number[] | undefi
 /** Boxes, times and filters are about the attributes of one layer. */
 function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): VectorCollection {
   if (layers?.length !== 1)
-    throw badParameter('layers', 'bbox, polygon, filter and datetime need exactly one layer');
+    throw badParameter('layers', 'must name exactly one layer with bbox, polygon, filter and datetime');
   return visible.byLayerId(layers[0]!) as VectorCollection;
 }
 
@@ -100,9 +100,9 @@ function readBox(value: unknown, crs: unknown): Box | undefined {
   if (!Array.isArray(value) || value.length !== 4 || !value.every(Number.isFinite))
     throw badParameter('bbox', 'must be four numbers: west, south, east, north');
   const [west, south, east, north] = value as [number, number, number, number];
-  if (south > north) throw badParameter('bbox', 'has its south above its north');
+  if (south > north) throw badParameter('bbox', 'must have its south below its north');
   if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
-    throw badParameter('bbox', 'must be within 180 degrees of longitude and 90 of latitude');
+    throw badParameter('bbox', 'must have longitudes from -180 to 180 and latitudes from -90 to 90');
   return [west, south, east, north];
 }
 
@@ -147,6 +147,6 @@ function findFilter(
 }
 
 function formatText(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw badParameter(name, 'must be text');
+  if (typeof value !== 'string') throw badParameter(name, 'must be a string');
   return value;
 }

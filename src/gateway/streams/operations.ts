@@ -153,7 +153,10 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const { hub, permits } = deps;
   const sse = !x.upgradable;
   if (sse && !/text\/event-stream/.test(x.header('accept') ?? ''))
-    throw new ApiError('not-acceptable', 'Ask for a WebSocket, or for text/event-stream in Accept.');
+    throw new ApiError(
+      'not-acceptable',
+      'Accept: must be text/event-stream, unless the request opens a WebSocket.',
+    );
   refuseForeignPages(x);
   const { principal } = x;
   const visitor: Visitor = { principal, address: x.clientAddress };

@@ -212,7 +212,7 @@ export function selectCollections(
   if (!names) return catalog.collections.filter(fits).slice(0, LIMITS.collectionsPerRequest);
   const collections = names.map((name) => {
     const collection = collectionNamed(baseUrl, catalog, name);
-    if (!fits(collection)) throw badParameter('collections', `${name} cannot be shown this way`);
+    if (!fits(collection)) throw badParameter('collections', `'${name}' cannot be shown this way`);
     return collection;
   });
   return [...new Set(collections)];
@@ -226,7 +226,7 @@ function collectionNamed(baseUrl: string, catalog: CatalogSnapshot, name: string
   if (/^\d+$/.test(name)) return findNumbered(catalog, Number(name));
   if (!/^https?:\/\//i.test(name)) return findCollection(catalog, name);
   const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : null;
-  if (!path) throw badParameter('collections', `${name.slice(0, 200)} is no collection of this server`);
+  if (!path) throw badParameter('collections', `'${name.slice(0, 60)}' is not a collection of this server`);
   const [, numbered, id] = path as unknown as [string, string | undefined, string];
   return numbered ? findNumbered(catalog, Number(id)) : findCollection(catalog, plainText(id));
 }

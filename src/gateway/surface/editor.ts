@@ -16,7 +16,7 @@ export const geometryLoss = {
   parse(raw: string | undefined): boolean {
     if (raw === undefined) return false;
     if (raw.trim().toLowerCase() === 'accept') return true;
-    throw badParameter('Geometry-Loss', `is '${raw.slice(0, 40)}'; only 'accept' is allowed`);
+    throw badParameter('Geometry-Loss', `must be accept`);
   },
 } satisfies Param;
 

@@ -122,7 +122,7 @@ export function chosenCollections(
   collections: readonly Collection[],
 ): readonly Collection[] {
   const { q, kind, place, sort, page } = params;
-  if (page !== 1) throw badParameter('page', 'is only for the HTML page (f=html): documents list everything');
+  if (page !== 1) throw badParameter('page', 'is only for the HTML page. Add f=html');
   if ([q, kind, place, sort].every((term) => term === undefined)) return collections;
   const boxes = place === undefined ? undefined : listBoxes(place, places);
   if (place !== undefined && !boxes)

@@ -45,5 +45,8 @@ function isKeyValue(value: unknown): boolean {
 }
 
 function wrongToken() {
-  return badParameter('token', 'is not a token of a next or prev link of this listing');
+  return badParameter(
+    'token',
+    'must be a token of a next or prev link of this listing. Follow the link unchanged',
+  );
 }

@@ -17,7 +17,7 @@ const fontstack = {
   ...pathString('fontstack', 'Names of fonts, with commas: `Noto Sans Regular`.'),
   parse(raw: string | undefined): readonly string[] {
     const fonts = (raw ?? '').split(',').map((name) => name.trim());
-    if (fonts.length > MAX_FONTS) throw badParameter('fontstack', `has at most ${MAX_FONTS} names`);
+    if (fonts.length > MAX_FONTS) throw badParameter('fontstack', `must have at most ${MAX_FONTS} names`);
     // Styles name fonts in the order of their preference.
     const known = fonts.filter((name) => unknownFont([name]) === undefined);
     if (known.length === 0) throw notFound('font', fonts.join(', ').slice(0, 100));
@@ -37,7 +37,7 @@ const range = {
       Number(to) !== first + RANGE - 1 ||
       first > LAST_CODE_POINT
     )
-      throw badParameter('range', 'must be 256 code points: 0-255.pbf, 256-511.pbf and so on');
+      throw badParameter('range', 'must be a range of 256 code points, for example 0-255.pbf or 256-511.pbf');
     return first;
   },
 };

@@ -2,6 +2,7 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { listNames } from '../../core/errors/near-names.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { type Format, formatNames, isVectorFormat, negotiate } from '../../core/http/media.js';
 import { declareMemo, defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
@@ -71,7 +72,10 @@ export function createTileOperations(deps: TilesDeps): Operation[] {
           const fits = isVectorFormat(x.format) ? hasFeatures : isMade;
           const selection = selectCollections(x, catalog, x.params.collections, fits);
           if (selection.length === 0)
-            throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
+            throw new ApiError(
+              'not-acceptable',
+              `No collection has tiles of the format ${x.format.name}. Use another one of f.`,
+            );
           return narrowTile(selection, readAddress(catalog, x.params), x.format, x.params);
         });
         return replyWithTile(x, deps, plan);
@@ -93,7 +97,7 @@ function readAddress(catalog: CatalogSnapshot, params: TileParams): TileAddress 
   const set = findMatrixSet(catalog, params.tileMatrixSetId);
   const at = tileAddress(set, params.tileMatrix, params.tileRow, params.tileCol);
   if (params.crs && params.crs.uri !== at.set.crs.uri) {
-    throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
+    throw badParameter('crs', `must be ${at.set.crs.uri}, the CRS of ${at.set.id}`);
   }
   return at;
 }
@@ -104,8 +108,11 @@ function negotiateFormat(x: Exchange, collection: Collection): Format {
   if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
   if (offered.includes(x.format)) return x.format;
   if (isMade(collection) && !MADE_FORMATS.includes(x.format)) {
-    throw badParameter('f', `must be one of ${formatNames(MADE_FORMATS).join(', ')}`);
+    throw badParameter('f', `must be one of ${listNames(formatNames(MADE_FORMATS))}`);
   }
-  const names = offered.map((format) => format.name).join(', ');
-  throw new ApiError('not-acceptable', `Tiles of this collection are ${names} only.`);
+  const names = listNames(offered.map((format) => format.name));
+  throw new ApiError(
+    'not-acceptable',
+    `f: '${x.format.name}' is not a format of the tiles of this collection. Use ${names}.`,
+  );
 }

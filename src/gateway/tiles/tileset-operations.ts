@@ -107,7 +107,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
 
 function tilesetReply(x: Exchange, set: TileMatrixSet, subject: TilesetSubject): Reply {
   if (!tilesetFormats(subject, set).includes(x.format))
-    throw new ApiError('not-acceptable', 'TileJSON describes tiles of WebMercatorQuad only.');
+    throw new ApiError('not-acceptable', 'f: TileJSON is only available for WebMercatorQuad. Use f=json.');
   if (x.format === TILEJSON_FORMAT) return documentReply(x, tileJson(x, subject), () => '');
   const document = tilesetDocument(x, set, subject);
   return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));

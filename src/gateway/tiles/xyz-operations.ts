@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { listNames } from '../../core/errors/near-names.js';
 import {
   type Format,
   JPEG_FORMAT,
@@ -42,16 +43,23 @@ const FORMATS: Readonly<Record<string, Format>> = {
   webp: WEBP_FORMAT,
 };
 
+const EXTENSIONS = Object.keys(FORMATS).map((name) => `.${name}`);
+
 /** Row of the tile, optionally with a file name extension: `5`, `5.mvt`, `5@2x.png`. */
 const row = {
   ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp.'),
   parse(raw: string | undefined) {
-    const [, digits, twice, ending] = /^(\d{1,10})(@2x)?(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
+    const [, digits, twice, ending] = /^(\d{1,10})(@2x)?(?:\.([a-z]{2,5}))?$/.exec(raw ?? '') ?? [];
     const format = ending === undefined ? undefined : FORMATS[ending];
-    if (digits === undefined || (ending !== undefined && !format))
+    if (digits === undefined)
       throw badParameter(
         'y',
-        'must be a whole number >= 0, perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp',
+        'must be an integer of at least 0, optionally with @2x and the extension of a format',
+      );
+    if (ending !== undefined && !format)
+      throw badParameter(
+        'format',
+        `'.${ending}' is not the extension of a tile format. Use ${listNames(EXTENSIONS)}`,
       );
     return { y: Number(digits), scale: twice ? 2 : 1, format };
   },
@@ -137,7 +145,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
 function findEncoding(collections: readonly Collection[], name: string | undefined): Format | undefined {
   const format = VECTOR_FORMATS.find((one) => one.name === name);
   if (format && !tileFormats(collections).includes(format))
-    throw badParameter('encoding', 'is for collections that have vector tiles');
+    throw badParameter('encoding', 'is only for collections with vector tiles');
   return format;
 }
 
@@ -160,6 +168,9 @@ function parseFormat(collections: readonly Collection[], extension: Format | und
   const offered = tileFormats(collections);
   const format = extension ?? offered[0]!;
   if (offered.includes(format)) return format;
-  const names = offered.map(({ name }) => name).join(', ');
-  throw new ApiError('not-acceptable', `Tiles of these collections are ${names} only.`);
+  const names = listNames(offered.map(({ name }) => `.${name}`));
+  throw new ApiError(
+    'not-acceptable',
+    `format: '.${format.name}' is not a format of the tiles of these collections. Use ${names}.`,
+  );
 }

@@ -23,7 +23,10 @@ export const isUnrestricted = ({ allowed, filter, fields }: Access): boolean =>
 
 /** The refusal of what needs the right to all rows and attributes of a layer. */
 export const wholeRightError = (id: string, action: AccessAction) =>
-  new ApiError('forbidden', `You need the right to ${action} all rows and attributes of the layer '${id}'.`);
+  new ApiError(
+    'forbidden',
+    `This operation requires the right to ${action} all rows and attributes of the layer '${id}'.`,
+  );
 
 /** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;

@@ -17,7 +17,11 @@ export function permits(principal: Pick<Principal, 'permissions'>, label: string
 /** Throws `forbidden`: nobody gives away what they do not hold, as a key could otherwise make itself a stronger one. */
 export function requireHeld(principal: Pick<Principal, 'permissions'>, labels: readonly string[]): void {
   const beyond = labels.find((label) => !permits(principal, label));
-  if (beyond !== undefined) throw new ApiError('forbidden', `The permission ${beyond} is not yours to give.`);
+  if (beyond !== undefined)
+    throw new ApiError(
+      'forbidden',
+      `permissions: '${beyond}' cannot be granted, because the caller does not have it.`,
+    );
 }
 
 export function isPermissionCovered(grant: string, permission: string): boolean {

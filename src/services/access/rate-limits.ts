@@ -263,9 +263,13 @@ function buildHeaders({ policy }: Limit, { left, tokens }: Purse): LimitHeaders 
 function refusal(limit: Limit, purse: Purse): ApiError {
   const { policy, state } = buildHeaders(limit, purse);
   const retryAfter = Math.max(1, Math.ceil((purse.emptyUntil - Date.now()) / 1000));
-  return new ApiError('too-many-requests', `The rate limit '${limit.policy.name}' is used up.`, {
-    headers: { 'retry-after': String(retryAfter), 'ratelimit-policy': policy, ratelimit: state },
-  });
+  return new ApiError(
+    'too-many-requests',
+    `The rate limit '${limit.policy.name}' is exceeded. Retry after the time in Retry-After.`,
+    {
+      headers: { 'retry-after': String(retryAfter), 'ratelimit-policy': policy, ratelimit: state },
+    },
+  );
 }
 
 function buildSize({ policy }: Limit): BucketSize {

@@ -74,7 +74,8 @@ export class Tenants {
     const { tenantId } = principal;
     if (tenantId === undefined) return principal;
     const tenant = this.#tenants.get(tenantId);
-    if (tenant?.status !== 'Active') throw new ApiError('forbidden', 'The tenant is not active.');
+    if (tenant?.status !== 'Active')
+      throw new ApiError('forbidden', 'The tenant is not active. An administrator can activate it.');
     return tenant.layers ? { ...principal, layers: common(principal.layers, tenant.layers) } : principal;
   }
 
@@ -127,7 +128,7 @@ export class Tenants {
       if (!NEXT[tenant.status].includes(status))
         throw new ApiError(
           'conflict',
-          `The tenant is ${tenant.status.toLowerCase()}: it cannot be ${status.toLowerCase()}.`,
+          `status: the tenant is ${tenant.status.toLowerCase()} and cannot be ${status.toLowerCase()}.`,
         );
       return {
         ...tenant,
@@ -161,9 +162,13 @@ const formatDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 function usedUp(most: number): ApiError {
   const seconds = Math.ceil((DAY_MS - (Date.now() % DAY_MS)) / 1000);
-  return new ApiError('too-many-requests', `The tenant has had the ${most} requests of this day.`, {
-    headers: { 'retry-after': String(seconds) },
-  });
+  return new ApiError(
+    'too-many-requests',
+    `The tenant has reached its limit of ${most} requests a day. Retry after midnight UTC.`,
+    {
+      headers: { 'retry-after': String(seconds) },
+    },
+  );
 }
 
 function common(a: readonly string[] | undefined, b: readonly string[]): readonly string[] {

@@ -97,7 +97,7 @@ async function formatText(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   let size = 0;
   for await (const part of bytes) {
     size += part.byteLength;
-    if (size > FORM_BYTES) throw badParameter('body', `must not have more than ${FORM_BYTES} bytes`);
+    if (size > FORM_BYTES) throw badParameter('body', `must have at most ${FORM_BYTES} bytes`);
     parts.push(Buffer.from(part));
   }
   return Buffer.concat(parts).toString('utf8');

@@ -28,7 +28,7 @@ const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]|\p{Surrogate}/g
 export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
   const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
   const name = characters.slice(-ATTACHMENT_LIMITS.attachmentName).join('');
-  if (name === '') throw badParameter(parameter, 'has no file name');
+  if (name === '') throw badParameter(parameter, 'must have a file name');
   const head = await readHead(path);
   const type = checkedMediaType(head, words);
   if ('problem' in type) throw badParameter(parameter, type.problem);
@@ -53,7 +53,7 @@ function requireSize(mediaType: string, head: Uint8Array, parameter: string): vo
   if (size.width * size.height > ATTACHMENT_LIMITS.attachmentPixels)
     throw badParameter(
       parameter,
-      `has ${size.width} x ${size.height} pixels, more than ${ATTACHMENT_LIMITS.attachmentPixels} in all`,
+      `has ${size.width} x ${size.height} pixels. At most ${ATTACHMENT_LIMITS.attachmentPixels} pixels are allowed`,
     );
 }
 
@@ -77,5 +77,8 @@ export async function withFile<T>(path: string, work: () => Promise<T>): Promise
 }
 
 export function tooManyAttachments(): ApiError {
-  return new ApiError('conflict', `A feature has at most ${LIMITS.featureAttachments} attachments.`);
+  return new ApiError(
+    'conflict',
+    `A feature can have at most ${LIMITS.featureAttachments} attachments. Delete one first.`,
+  );
 }

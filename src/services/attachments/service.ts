@@ -101,7 +101,7 @@ export class Attachments {
     if (ownFolder !== undefined && ownFolder !== '' && ownFolder !== folder)
       throw new ApiError(
         'unavailable',
-        'The attachment lies in the data folder of another server. Servers that share a state need storage.url.',
+        'The attachment is in the data folder of another server. Servers that share a state need storage.url.',
       );
     const object = await storage.stat(attachment.contentKey);
     if (!object) throw notFound('content of attachment', `${id}`);
@@ -132,7 +132,10 @@ export class Attachments {
     let looks = 0;
     for (let after: number | undefined; attachments.length <= most; looks++) {
       if (looks >= MAX_PAGES)
-        throw badParameter('objectIds', 'is needed: too many attachments would have to be looked through');
+        throw badParameter(
+          'objectIds',
+          'is required, because there are too many attachments to search all of them',
+        );
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];
       const there = await featuresThere(x, pools, toNumberedCollection(view.collection), {
@@ -227,7 +230,7 @@ export class Attachments {
       const result = await write(key);
       if (result !== 'gone') return result;
     }
-    throw new ApiError('unavailable', 'The file could not be stored; send it again.');
+    throw new ApiError('unavailable', 'The file could not be stored. Send it again.');
   }
 
   /** Throws 404 for a feature that is not there for the caller. */
@@ -257,7 +260,10 @@ export class Attachments {
   #boundsOf(principal: Principal, visible: VectorCollection, collection: VectorCollection): EditBounds {
     const write = this.deps.access(principal, collection, 'write');
     if (!write.allowed && principal.kind === 'anonymous')
-      throw new ApiError('unauthenticated', 'Credentials are needed to change attachments.');
+      throw new ApiError(
+        'unauthenticated',
+        'Credentials are required to change attachments. Send an API key or a token.',
+      );
     return editBounds(visible, write);
   }
 

@@ -253,7 +253,7 @@ function withSlowViews(
 function slow(): TaskFailure {
   return new TaskFailure(
     'deadline-exceeded',
-    'The database has not listed its tables in time. They are published as soon as it has.',
+    'The database did not list its tables in time. They will be published when it has.',
   );
 }
 
@@ -265,7 +265,7 @@ function note(database: DatabaseState, error: unknown): void {
   } else if (error instanceof TaskFailure && DOWN.has(error.code)) {
     if (database.up) database.downSince = performance.now();
     database.up = false;
-    database.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
+    database.reason = error.code === 'store-unavailable' ? 'does not respond' : 'did not respond in time';
   }
   database.checkedAt = performance.now();
 }

@@ -105,5 +105,5 @@ export class FolderNames {
 const takenElsewhere = (id: string) =>
   new ApiError(
     'conflict',
-    `There is a collection '${id}' already: it is in the data folder of another server that shares the state.`,
+    `The collection '${id}' already exists in the data folder of another server that shares the state. Choose another name.`,
   );

@@ -126,4 +126,4 @@ export class Pauses {
 
 const RETRY_SECONDS = '5';
 const STALE =
-  'The server was paused or cut off from its state, and cannot read the changes since then. Send the request again.';
+  'The server was paused or disconnected from its state, and cannot read the changes since then. Send the request again.';

@@ -55,7 +55,7 @@ export class SharedTurns {
       if (monotonicMs() > end)
         throw new ApiError(
           'unavailable',
-          'Another change of this resource takes long. Send the request again.',
+          'Another change of this resource takes too long. Send the request again.',
         );
       await sleep(LOOK_MS);
     }

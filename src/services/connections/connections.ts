@@ -139,7 +139,10 @@ export class Connections {
     const body: Connection = { ...connection, ...(await this.#secretOf(id, credential)) };
     const stored = await this.#documents.together([CONNECTION_KIND], async (store) => {
       if (named([...this.sources, ...(await store.list<Connection>(CONNECTION_KIND))], body.name))
-        throw new ApiError('conflict', `There is a connection '${body.name}' already.`);
+        throw new ApiError(
+          'conflict',
+          `name: the connection '${body.name}' already exists. Choose another name.`,
+        );
       return store.create(CONNECTION_KIND, id, body, by);
     });
     await this.#deps.settle();
@@ -178,7 +181,7 @@ export class Connections {
     if (this.isSource(connection))
       throw new ApiError(
         'conflict',
-        `'${connection.body.name}' stands in the configuration: change it there.`,
+        `'${connection.body.name}' is defined in the configuration. Change it there.`,
       );
   }
 
@@ -203,7 +206,7 @@ export class Connections {
       if (count > 0)
         throw new ApiError(
           'conflict',
-          `${count} layers are published from '${body.name}': delete them first.`,
+          `${count} layers are published from '${body.name}'. Delete them first.`,
         );
       if (!(await store.remove(CONNECTION_KIND, id))) missing(id);
     });
@@ -278,7 +281,8 @@ export class Connections {
 
   async #serviceOf({ id, body }: StoredConnection): Promise<{ address: ServiceAddress; secret: string }> {
     const provider = getConnectionProvider(body);
-    if (!isServiceKind(provider)) throw new ApiError('invalid-request', `'${body.name}' is no service.`);
+    if (!isServiceKind(provider))
+      throw new ApiError('invalid-request', `'${body.name}' is not a connection to a service.`);
     requireActiveConnection({ body });
     return { address: { ...body, provider }, secret: await this.#password(id, body) };
   }
@@ -289,17 +293,17 @@ export class Connections {
    */
   async credentialsOf(id: string, url: URL): Promise<RemoteCredentials> {
     const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);
-    if (!stored) throw new ApiError('unavailable', 'The connection is not there any more.');
+    if (!stored) throw new ApiError('unavailable', 'The connection no longer exists. Create it again.');
     const { address, secret } = await this.#serviceOf(stored);
     if (serviceAddress(address).origin !== url.origin)
-      throw new ApiError('unavailable', `'${stored.body.name}' does not lead to ${url.host} any more.`);
+      throw new ApiError('unavailable', `'${stored.body.name}' no longer refers to ${url.host}.`);
     return credentialsWith(address, secret);
   }
 
   /** The bucket of a connection, with its secret. Throws `invalid-request` for another connection, and as `urlOf` does. */
   async storeOf({ id, body }: StoredConnection): Promise<ObjectStore> {
     if (!isBucketProvider(getConnectionProvider(body)) || this.isSource({ id }))
-      throw new ApiError('invalid-request', `'${body.name}' is no bucket.`);
+      throw new ApiError('invalid-request', `'${body.name}' is not a connection to a bucket.`);
     const store = createObjectStore(body, await this.#password(id, body));
     const problem = this.#deps.readProblem(new URL(store.endpoint));
     if (problem !== undefined) throw new ApiError('unavailable', `The store may not be read: ${problem}.`);
@@ -355,13 +359,14 @@ export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): 
 
 /** Throws `unavailable` for a connection that is switched off. */
 export function requireActiveConnection({ body }: Pick<StoredConnection, 'body'>): void {
-  if (!body.isActive) throw new ApiError('unavailable', `The connection '${body.name}' is switched off.`);
+  if (!body.isActive)
+    throw new ApiError('unavailable', `The connection '${body.name}' is disabled. Enable it first.`);
 }
 
 /** Throws `invalid-request`. */
 function requireDatabase(body: Connection): void {
   if (!isDatabaseConnection({ body }))
-    throw new ApiError('invalid-request', `'${body.name}' is no database: no table of it can be chosen.`);
+    throw new ApiError('invalid-request', `'${body.name}' is not a connection to a database.`);
 }
 
 function named(connections: readonly StoredConnection[], name: string): StoredConnection | undefined {

@@ -36,7 +36,7 @@ export class ConnectionPasswords {
 
   async #secretProblem(one: { id: string; name: string; password: string }): Promise<string | undefined> {
     if (parseKeyVersion(one.password) === null)
-      return `The password of '${one.name}' lies in the state as it is: rotate the key.`;
+      return `The password of '${one.name}' is not encrypted in the state. Rotate the key.`;
     try {
       await this.keys.open(one.password, one.id);
       return undefined;
@@ -52,7 +52,10 @@ export class ConnectionPasswords {
   async rotate(by: string): Promise<{ before: number; after: KeyVersion; secrets: number }> {
     const { keys } = this;
     if (!keys.encrypts)
-      throw new ApiError('invalid-request', 'security.stateKey is not set: there is no key to rotate.');
+      throw new ApiError(
+        'invalid-request',
+        'The setting security.stateKey is not set, so there is no key to rotate.',
+      );
     const rotation = await keys.advance();
     let secrets = 0;
     for (const one of await this.documents.list<Connection>(CONNECTION_KIND))

@@ -169,7 +169,7 @@ function formatText(
   const place = `${host}:${port}`;
   switch (reason) {
     case 'name-not-found':
-      return `The name ${host} leads to no address (DNS).`;
+      return `The host name ${host} cannot be resolved (DNS).`;
     case 'refused':
       return `${place} refuses connections: no server listens there.`;
     case 'unreachable':
@@ -191,7 +191,7 @@ function formatText(
     case 'too-many-connections':
       return `${place} has no connection left.`;
     case 'starting':
-      return `${place} is starting or stopping: try again.`;
+      return `${place} is starting or stopping. Retry later.`;
     default:
       return `${place} cannot be used: ${message}`;
   }

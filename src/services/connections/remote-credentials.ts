@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../core/errors/errors.js';
+import { type ApiError, badMember } from '../../core/errors/errors.js';
 import type { RemoteRequest } from '../../core/exchange/ingest.js';
 
 /** Credentials for another server, as requests of the management API have them. They are sent to its origin alone, and kept nowhere. */
@@ -25,7 +25,7 @@ export function buildRemoteRequest(
   const headers: Record<string, string> =
     referer === undefined ? {} : { referer: printable('referer', referer) };
   if (mode === 'oauth')
-    throw wrong('mode', 'oauth is not spoken: get a token, and send it with the mode token');
+    throw wrong('mode', 'must not be oauth, which is not supported. Send a token with the mode token');
   if (token !== undefined) {
     if (mode === 'arcgis-token') {
       const withToken = new URL(url);
@@ -40,7 +40,7 @@ export function buildRemoteRequest(
   }
   if (username !== undefined) {
     if (mode === 'arcgis-token')
-      throw wrong('token', 'is required: tokens are not asked for with a password');
+      throw wrong('token', 'is required. The server does not request tokens with a password');
     const pair = Buffer.from(`${username}:${password ?? ''}`).toString('base64');
     return { url: url.href, timeoutMs, headers: { ...headers, authorization: `Basic ${pair}` } };
   }
@@ -49,11 +49,11 @@ export function buildRemoteRequest(
 
 /** What may stand in a header. */
 function printable(name: string, text: string): string {
-  if (!/^[\x20-\x7e]*$/.test(text)) throw wrong(name, 'must be printable ASCII');
+  if (!/^[\x20-\x7e]*$/.test(text)) throw wrong(name, 'must have only printable ASCII characters');
   return text;
 }
 
 function wrong(member: string, detail: string): ApiError {
   const name = `credentials.${member}`;
-  return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+  return badMember(name, detail);
 }

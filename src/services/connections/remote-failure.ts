@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 
 /** Failures of asking another server as clients are told them: 400 naming the member where it may not be asked, 502 where it is to blame. */
@@ -7,10 +7,7 @@ export function remoteFailure(member: string, error: unknown): unknown {
   const { code, message } = error;
   switch (code) {
     case 'invalid-input':
-      return new ApiError('invalid-body', `${member}: ${message}`, {
-        errors: [{ name: member, detail: message }],
-        cause: error,
-      });
+      return fieldFailure('invalid-body', [{ name: member, detail: message }], { cause: error });
     case 'access-denied':
       return new ApiError('invalid-body', message, {
         errors: [{ name: 'password', detail: message }],

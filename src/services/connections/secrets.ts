@@ -35,7 +35,7 @@ async function inFile(reference: string, path: string, allowed: readonly string[
   try {
     const real = await realpath(path);
     if (!isAllowed(`file:${real}`, [...allowed, ...(await Promise.all(folders))]))
-      throw unreadable(reference, 'the file is a link to elsewhere');
+      throw unreadable(reference, 'the file is a link to another folder');
     const { size } = await stat(real);
     if (size > MAX_BYTES) throw unreadable(reference, 'the file is too large');
     return (await readFile(real, 'utf8')).replace(/\r?\n$/, '');

@@ -68,7 +68,7 @@ export class ConnectionTrials {
     const answer = await this.deps.describe(target.provider, request);
     if ('problem' in answer) return { isHealthy: false, ...answer.problem };
     const { name, layers } = answer;
-    const message = `The service ${name} answers: ${layers.length} layers.`;
+    const message = `The service ${name} responds with ${layers.length} layers.`;
     return { isHealthy: true, reason: 'ok', message };
   }
 
@@ -91,7 +91,7 @@ export class ConnectionTrials {
     const testedAt = Date.now();
     try {
       await this.deps.ping(url);
-      return { isHealthy: true, reason: 'ok', message: 'The database answers.', testedAt };
+      return { isHealthy: true, reason: 'ok', message: 'The database responds.', testedAt };
     } catch (error) {
       if (!(error instanceof TaskFailure)) throw error;
       return { isHealthy: false, reason: 'other', message: error.message, testedAt };

@@ -29,7 +29,7 @@ async function* parseCsv(column: string, geometries: AsyncIterable<string>): Asy
   yield `id,${column}\n`;
   let id = 0;
   for await (const geometry of geometries) yield `${++id},"${geometry.replaceAll('"', '""')}"\n`;
-  if (id === 0) throw new TaskFailure('source-unreadable', 'The file holds no geometry.');
+  if (id === 0) throw new TaskFailure('source-unreadable', 'The file has no geometry.');
 }
 
 const buildLines = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
@@ -51,7 +51,7 @@ async function* parseWkt(path: string): AsyncGenerator<string> {
     text = '';
     depth = 0;
   }
-  if (text !== '') throw new TaskFailure('source-unreadable', 'The last geometry of the file is cut off.');
+  if (text !== '') throw new TaskFailure('source-unreadable', 'The last geometry of the file is truncated.');
 }
 
 async function* readWkb(path: string): AsyncGenerator<string> {

@@ -123,11 +123,15 @@ export class Edits {
     const lane = this.#lanes.get(file) ?? { last: Promise.resolve(), waiting: 0 };
     this.#lanes.set(file, lane);
     if (lane.waiting >= EDIT_LIMITS.editQueue)
-      throw new TaskFailure('queue-full', 'The server is busy; try again soon.');
+      throw new TaskFailure('queue-full', 'The server is busy. Retry in a few seconds.');
     const late = performance.now() + waitMs;
     const turn = lane.last.then(() => {
       if (signal?.aborted) throw new TaskFailure('cancelled', 'The request was cancelled.');
-      if (performance.now() > late) throw new TaskFailure('deadline-exceeded', 'The request took too long.');
+      if (performance.now() > late)
+        throw new TaskFailure(
+          'deadline-exceeded',
+          'The request took too long. Request less, or retry later.',
+        );
       return work();
     });
     lane.last = turn.catch(() => {});

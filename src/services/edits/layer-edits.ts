@@ -39,5 +39,8 @@ export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: num
   const before = new Set<ObjectId>();
   const twice = ids.find((id) => before.size === before.add(id).size);
   if (twice !== undefined)
-    throw new ApiError('invalid-parameter', `edits: layer ${layerId} has feature ${twice} twice`);
+    throw new ApiError(
+      'invalid-parameter',
+      `edits: layer ${layerId} has the feature ${twice} twice. Send each feature once.`,
+    );
 }

@@ -4,8 +4,9 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/catalog/collection.js';
 import { unreadNamed } from '../../core/catalog/unread.js';
 import type { MergeCounts, MergeRequest, MergeResult, RejectedRow } from '../../core/edits/merges.js';
-import { ApiError, notFound } from '../../core/errors/errors.js';
+import { ApiError, badMember, notFound } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { formatFieldErrors } from '../../core/errors/field-errors.js';
 import { exists } from '../../core/files/exists.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -243,8 +244,8 @@ function requireKey(
   if (field && KEY_TYPES.has(field.type)) return;
   const isId = keyField === source.idColumn && !source.idGenerated;
   if (isId && (source.idType === 'string' || source.idType === 'uuid')) return;
-  const detail = 'must be a field of whole numbers, texts or dates, or ids that are texts or UUIDs';
-  throw new ApiError('invalid-body', `KeyField ${detail}`, { errors: [{ name: 'KeyField', detail }] });
+  const detail = 'must be a field of integers, strings or dates, or an id column of strings or UUIDs';
+  throw badMember('KeyField', detail);
 }
 
 function nothingChanged(reason: string): ApiError {
@@ -252,8 +253,8 @@ function nothingChanged(reason: string): ApiError {
 }
 
 function tellRejected(count: number, { row, reasons }: RejectedRow): string {
-  const [{ name, detail } = { name: '', detail: '' }] = reasons;
-  return `${count === 1 ? 'One row' : `${count} rows`} cannot be taken. Row ${row}: ${name} ${detail}`.trim();
+  const rows = count === 1 ? 'One row was rejected' : `${count} rows were rejected`;
+  return `${rows}. Row ${row}: ${formatFieldErrors(reasons.slice(0, 1))}`.trim();
 }
 
 const part = (count: number, total: number) => (total > 0 ? Math.min(1, count / total) : 0);

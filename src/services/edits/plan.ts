@@ -26,7 +26,10 @@ export function planEdits(target: EditTarget, crs: Crs, sent: LayerEdits): EditP
 /** Throws 400 for more edits than one request may have. */
 export function requireCount(edits: number): void {
   if (edits > LIMITS.batchOperations)
-    throw badParameter('edits', `must not be more than ${LIMITS.batchOperations}: send them in parts`);
+    throw badParameter(
+      'edits',
+      `must have at most ${LIMITS.batchOperations} operations. Send several requests`,
+    );
 }
 
 /** The plan for features that pass only: others may have changed some since they were looked up. */

@@ -45,7 +45,10 @@ export function editTarget(
   { collection, visible }: Pick<CollectionView, 'collection' | 'visible'>,
 ): EditTarget {
   if (principal.kind === 'anonymous')
-    throw new ApiError('unauthenticated', 'Credentials are needed to change features.');
+    throw new ApiError(
+      'unauthenticated',
+      'Credentials are required to change features. Send an API key or a token.',
+    );
   const bounds = editBounds(visible, access(principal, collection, 'write'));
   const { id, layerId } = collection;
   const origin = { collection: id, layerId, protocol, requestId, actor: principal.id };

@@ -89,7 +89,8 @@ async function describe(
   options: TaskOptions,
 ): Promise<ImportPreview> {
   const { layers, layer, sample, driver } = await pools.run('ogr.preview', { path }, options);
-  if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
+  if (!layer)
+    throw new ApiError('invalid-request', 'The file has no layer. Send a file with a vector layer.');
   // A layer without a name of its own has the one of the file on disk.
   const shown = (one: OgrLayerInfo) =>
     one.name === getFileStem(file) ? { ...one, name: getFileStem(fileName) } : one;

@@ -11,12 +11,12 @@ export function describeStageProblem(problem: StageProblem): Error {
     case 'no-layer':
       return new ApiError(
         'unprocessable',
-        `The file has no such layer; it has: ${problem.names.join(', ') || 'none'}.`,
+        `The file does not have this layer. Use ${problem.names.join(', ') || 'another file'}.`,
       );
     case 'no-crs':
       return new ApiError(
         'unprocessable',
-        'The file names no coordinate reference system: one has to be given.',
+        'The file has no coordinate reference system. Assign one, for example with SourceSrid or --crs.',
       );
     case 'too-many-features':
       return new TaskFailure(

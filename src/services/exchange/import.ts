@@ -233,7 +233,7 @@ export class ImportService {
     const { id, source } = collection;
     const store = this.#storeOf(id);
     if (!this.#deps.withdraw || store === undefined)
-      throw new ApiError('conflict', `The collection '${id}' was not imported.`);
+      throw new ApiError('conflict', `The collection '${id}' was not created by an import.`);
     await this.#deps.pools.run('vector.drop', { store, table: source.table }, {});
     await follow();
     await this.#deps.withdraw(collection);
@@ -280,7 +280,8 @@ export class ImportService {
 
   get #merges(): Merges {
     const { merges } = this.#deps;
-    if (!merges) throw new ApiError('invalid-request', 'This server does not change collections.');
+    if (!merges)
+      throw new ApiError('invalid-request', 'This server does not import: it only reads its collections.');
     return merges;
   }
 
@@ -296,7 +297,7 @@ export class ImportService {
       run: (context) => this.#run(context),
       cleanup: (input, id, outcome) => this.#cleanup(input, id, outcome),
       refuseRetry: async ({ file }) =>
-        (await exists(file)) ? undefined : 'The file is not there any more: import it again.',
+        (await exists(file)) ? undefined : 'The file no longer exists. Import it again.',
     };
   }
 
@@ -313,7 +314,10 @@ export class ImportService {
     if (!this.#deps.isPublished(id)) return;
     if (!replace) throw takenError(id);
     if (this.#storeOf(id) === undefined)
-      throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
+      throw new ApiError(
+        'conflict',
+        `The collection '${id}' was not created by an import, so an import cannot replace it. Choose another name.`,
+      );
   }
 
   /** Rights may have been taken since the job was submitted, or the collection may have come. Throws `forbidden`. */
@@ -539,7 +543,7 @@ export class ImportService {
     if (maker?.state === 'Queued' || maker?.state === 'Running')
       throw new ApiError(
         'conflict',
-        `The collection '${input.table}' was not replaced: job ${maker.id} is making it. Import again when that job has ended.`,
+        `The collection '${input.table}' is being created by the job ${maker.id}. Import again after that job has ended.`,
       );
     this.#refuseReplacing(input);
   }
@@ -561,7 +565,8 @@ export class ImportService {
   }
 }
 
-const takenError = (id: string) => new ApiError('conflict', `There is a collection '${id}' already.`);
+const takenError = (id: string) =>
+  new ApiError('conflict', `The collection '${id}' already exists. Choose another name, or replace it.`);
 
 function chooseKind({ merge }: ImportInput): string {
   if (!merge) return KIND;

@@ -63,7 +63,7 @@ export class ResumableUploads {
     if ((await this.#ids()).length >= EXCHANGE_LIMITS.resumableUploads)
       throw new ApiError(
         'unavailable',
-        `There are ${EXCHANGE_LIMITS.resumableUploads} uploads that have not ended.`,
+        `There are ${EXCHANGE_LIMITS.resumableUploads} unfinished uploads. Finish or delete one first.`,
       );
     const record: Record = { ...plan, id: randomUUID(), createdAt: Date.now(), jobId: null };
     await makeFolder(this.#of(record.id), 0o700);
@@ -110,7 +110,7 @@ export class ResumableUploads {
   ): Promise<ResumableUpload> {
     const upload = await this.get(id, sender);
     if (upload.offset !== offset)
-      throw new ApiError('conflict', `The upload has ${upload.offset} bytes, and not ${offset}.`);
+      throw new ApiError('conflict', `Upload-Offset: must be ${upload.offset}, not ${offset}.`);
     // The last bytes were sent before, and their answer was lost.
     if (upload.jobId !== null) return upload;
     await append(this.#fileOf(upload), upload, bytes);
@@ -122,7 +122,7 @@ export class ResumableUploads {
     const { jobId, submitter } = await this.#read(id);
     if (submitter.owner !== owner) throw notFound('upload', id);
     if (jobId !== null)
-      throw new ApiError('conflict', `The upload is imported already, by the job ${jobId}.`);
+      throw new ApiError('conflict', `The upload has already been imported by the job ${jobId}.`);
     await rm(this.#of(id), { recursive: true, force: true });
   }
 
@@ -207,7 +207,10 @@ async function append(
   try {
     for await (const part of bytes) {
       if (position + part.byteLength > length)
-        throw new ApiError('payload-too-large', `The upload was said to have ${length} bytes.`);
+        throw new ApiError(
+          'payload-too-large',
+          `The upload must have ${length} bytes in all, as Upload-Length says.`,
+        );
       await file.write(part, 0, part.byteLength, position);
       position += part.byteLength;
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, notFound } from '../../core/errors/errors.js';
+import { ApiError, badMember, notFound } from '../../core/errors/errors.js';
 import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
@@ -114,7 +114,8 @@ export class Uploads {
   async cancel(id: string, principal: Principal): Promise<void> {
     const record = await this.#record(id, principal);
     if (record.jobId !== null) await this.#jobs.cancel(record.jobId);
-    else if (record.completedAt !== null) throw new ApiError('conflict', 'The upload has ended already.');
+    else if (record.completedAt !== null)
+      throw new ApiError('conflict', 'The upload has already ended. Start another one.');
     else if (record.isResumable) await this.#resumable.remove(id, record.submitter);
     else await this.#peers.ask(CANCEL, { uploadId: id, submitter: record.submitter } satisfies UploadName);
   }
@@ -144,13 +145,11 @@ export class Uploads {
 
   #rename(record: UploadRecord, id: string): void {
     if (!UPLOAD_ID.test(id))
-      throw new ApiError('invalid-body', 'UploadId must be letters, digits and . _ : -, at most 100', {
-        errors: [{ name: 'UploadId', detail: 'must be letters, digits and . _ : -, at most 100' }],
-      });
+      throw badMember('UploadId', 'must be 1 to 100 letters, digits, dots, underscores, colons and hyphens');
     if (id === record.uploadId) return;
     const renamed = { ...record, uploadId: id };
     if (this.#records.has(buildKey(renamed)))
-      throw new ApiError('conflict', `There is an upload '${id}' already.`);
+      throw new ApiError('conflict', `UploadId: the upload '${id}' already exists. Choose another id.`);
     const entry = this.#records.get(buildKey(record))!;
     this.#records.delete(buildKey(record));
     record.uploadId = id;
@@ -161,7 +160,7 @@ export class Uploads {
     const entry = this.#records.get(buildKey(upload));
     if (!entry || entry.record.completedAt !== null || entry.record.jobId !== null) return false;
     entry.record.cancelled = true;
-    entry.stop.abort(new ApiError('conflict', 'The upload was cancelled.'));
+    entry.stop.abort(new ApiError('conflict', 'The upload was cancelled. Start it again.'));
     return true;
   }
 

@@ -8,7 +8,8 @@ import {
   equalsAny,
   type Scalar,
 } from '../../core/cql2/index.js';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { badParameter, fieldFailure } from '../../core/errors/errors.js';
+import { adviseName } from '../../core/errors/near-names.js';
 import type { SortKey } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import { type Crs, defaultCrs, normaliseBox } from '../../core/geometry/crs.js';
@@ -70,8 +71,11 @@ function idValues({ collection: { source } }: CollectionView, ids: readonly stri
 function queryable(view: CollectionView, name: string, text: string): Expression {
   const field = view.queryables.find((candidate) => candidate.name === name);
   if (!field) {
-    const detail = 'is neither a parameter of this operation nor a queryable of this collection';
-    throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+    const detail = `is neither a parameter of this operation nor a queryable of this collection.${adviseName(
+      name,
+      view.queryables.map((one) => one.name),
+    )}`;
+    throw fieldFailure('unknown-parameter', [{ name, detail }]);
   }
   try {
     return check(equals(name, buildScalar(field, text)), filterOptions(view));
@@ -93,7 +97,7 @@ function buildScalar({ name, type }: Field, text: string): Scalar {
     return value === 'true';
   }
   if (type === 'binary' || type === 'json' || type === 'array')
-    throw badParameter(name, `cannot be compared: it is ${type}; use filter`);
+    throw badParameter(name, `cannot be compared, because it has the type ${type}. Use filter`);
   return text;
 }
 
@@ -111,7 +115,7 @@ export function sortKeys(view: CollectionView, keys: readonly SortTerm[] | undef
     if (!field && property !== idColumn)
       throw badParameter('sortby', `there is no property '${property.slice(0, 60)}'`);
     if (field && ['json', 'array', 'binary'].includes(field.type))
-      throw badParameter('sortby', `'${property}' has no order`);
+      throw badParameter('sortby', `'${property}' cannot be sorted`);
     return { field: property, descending };
   });
 }

@@ -12,7 +12,7 @@ import {
   parseTextOperand,
   temporalFilter,
 } from '../../core/cql2/index.js';
-import { ApiError } from '../../core/errors/errors.js';
+import { fieldFailure } from '../../core/errors/errors.js';
 import type { TimeRange } from '../../core/http/params.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import { parseJsonText } from '../../core/values/json-bounds.js';
@@ -54,9 +54,7 @@ function named<T>(parameter: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof Cql2Error)) throw error;
-    throw new ApiError('invalid-parameter', `${parameter}: ${error.message}`, {
-      errors: [{ name: parameter, detail: error.message }],
-    });
+    throw fieldFailure('invalid-parameter', [{ name: parameter, detail: error.message }], {});
   }
 }
 

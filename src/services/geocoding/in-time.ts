@@ -11,8 +11,7 @@ interface Patience {
 /** Tasks that follow one another have the time of one request together. */
 export const ONE_REQUEST: Patience = {
   ms: LIMITS.requestDeadlineMs,
-  late: () =>
-    new TaskFailure('deadline-exceeded', 'The locator takes too long: ask for fewer addresses at once.'),
+  late: () => new TaskFailure('deadline-exceeded', 'The locator takes too long. Send fewer addresses.'),
 };
 
 /** Ends the work that comes too late. */

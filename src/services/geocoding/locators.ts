@@ -56,7 +56,8 @@ export class Locators {
 
   /** The index of a locator of such a name, which may not be there. */
   indexOf(name: string): string {
-    if (!LOCATOR_NAME.test(name)) throw new TaskFailure('internal', `'${name}' is no name of a locator.`);
+    if (!LOCATOR_NAME.test(name))
+      throw new TaskFailure('internal', `'${name}' is not the name of a locator.`);
     return join(this.folder, name + ENDING);
   }
 

@@ -118,7 +118,10 @@ export class ProviderChain implements Geocoder {
 
   #inTime<T>(work: (bounded: TaskContext) => Promise<T>, x: TaskContext, name: string): Promise<T> {
     const late = () =>
-      new ApiError('gateway-timeout', `The geocoder ${name} did not answer in ${this.timeoutMs / 1000} s.`);
+      new ApiError(
+        'gateway-timeout',
+        `The geocoder ${name} did not respond in ${this.timeoutMs / 1000} s. Retry later.`,
+      );
     return inTime(work, x, { ms: this.timeoutMs, late });
   }
 }

@@ -43,7 +43,10 @@ export class RemoteGeocoder implements Geocoder {
   /** One after the other: a batch is for who has the data. */
   async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     if (queries.length > 1)
-      throw badParameter('addresses', `must be one: ${this.name} is another server, which takes no batches`);
+      throw badParameter(
+        'addresses',
+        `must have one record, because ${this.name} is another server without batches`,
+      );
     const [query] = queries;
     if (!query) return [];
     const { text, parts, limit } = query;

@@ -64,7 +64,7 @@ function whereFilter({ where, now }: GeoServicesFilter, schema: CheckOptions): E
 function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression | undefined {
   if (ids === undefined || ids === null || (typeof ids === 'string' && ids.trim() === '')) return undefined;
   const texts = idTexts(ids);
-  if (texts.length > MAX_IDS) throw badParameter('objectIds', `has more than ${MAX_IDS} ids`);
+  if (texts.length > MAX_IDS) throw badParameter('objectIds', `must have at most ${MAX_IDS} ids`);
   if ((idType ?? 'integer') !== 'integer') return equalsAny(idColumn, texts);
   return equalsAny(
     idColumn,
@@ -119,8 +119,7 @@ function spatialFilter(
   });
   const metres = findMetres(filter.reach ?? {}, crs);
   if (metres !== undefined) {
-    if (relation !== 's_intersects')
-      throw badParameter('distance', 'goes with esriSpatialRelIntersects alone');
+    if (relation !== 's_intersects') throw badParameter('distance', 'is only for esriSpatialRelIntersects');
     return { op: 's_dwithin', args: [{ property: schema.geometryColumn }, literal, metres] as Operand[] };
   }
   const boxOnly = /envelope|index/i.test(spatialRel);
@@ -137,9 +136,10 @@ const METRES: Readonly<Record<string, number>> = { ...METRES_OF_UNITS, esrisruni
 function findMetres({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {
   if (distance === undefined || distance.trim() === '') return undefined;
   const number = Number(distance);
-  if (!Number.isFinite(number) || number < 0) throw badParameter('distance', 'must be a number from 0');
+  if (!Number.isFinite(number) || number < 0)
+    throw badParameter('distance', 'must be a number of at least 0');
   if (units === undefined && geographic && number > 0)
-    throw badParameter('units', 'is missing: the geometry is in degrees');
+    throw badParameter('units', 'is required, because the geometry is in degrees');
   const metres = METRES[(units ?? 'esriSRUnit_Meter').toLowerCase()];
   if (metres === undefined) throw badParameter('units', `must be one of ${Object.keys(METRES).join(', ')}`);
   return number === 0 ? undefined : number * metres;

@@ -21,7 +21,8 @@ export function spatialReference(parameter: string, value: unknown): Crs {
     typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
   const code = scalarNumber(parameter, latestWkid ?? wkid ?? '');
   const crs = Number.isInteger(code) ? findEpsgCrs(normalizeEpsg(code)) : undefined;
-  if (!crs || !isHorizontal(crs)) throw badParameter(parameter, 'is not a known spatial reference');
+  if (!crs || !isHorizontal(crs))
+    throw badParameter(parameter, 'must be a known spatial reference, for example 4326');
   return crs;
 }
 
@@ -32,7 +33,7 @@ export function parseLenientJson(parameter: string, text: string, exact: ExactMe
   try {
     return parseJsonText(UNQUOTED.test(text) ? text.replaceAll(NAME, '$1"$2":') : text, exact);
   } catch (error) {
-    throw badParameter(parameter, error instanceof JsonBoundsError ? error.message : 'is not JSON');
+    throw badParameter(parameter, error instanceof JsonBoundsError ? error.message : 'must be JSON');
   }
 }
 
@@ -73,7 +74,10 @@ function findType(name: string | undefined): TypeName | undefined {
   if (name === undefined || name === '') return undefined;
   const type = TYPES.find((one) => `esriGeometry${one}`.toLowerCase() === name.toLowerCase());
   if (!type)
-    throw badParameter('geometryType', `is none of ${TYPES.map((one) => `esriGeometry${one}`).join(', ')}`);
+    throw badParameter(
+      'geometryType',
+      `must be one of ${TYPES.map((one) => `esriGeometry${one}`).join(', ')}`,
+    );
   return type;
 }
 
@@ -105,7 +109,7 @@ function box(sides: number[], crs: Crs): BoxLiteral {
   const [xmin, ymin, xmax, ymax] = sides as [number, number, number, number];
   const half = crs.geographic ? 180 : crs.epsg === 3857 ? MERCATOR_HALF : undefined;
   if (ymin > ymax || (xmin > xmax && half === undefined))
-    throw wrong('is an envelope whose least corner is not the least');
+    throw wrong('must have its minimum below its maximum');
   if (half === undefined) return { bbox: sides, crs: crs.proj };
   const [west, east] = wrapped(xmin, xmax, half);
   if (west <= east || crs.geographic) return { bbox: [west, ymin, east, ymax], crs: crs.proj };
@@ -167,25 +171,24 @@ function finite(value: unknown): number {
 }
 
 function list(value: unknown): unknown[] {
-  if (!Array.isArray(value) || value.length === 0)
-    throw wrong('has a list of coordinates that is none, or empty');
+  if (!Array.isArray(value) || value.length === 0) throw wrong('must have a non-empty array of coordinates');
   return value;
 }
 
 function position(value: unknown, counter: Counter): Position {
-  if (--counter.left < 0) throw wrong(`has more than ${LIMITS.filterPositions} positions`);
+  if (--counter.left < 0) throw wrong(`must have at most ${LIMITS.filterPositions} positions`);
   const [x, y] = list(value);
   return [finite(x), finite(y)];
 }
 
 function positions(value: unknown, least: number, counter: Counter): Position[] {
   const read = list(value).map((each) => position(each, counter));
-  if (read.length < least) throw wrong(`has a path of less than ${least} positions`);
+  if (read.length < least) throw wrong(`must have paths of at least ${least} positions`);
   return read;
 }
 
 function closed(ring: Position[]): Position[] {
   const whole = closeRing(ring);
-  if (whole.length < 4) throw wrong('has a ring of less than 3 corners');
+  if (whole.length < 4) throw wrong('must have rings of at least 3 corners');
   return whole;
 }

@@ -56,7 +56,7 @@ export function readHaving(
       const place = statistics.findIndex((one) => isSame(one, statistic));
       if (place >= 0) return names[groupBy.length + place]!;
       if (statistics.length >= outputs.length + MAX_STATISTICS)
-        throw badParameter('having', `speaks of more than ${MAX_STATISTICS} statistics`);
+        throw badParameter('having', `must use at most ${MAX_STATISTICS} statistics`);
       statistics.push(statistic);
       // No name of an answer has parentheses.
       names.push(`${statistic.type}(${statistic.field})`);
@@ -71,7 +71,7 @@ export function readHaving(
   const having = mapOperands(condition, (operand) => {
     if (typeof operand !== 'object' || !isProperty(operand)) return operand;
     const column = columns[names.indexOf(operand.property)];
-    if (!column) throw badParameter('having', 'speaks of something that groups do not have');
+    if (!column) throw badParameter('having', 'must use only grouped fields and statistics');
     return { property: column.name };
   }) as Expression;
   return { having, statistics };
@@ -87,7 +87,7 @@ function aggregateName(
   const [field, ...more] = operand.args;
   if (!AGGREGATES.has(type)) return undefined;
   if (more.length > 0 || typeof field !== 'object' || !isProperty(field))
-    throw badParameter('having', `${type.toUpperCase()} takes the name of a field`);
+    throw badParameter('having', `${type.toUpperCase()} needs the name of a field`);
   return nameOf(statisticOf(type as GroupStatisticType, field.property));
 }
 

@@ -41,13 +41,13 @@ function listTerms(q: string): Term[] {
   const terms: Term[] = [];
   for (const [all, sign, name, quoted, word] of q.matchAll(TERM)) {
     if (all === '(' || all === ')' || word === 'OR' || word === 'NOT')
-      throw badParameter('q', 'takes words and members that must all hold, without OR, NOT and brackets');
+      throw badParameter('q', 'must be words and member:value pairs, without OR, NOT and brackets');
     const text = (quoted ?? word ?? '').toLowerCase();
     if (word === 'AND' || text === '' || text === '*' || OTHERS.has(name?.toLowerCase() ?? '')) continue;
     const member = MEMBERS.find((one) => one === name?.toLowerCase());
-    if (name !== undefined && member === undefined) throw badParameter('q', `knows no member ${name}`);
+    if (name !== undefined && member === undefined) throw badParameter('q', `has no member '${name}'`);
     terms.push({ member, text, isExcluded: sign === '-' });
-    if (terms.length > MAX_TERMS) throw badParameter('q', `has ${MAX_TERMS} terms at most`);
+    if (terms.length > MAX_TERMS) throw badParameter('q', `must have at most ${MAX_TERMS} terms`);
   }
   return terms;
 }

@@ -7,7 +7,7 @@ import { isExactNumber } from '../../core/values/exact-number.js';
 export function scalarText(name: string, value: unknown): string {
   if (isExactNumber(value)) return String(value);
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-    throw badParameter(name, 'must hold texts or numbers');
+    throw badParameter(name, 'must have strings or numbers');
   return String(value);
 }
 

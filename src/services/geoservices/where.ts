@@ -134,14 +134,14 @@ const quoteString = (literal: string) => literal.replaceAll('\\', '\\\\');
 function parsePattern(literal: string, quotedMark: string): string {
   const splitText = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
   const [mark, ...more] = splitText(quotedMark);
-  if (mark === undefined || more.length > 0) throw new Cql2Error('ESCAPE takes one character');
+  if (mark === undefined || more.length > 0) throw new Cql2Error('ESCAPE needs one character');
   const characters = splitText(literal);
   let pattern = '';
   for (let i = 0; i < characters.length; i++) {
     const isEscape = characters[i] === mark;
     const character = isEscape ? characters[++i] : characters[i]!;
     if (character === undefined || (isEscape && !['%', '_', mark].includes(character)))
-      throw new Cql2Error(`after '${mark}' must stand '%', '_' or itself`);
+      throw new Cql2Error(`'${mark}' must be followed by '%', '_' or itself`);
     pattern += isEscape || character === '\\' ? `\\${character}` : character;
   }
   return quoteString(`'${pattern.replaceAll("'", "''")}'`);
@@ -178,7 +178,7 @@ function parseLength(span: string, unit: string): number {
   const [first = '0', ...others] = span.trim().split(/[ :]+/);
   const units = [milliseconds, ...SMALLER.filter((one) => one < milliseconds)];
   const length = [first, ...others].reduce((sum, part, i) => sum + Number(part) * (units[i] ?? NaN), 0);
-  if (!Number.isFinite(length) || length > MAX_SPAN) throw new Cql2Error(`'${span}' is no interval`);
+  if (!Number.isFinite(length) || length > MAX_SPAN) throw new Cql2Error(`'${span}' is not an interval`);
   return length;
 }
 

@@ -181,7 +181,7 @@ export class JobEngine {
   async cancel(id: string): Promise<JobRow> {
     const { job, changed } = (await this.store.cancel(id)) ?? missing(id);
     if (!changed && job.state !== 'Cancelled') {
-      throw new ApiError('conflict', `The job has ended already: ${job.state}.`);
+      throw new ApiError('conflict', `The job has already ended (${job.state}).`);
     }
     this.#running.get(id)?.run.stop('cancelled');
     if (changed && job.state === 'Cancelled') {
@@ -426,7 +426,7 @@ function unfit(job: JobRow, kind: JobKind, takenOver: boolean): (() => Promise<n
   if (!takenOver) return undefined;
   if (!kind.resumable) return refuse('The server stopped while the job ran, and it cannot be resumed.');
   if (job.attempt <= job.max_attempts) return undefined;
-  return refuse(`The server stopped while the job ran, ${job.max_attempts} times: it is given up.`);
+  return refuse(`The server stopped ${job.max_attempts} times while the job ran. The job failed.`);
 }
 
 function notEnded({ state }: JobRow): string {

@@ -66,7 +66,7 @@ export class PartRun implements PartContext {
       if (this.#attempt > MAX_ATTEMPTS)
         throw new TaskFailure(
           'worker-lost',
-          `The server stopped ${MAX_ATTEMPTS} times at a part of the job.`,
+          `The server stopped ${MAX_ATTEMPTS} times while it processed a part of the job.`,
         );
       const result = await this.kind.doPart!(this);
       await this.#lease.close();

@@ -131,7 +131,7 @@ export class JobRun implements JobContext {
 
   #lateness(): { code: string; message: string } {
     const minutes = Math.round((this.options.deadlineMs ?? 0) / 60_000);
-    const message = `The job ran for ${minutes} minutes, which jobs.deadlines.${this.kind.kind} allows at most.`;
+    const message = `The job exceeded ${minutes} minutes, the limit of jobs.deadlines.${this.kind.kind}.`;
     return { code: 'deadline-exceeded', message };
   }
 

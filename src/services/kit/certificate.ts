@@ -20,7 +20,7 @@ export function certificateFiles({
   clientCa = '',
 }: CertificateFiles): CertificateFiles | undefined {
   if (cert === '' && key === '' && clientCa === '') return undefined;
-  if (cert === '' || key === '') throw new ConfigError(['server.tls needs both cert and key']);
+  if (cert === '' || key === '') throw new ConfigError(['server.tls: requires both cert and key.']);
   const files = clientCa === '' ? { cert, key } : { cert, key, clientCa };
   const problem = certificateProblem(files);
   if (problem !== undefined) throw new ConfigError([`server.tls: ${problem}`]);

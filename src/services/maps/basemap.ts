@@ -19,7 +19,8 @@ export interface BasemapInUse {
 /** Reads `pages.basemap`. Throws a `ConfigError` that says what is wrong with its file. */
 export function configuredBasemap(pages: { basemap: string; attribution: string }): BasemapInUse {
   const setting = basemapSetting(pages.basemap);
-  if (!setting) throw new ConfigError(['pages.basemap is no base map']);
+  if (!setting)
+    throw new ConfigError(['pages.basemap: must be none, bundled, or the URL of a style or of tiles.']);
   const basemap: Basemap =
     setting.kind === 'file' ? { kind: 'file', style: parseStyle(setting.path) } : setting;
   const origins = listUrls(basemap).flatMap((url) => parseUrlOrigin(url) ?? []);
@@ -31,10 +32,10 @@ function parseStyle(path: string): StyleSpecification {
   try {
     style = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new ConfigError([`pages.basemap: ${path} cannot be read: ${(error as Error).message}`]);
+    throw new ConfigError([`pages.basemap: ${path} cannot be read: ${(error as Error).message}.`]);
   }
   const [problem] = validateStyleMin(style as StyleSpecification);
-  if (problem) throw new ConfigError([`pages.basemap: ${path} is no MapLibre style: ${problem.message}`]);
+  if (problem) throw new ConfigError([`pages.basemap: ${path} is not a MapLibre style: ${problem.message}`]);
   return style as StyleSpecification;
 }
 

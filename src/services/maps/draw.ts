@@ -59,7 +59,11 @@ export async function drawMap(
 ): Promise<DrawnMap> {
   const params = { ...request, ...defaultScale(request, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
-  if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
+  if (addressed.length === 0)
+    throw new ApiError(
+      'not-found',
+      'There is no collection that can be drawn. Use collections with features or rasters.',
+    );
   const { collections: narrowedTo, batch } = parseBatch(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
   const window84 = windowIn84(window.bbox, window.crs.proj);
@@ -108,7 +112,7 @@ function parseBatch(
   if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;
-  throw new ApiError('not-found', 'No raster was acquired within datetime.');
+  throw new ApiError('not-found', 'datetime: no raster was acquired in this interval. Use a longer one.');
 }
 
 function narrowed(
@@ -135,7 +139,7 @@ function duringFilters(
 /** The collection as one of its styles draws it. */
 export function inStyle(collection: Collection, styleId: string): Exclude<Collection, ArchiveCollection> {
   if (!isDrawable(collection))
-    throw new ApiError('not-implemented', 'A tile archive is served as it is stored: it has no styles.');
+    throw new ApiError('not-implemented', 'A tile archive is served unchanged and has no styles.');
   const style = styled(collection, styleId);
   if (!style) throw notFound('style', styleId.slice(0, 100));
   return style;

@@ -78,7 +78,8 @@ function transformed(parameter: string, bbox: Box, from: Crs, to: Crs): Box {
   } catch {
     throw badParameter(parameter, 'cannot be expressed in the CRS of the map');
   }
-  if (!box.every(Number.isFinite)) throw badParameter(parameter, 'lies outside the CRS of the map');
+  if (!box.every(Number.isFinite))
+    throw badParameter(parameter, 'must be inside the area of the CRS of the map');
   return box;
 }
 

@@ -137,7 +137,10 @@ async function findLayer(
 ): Promise<MapLayer | undefined> {
   if (hasFeatures(collection)) return vectorLayer(x, pools, collection, request, part);
   if (!hasCoverage(collection))
-    throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
+    throw new ApiError(
+      'not-implemented',
+      'Tile archives cannot be drawn into maps. Request their tiles instead.',
+    );
   const { bbox, crs, width, height } = request;
   const task = { ...parseRaster(collection, request), bbox, crs, width, height, format: 'raw' as const };
   const image = await runTask(x, pools, 'raster.image', task, { layerId: collection.layerId });
@@ -156,7 +159,7 @@ function parseRaster(
   const isMosaic = listMosaicMembers(source) !== undefined;
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });
-  if (!raster) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
+  if (!raster) throw new ApiError('not-found', `${collection.id} has no raster of this time.`);
   const ranges = isMosaic ? listRanges(collection) : undefined;
   const steps = look ? [{ look }] : withNodata(rasterSteps(collection.style, computeZoom(request)), nodata);
   return {

@@ -41,7 +41,7 @@ export function symbolScale({
 }: Pick<MapRequest, 'mmPerPixel' | 'dpi' | 'scale'>): number {
   const said = { 'mm-per-pixel': mmPerPixel, dpi, scale };
   const [first, second] = Object.entries(said).filter(([, factor]) => factor !== undefined);
-  if (second) throw badParameter(second[0], `does not go with ${first![0]}`);
+  if (second) throw badParameter(second[0], `cannot be combined with ${first![0]}`);
   return first?.[1] ?? 1;
 }
 

@@ -46,9 +46,9 @@ export function mapWindow(
   const crs = params.crs ?? resource?.storageCrs ?? CRS84;
   const bbox = computeBox(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
-  if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
+  if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'must have an area');
   if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
-    throw badParameter('bbox', 'reaches farther than any place on Earth');
+    throw badParameter('bbox', 'must be inside the area of its coordinate reference system');
   const size =
     params.scaleDenominator === undefined
       ? readSize(params, spanX / spanY, settings)
@@ -68,7 +68,7 @@ function computeBox(
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
     if (stored) return withArea(unwrapped(stored), crs);
     const extent = collections.some(isUnmeasured) ? WORLD : jointExtent(collections);
-    if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
+    if (!extent) throw new ApiError('not-found', 'The collections are empty, so there is nothing to draw.');
     return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);
   }
   const bboxCrs = params.bboxCrs ?? (resource ? defaultCrs(resource) : CRS84);
@@ -100,8 +100,8 @@ interface Size {
 
 /** Throws 400 for a map that its service does not make. */
 function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }: MapSettings): void {
-  if (width > maxImageWidth) throw badParameter('width', `is above ${maxImageWidth} pixels`);
-  if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
+  if (width > maxImageWidth) throw badParameter('width', `must be at most ${maxImageWidth} pixels`);
+  if (height > maxImageHeight) throw badParameter('height', `must be at most ${maxImageHeight} pixels`);
 }
 
 function readSize(params: WindowRequest, aspect: number, settings: MapSettings): Size {
@@ -126,10 +126,10 @@ function bounded(pixels: number, most: number): number {
 /** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
 function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: WindowRequest): Size {
   for (const name of ['width', 'height'] as const)
-    if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
+    if (params[name] !== undefined) throw badParameter(name, 'cannot be combined with scale-denominator');
   const scale = denominator / symbolScale(params);
   const [width, height] = groundSize(bbox, crs.proj).map((metres) => pixelsAtScale(metres, scale));
   if (Math.max(width!, height!) > LIMITS.mapSide)
-    throw badParameter('scale-denominator', `makes the map larger than ${LIMITS.mapSide} pixels`);
+    throw badParameter('scale-denominator', `must not make the map larger than ${LIMITS.mapSide} pixels`);
   return { width: width!, height: height! };
 }

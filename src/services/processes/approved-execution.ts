@@ -13,7 +13,7 @@ export function executeApproved(
   return async ({ process, execution, principal: proposer, ...draft }, id) => {
     const principal = await presentRights.of(proposer);
     if (!permits(principal, PROCESS_PERMISSIONS.execute))
-      throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
+      throw new ApiError('forbidden', `${principal.name} may no longer execute processes.`);
     return processes.execute(processes.get(process), execution, principal, {
       ...draft,
       id,

@@ -140,7 +140,7 @@ export class Callbacks {
         context.signal.throwIfAborted();
         const { message } = error as Error;
         if (attempt === LIMITS.webhookAttempts)
-          throw new SourceFault('subscriber-unreachable', `The subscriber was not told: ${message}.`);
+          throw new SourceFault('subscriber-unreachable', `The subscriber was not notified: ${message}.`);
         await context.log('warning', `Attempt ${attempt} failed: ${message}.`);
         await sleep(FIRST_BACKOFF_MS * BACKOFF_FACTOR ** (attempt - 1), undefined, {
           signal: context.signal,

@@ -197,6 +197,6 @@ async function requireRoom(folder: string, most: number): Promise<void> {
   if (bytes > most)
     throw new TaskFailure(
       'invalid-input',
-      `The results of the steps have ${bytes} bytes, and ${most} are allowed.`,
+      `The results of the steps have ${bytes} bytes. The limit is ${most} bytes.`,
     );
 }

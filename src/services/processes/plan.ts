@@ -1,4 +1,5 @@
-import { ApiError, badParameter, errorsDetail, type FieldError } from '../../core/errors/errors.js';
+import { type ApiError, badParameter, fieldFailure } from '../../core/errors/errors.js';
+import { type FieldError, prefixField } from '../../core/errors/field-errors.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { InputValues, OutputDefinition, ProcessDefinition } from './definition.js';
 import type { SourceReference } from './source-input.js';
@@ -42,7 +43,7 @@ export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
   while (rest.length > 0) {
     const ready = rest.filter(({ dependsOn }) => dependsOn.every((id) => before.has(id)));
     if (ready.length === 0)
-      throw badParameter(at, `form a cycle: ${rest.map(({ stepId }) => stepId).join(', ')}`);
+      throw badParameter(at, `must not form a cycle, as ${rest.map(({ stepId }) => stepId).join(', ')} do`);
     for (const step of ready) before.add(step.stepId);
     order.push(...ready);
     rest = rest.filter(({ stepId }) => !before.has(stepId));
@@ -54,14 +55,12 @@ export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
 export function errorWithin(at: string, error: ApiError): ApiError {
   if (!error.errors) return error;
   const errors = error.errors.map((one) => fieldErrorWithin(at, one));
-  return new ApiError(error.code, errorsDetail(errors), { errors });
+  return fieldFailure(error.code, errors);
 }
 
 export function fieldErrorWithin(at: string, error: FieldError): FieldError {
   return {
-    ...error,
-    name: `${at}${error.name}`,
-    ...(error.path === undefined ? {} : { path: `${at}${error.path}` }),
+    ...prefixField(at, error),
     code: CODES[error.code ?? ''] ?? 'INVALID_PARAMETER_VALUE',
   };
 }

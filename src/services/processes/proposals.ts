@@ -93,7 +93,7 @@ export class Proposals {
     if (Buffer.byteLength(text) > PROCESS_LIMITS.proposalBytes)
       throw new ApiError(
         'payload-too-large',
-        `What needs approval has ${PROCESS_LIMITS.proposalBytes} bytes at most: name features by reference.`,
+        `The execution is too large for an approval. The limit is ${PROCESS_LIMITS.proposalBytes} bytes. Send features by reference.`,
       );
     const digest = createHash('sha256').update(text).digest('hex');
     const owner = formatActor(draft.principal);
@@ -104,9 +104,15 @@ export class Proposals {
       const before = own.find(({ body }) => body.digest === digest);
       if (before) return before.id;
       if (own.length >= PROCESS_LIMITS.proposals)
-        throw new ApiError('conflict', `${PROCESS_LIMITS.proposals} proposals of yours wait already.`);
+        throw new ApiError(
+          'conflict',
+          `The caller already has ${PROCESS_LIMITS.proposals} open proposals. Wait until one is approved or rejected.`,
+        );
       if (all.length >= PROCESS_LIMITS.proposalsOfAll)
-        throw new ApiError('conflict', `${PROCESS_LIMITS.proposalsOfAll} proposals wait already.`);
+        throw new ApiError(
+          'conflict',
+          `There are already ${PROCESS_LIMITS.proposalsOfAll} open proposals. Retry after one is approved or rejected.`,
+        );
       const { id } = await store.create(PROPOSAL, randomUUID(), buildBody(draft), owner);
       await store.create(DRAFT, id, draft, owner);
       await store.create(WAITING, id, { owner, digest } satisfies PendingProposal, owner);
@@ -154,7 +160,7 @@ export class Proposals {
     const { body } = await this.#required(id, approver);
     const by = formatActor(approver);
     if (by === formatActor(body.proposer))
-      throw new ApiError('forbidden', 'Who proposed it cannot approve it.');
+      throw new ApiError('forbidden', 'A proposal cannot be approved by the user who made it.');
     const isCutOff = body.status === 'Executing' && !(await this.#deps.jobs.get(body.jobId));
     if (!isCutOff) await this.#resolve(id, by, 'Executing', null);
     try {
@@ -186,7 +192,7 @@ export class Proposals {
     return this.#deps.documents.together([PROPOSAL], async (store) => {
       await store.update<Body>(PROPOSAL, id, by, (body) => {
         if (body.status !== 'AwaitingApproval')
-          throw new ApiError('conflict', `The proposal waits for nobody: it is ${body.status}.`);
+          throw new ApiError('conflict', `The proposal is already ${body.status}.`);
         return { ...body, status, resolution: { by, at: Date.now(), reason } };
       });
       await store.remove(WAITING, id);

@@ -38,7 +38,10 @@ export class Refusals {
     for (const [output, { publish }] of Object.entries(execution.outputs)) {
       if (!publish) continue;
       if (names.has(publish.collection))
-        throw badParameter(`/outputs/${output}/publish/collection`, 'is that of another output, too');
+        throw badParameter(
+          `/outputs/${output}/publish/collection`,
+          'is also the name of another output. Use each name once',
+        );
       names.add(publish.collection);
       this.#refuseCollection({ table: publish.collection }, principal);
       this.#refuseArchive(output, process, execution);
@@ -50,12 +53,18 @@ export class Refusals {
     if (work.kind !== 'tiles') return;
     const { container } = work.select(values);
     if (this.#deps.storage.publishes(container)) return;
-    throw badParameter(`/outputs/${output}/publish`, `is for pmtiles here, and this archive is ${container}`);
+    throw badParameter(
+      `/outputs/${output}/publish`,
+      `is only for pmtiles on this server, but this archive is ${container}`,
+    );
   }
 
   #refuseCollection({ table }: Pick<FileImport, 'table'>, principal: Principal): void {
     if (!permits(principal, 'admin:import:write'))
-      throw new ApiError('forbidden', 'You may not publish collections.');
+      throw new ApiError(
+        'forbidden',
+        'publish: the caller may not publish collections. An administrator can grant the right.',
+      );
     this.#deps.imports.refuse({ table });
   }
 

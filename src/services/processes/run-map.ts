@@ -85,7 +85,7 @@ async function loadContent(
   const collections = layers.map((id, i) => sources.drawable(`/inputs/layers/${i}`, id, principal));
   if (reference === undefined) {
     if (collections.length > 0) return { collections, filters: new Map() };
-    throw badParameter('/inputs/layers', 'must name a collection where there are no features');
+    throw badParameter('/inputs/layers', 'must name a collection if there are no features');
   }
   const { collection, filter } = await sources.layer(input, reference, principal, folder, signal);
   // Maps know filters by the ids of collections, which the layers may have, too.
@@ -170,7 +170,7 @@ const LATITUDES = [-85, 85] as const;
 function computeExtent(collections: readonly Drawable[]): Box {
   const boxes = collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   if (boxes.length === 0)
-    throw new ApiError('invalid-parameter', 'It is not known where the layers lie: give a bbox.');
+    throw new ApiError('invalid-parameter', 'bbox: is required, because the layers have no known extent.');
   const crosses = boxes.some(([west, , east]) => west > east);
   const [west, east] = crosses
     ? [-180, 180]

@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
+import { suggestName } from '../../core/errors/near-names.js';
 import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
 import { formatActor, type Principal, withoutSession } from '../../core/http/operation.js';
@@ -108,9 +109,13 @@ export class Processes {
   get(id: string): ProcessDefinition {
     const process = findProcess(id);
     if (process) return process;
-    throw new ApiError('not-found', `There is no process '${id.slice(0, 100)}'.`, {
-      type: `${EXCEPTIONS}/no-such-process`,
-    });
+    throw new ApiError(
+      'not-found',
+      `There is no process '${id.slice(0, 100)}'.${suggestName(id, PROCESSES.keys())}`,
+      {
+        type: `${EXCEPTIONS}/no-such-process`,
+      },
+    );
   }
 
   /** Durable once resolved. Throws what the caller did wrong. */
@@ -211,10 +216,7 @@ export class Processes {
     const gated = all.find((id) => this.#deps.approval.includes(id));
     if (gated === undefined) return;
     const id = await this.#deps.propose(draft);
-    throw new ApiError(
-      'forbidden',
-      `Approval required: ${gated} is executed once the proposal ${id} is approved.`,
-    );
+    throw new ApiError('forbidden', `Approval required: ${gated} runs after the proposal ${id} is approved.`);
   }
 
   /** A job of this caller, or of anybody for who manages jobs. Throws `not-found`. */
@@ -239,7 +241,10 @@ export class Processes {
   async dismiss(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.job(id, principal);
     if (job.owner !== formatActor(principal) && !permits(principal, 'admin:jobs:write'))
-      throw new ApiError('forbidden', 'The job is not yours.');
+      throw new ApiError(
+        'forbidden',
+        'The job belongs to another user. Sign in as that user, or as an administrator.',
+      );
     return this.#deps.jobs.cancel(job.id);
   }
 
@@ -258,13 +263,13 @@ export class Processes {
           result: readKept(job.result_json!) as ProcessResult,
         };
       case 'Cancelled':
-        throw new ApiError('gone', 'The job was dismissed: it has no results.');
+        throw new ApiError('gone', 'The job was dismissed and has no results. Execute the process again.');
       case 'Failed':
         throw new ApiError('internal', `The job failed: ${job.failure_message}`);
       default:
         if (job.cancel_requested_at !== null)
-          throw new ApiError('gone', 'The job was dismissed: it has no results.');
-        throw new ApiError('not-found', 'The job has not ended yet.', {
+          throw new ApiError('gone', 'The job was dismissed and has no results. Execute the process again.');
+        throw new ApiError('not-found', 'The job has not ended yet. Retry after it has ended.', {
           type: `${EXCEPTIONS}/result-not-ready`,
         });
     }
@@ -274,10 +279,9 @@ export class Processes {
   async file(id: string, output: string, principal: Principal): Promise<ResultFile> {
     const { result } = await this.result(id, principal);
     const file = Object.hasOwn(result.files, output) ? result.files[output] : undefined;
-    if (!file)
-      throw new ApiError('not-found', `The job has no output '${output.slice(0, 100)}' that is a file.`);
+    if (!file) throw new ApiError('not-found', `The job has no output file '${output.slice(0, 100)}'.`);
     if (!(await exists(file.path)))
-      throw new ApiError('gone', 'The results are past their time, and were removed.');
+      throw new ApiError('gone', 'The results have expired and were removed. Execute the process again.');
     return file;
   }
 
@@ -346,7 +350,7 @@ export class Processes {
       },
       refuseRetry: async (input) =>
         listSources(input).some(({ kind }) => kind === 'file')
-          ? 'The features that were sent are not there any more: execute the process again.'
+          ? 'The sent features no longer exist. Execute the process again.'
           : undefined,
     };
   }

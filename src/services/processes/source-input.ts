@@ -86,7 +86,7 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
   const { collection, href, filter, raster } = (
     typeof value === 'object' && value !== null ? value : {}
   ) as Record<string, unknown>;
-  if (filter !== undefined) throw badParameter(`${at}/filter`, 'is for features');
+  if (filter !== undefined) throw badParameter(`${at}/filter`, 'is only for features');
   if (raster !== undefined && !Number.isSafeInteger(raster))
     throw badParameter(`${at}/raster`, 'must be the number of a registered raster');
   if (typeof collection === 'string')
@@ -123,7 +123,7 @@ function collectionReference(
   const name = String(members['collection']);
   const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : undefined;
   if (/^https?:/i.test(name) && !path)
-    throw badParameter(`${at}/collection`, 'must be a collection of this server: import others first');
+    throw badParameter(`${at}/collection`, 'must be a collection of this server. Import others first');
   const language =
     members['filter-lang'] ?? (typeof members['filter'] === 'object' ? 'cql2-json' : 'cql2-text');
   if (language !== 'cql2-text' && language !== 'cql2-json')

@@ -143,7 +143,7 @@ export class ProcessSources {
   ): Promise<RasterInput> {
     if (reference.kind === 'collection') return this.coverage(name, reference, principal);
     if (reference.kind === 'remote' || reference.kind === 'step')
-      throw new TaskFailure('invalid-input', `The input ${name} is no raster.`);
+      throw new TaskFailure('invalid-input', `inputs.${name}: is not a raster.`);
     const path =
       reference.kind === 'result'
         ? await this.deps.resultFile(reference.jobId, reference.output, principal)
@@ -167,7 +167,7 @@ export class ProcessSources {
   drawable(at: string, id: string, principal: Principal): Drawable {
     const collection = this.#named({ id }, principal);
     if (isDrawable(collection)) return collection;
-    throw badParameter(at, `'${id.slice(0, 100)}' is no collection that maps draw`);
+    throw badParameter(at, `'${id.slice(0, 100)}' is not a collection that maps can draw`);
   }
 
   /** The tiles of an archive. Throws 400 for what does not exist or does not go together, and 413 for too many. */
@@ -175,7 +175,7 @@ export class ProcessSources {
     const work = tileWork(selection, this.deps.visible(principal));
     checkContainer(container, work);
     if (work.total <= PROCESS_LIMITS.processTiles) return work;
-    const message = `The archive covers ${work.total} tiles, and ${PROCESS_LIMITS.processTiles} are allowed: take a smaller maxZoom or bbox.`;
+    const message = `The archive would have ${work.total} tiles. The limit is ${PROCESS_LIMITS.processTiles}. Use a smaller maxZoom or bbox.`;
     throw new ApiError('payload-too-large', message);
   }
 
@@ -281,13 +281,7 @@ export class ProcessSources {
 }
 
 function noCollection(name: string, { id }: CollectionReference, what: string): ApiError {
-  return new ApiError(
-    'invalid-parameter',
-    `/inputs/${name}: '${id.slice(0, 100)}' is no collection of ${what}.`,
-    {
-      errors: [{ name: `/inputs/${name}/collection`, detail: `is no collection of ${what}` }],
-    },
-  );
+  return badParameter(`/inputs/${name}/collection`, `'${id.slice(0, 100)}' is not a collection of ${what}`);
 }
 
 const REMOTE_TABLE = 'remote';

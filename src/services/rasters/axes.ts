@@ -28,10 +28,11 @@ export function axisTerms(parameter: string, raw: string): AxisTerm[] {
       throw badParameter(parameter, 'must be axis(value),axis(value)');
     terms.push({ name: name!, value: value!.trim() });
     rest = rest.slice(whole.length);
-    if (end === ',' && rest === '') throw badParameter(parameter, 'has an empty entry');
+    if (end === ',' && rest === '')
+      throw badParameter(parameter, 'has an empty entry. Separate names by single commas');
   }
   const names = terms.map(({ name }) => name.toLowerCase());
-  if (new Set(names).size < names.length) throw badParameter(parameter, 'names an axis twice');
+  if (new Set(names).size < names.length) throw badParameter(parameter, 'must name each axis once');
   return terms;
 }
 
@@ -45,7 +46,7 @@ export function spatialAxis(parameter: string, name: string, crs?: Crs): Spatial
   if (!axis || !crs) return axis;
   if ((crs.geographic ? METRES : DEGREES).has(word)) {
     const own = crs.geographic ? 'Lat and Lon' : 'E and N';
-    throw badParameter(parameter, `'${name}' is no axis of ${crs.uri}; ${own} are`);
+    throw badParameter(parameter, `'${name}' is not an axis of ${crs.uri}. Use ${own}`);
   }
   return axis;
 }

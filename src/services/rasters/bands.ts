@@ -15,7 +15,7 @@ export function findBand({ bands }: RasterCollection, parameter: string, name: s
   if (others.length > 0)
     throw badParameter(
       parameter,
-      `several bands are called '${name.slice(0, 40)}': name them by number, as band_1`,
+      `several bands have the name '${name.slice(0, 40)}'. Use a number, for example band_1`,
     );
   return titled.band;
 }

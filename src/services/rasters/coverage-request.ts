@@ -49,8 +49,10 @@ function parseSelection(collection: RasterCollection, params: CoverageParams) {
     named === undefined
       ? { sliced: [] }
       : parseSubset(collection, named, advertisedCrs(collection, 'subset-crs', params.subsetCrs));
-  if (subset.bbox && params.bbox) throw badParameter('bbox', 'does not go with a subset of the same axes');
-  if (subset.datetime && params.datetime) throw badParameter('datetime', 'does not go with a subset of time');
+  if (subset.bbox && params.bbox)
+    throw badParameter('bbox', 'cannot be combined with a subset of the same axes');
+  if (subset.datetime && params.datetime)
+    throw badParameter('datetime', 'cannot be combined with a subset of time');
   const { sliced, heights } = subset;
   const datetime = subset.datetime ?? params.datetime;
   if (subset.bbox)
@@ -61,12 +63,12 @@ function parseSelection(collection: RasterCollection, params: CoverageParams) {
 
 function advertisedCrs(collection: RasterCollection, name: string, choice: Crs | undefined): Crs | undefined {
   if (!choice || collection.crs.some((crs) => crs.uri === choice.uri)) return choice;
-  throw badParameter(name, 'is not offered by this coverage; see its crs list');
+  throw badParameter(name, 'is not supported by this coverage. Use a CRS of its crs list');
 }
 
 function computeWindow(box: Box, crs: Crs): Box {
   const bbox = normaliseBox('bbox', box, crs);
-  if (bbox[0] === bbox[2] || bbox[1] === bbox[3]) throw badParameter('bbox', 'has no area');
+  if (bbox[0] === bbox[2] || bbox[1] === bbox[3]) throw badParameter('bbox', 'must have an area');
   return bbox;
 }
 
@@ -78,17 +80,18 @@ function listBands(
   if (excludeProperties === undefined) {
     return properties === undefined ? undefined : bandsNamed(collection, 'properties', properties);
   }
-  if (properties !== undefined) throw badParameter('exclude-properties', 'does not go with properties');
+  if (properties !== undefined)
+    throw badParameter('exclude-properties', 'cannot be combined with properties');
   if (excludeProperties === '') return undefined;
   const excluded = bandsNamed(collection, 'exclude-properties', excludeProperties);
   const bands = collection.bands.map(({ band }) => band).filter((band) => !excluded.includes(band));
-  if (bands.length === 0) throw badParameter('exclude-properties', 'leaves no band');
+  if (bands.length === 0) throw badParameter('exclude-properties', 'must leave at least one band');
   return bands;
 }
 
 /** `band_1,band_3` or `tas,pr` -> [1, 3], in the order asked; a band twice is an error. */
 function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
   const bands = names.split(',').map((name) => findBand(collection, parameter, name.trim()));
-  if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'names a band twice');
+  if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'must name each band once');
   return bands;
 }

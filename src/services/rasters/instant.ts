@@ -33,10 +33,14 @@ export function sourceAt(
 ): ReadSource {
   if (datetime) checkSelection(collection, datetime);
   if (heights && findLevelIndex(collection, heights) === undefined)
-    throw badParameter('subset', 'selects no level of this coverage; see its domain');
+    throw badParameter('subset', 'selects no level of this coverage. Its domain lists the levels');
   const window84 = computeWindow84(place);
   const choice = chooseRaster(collection, { window84, datetime, heights });
-  if (!choice) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
+  if (!choice)
+    throw badParameter(
+      'datetime',
+      'selects no time step of this coverage. Its temporal extent lists the range',
+    );
   const { source, at } = choice;
   const time = shownTime([collection], { datetime, batch: datetime, window84 });
   return at ? { source, at, time } : { source, time };
@@ -55,5 +59,5 @@ function checkSelection({ raster }: RasterCollection, { start, end }: TimeRange)
     return instant >= (start ?? instant) && instant <= (end ?? instant);
   });
   if (selected.length > 1)
-    throw badParameter('datetime', `selects ${selected.length} steps of the time axis; name one of them`);
+    throw badParameter('datetime', `selects ${selected.length} time steps. Select one`);
 }

@@ -19,13 +19,13 @@ export function rasterLook(
   const name = NAMES.find((one) => request[one] !== undefined);
   if (name === undefined) return undefined;
   const rasters = collections.filter(hasCoverage);
-  if (rasters.length !== 1) throw badParameter(name, 'needs a request for one raster');
+  if (rasters.length !== 1) throw badParameter(name, 'is only for requests of one raster');
   const { expression, rescale, colormap, bands, nodata } = request;
   requireBands(rasters[0]!, request);
   const count = expression?.length ?? bands?.length;
-  if (colormap && count === 3) throw badParameter('colormap', 'is of one band or expression');
+  if (colormap && count === 3) throw badParameter('colormap', 'is only for one band or one expression');
   if (rescale?.length === 3 && (count === 1 || colormap))
-    throw badParameter('rescale', 'has three pairs for one band or expression');
+    throw badParameter('rescale', 'must have one pair for one band or one expression');
   return {
     ...(bands ? { bands } : {}),
     ...(expression ? { expressions: expression } : {}),
@@ -53,20 +53,21 @@ function requireBands(
   { bands: ownBands }: RasterCollection,
   { expression, bands, rescale, colormap }: Partial<AskedLook>,
 ): void {
-  if (expression && bands) throw badParameter('bands', 'does not go with expression, which names its bands');
+  if (expression && bands)
+    throw badParameter('bands', 'cannot be combined with expression, which names its bands');
   const used = expression ? listBands(expression) : (bands ?? []);
   const name = expression ? 'expression' : 'bands';
-  if (expression && used.length === 0) throw badParameter(name, 'names no band');
+  if (expression && used.length === 0) throw badParameter(name, 'must name a band');
   if (used.length > RASTER_LIMITS.lookBands)
-    throw badParameter(name, `names more than ${RASTER_LIMITS.lookBands} bands`);
+    throw badParameter(name, `must name at most ${RASTER_LIMITS.lookBands} bands`);
   const missing = used.find((band) => band > ownBands.length);
   if (missing !== undefined)
-    throw badParameter(name, `there is no band ${missing}: the raster has ${ownBands.length}`);
+    throw badParameter(name, `there is no band ${missing}. The raster has bands 1 to ${ownBands.length}`);
   const quantities = expression ?? rescale ?? colormap;
   const isIndexed = ownBands[0]?.colorInterpretation === 'Palette';
   if (quantities && isIndexed)
     throw badParameter(
       expression ? 'expression' : rescale ? 'rescale' : 'colormap',
-      'the raster has a colour table: its values are no quantities',
+      'is not for rasters with a colour table, whose values are not quantities',
     );
 }

@@ -17,7 +17,7 @@ export interface MosaicPart {
 export function mismatch(first: RasterInfo, other: RasterInfo): string | undefined {
   const [expected, actual] = [first.bands.length, other.bands.length];
   if (expected === actual)
-    return hasPlaceIn(first.crs, other) ? undefined : 'It has no place in the CRS of its layer.';
+    return hasPlaceIn(first.crs, other) ? undefined : 'It is outside the area of the CRS of its layer.';
   return `The layer's rasters have ${expected} band${expected === 1 ? '' : 's'}, this one has ${actual}.`;
 }
 

@@ -1,5 +1,6 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
-import { badParameter } from '../../core/errors/errors.js';
+import { badParameter, fieldFailure } from '../../core/errors/errors.js';
+import { listNames } from '../../core/errors/near-names.js';
 import type { Box } from '../../core/geometry/box.js';
 import { around, plainBoxes } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
@@ -75,13 +76,12 @@ export function scaleWindow(
 
 function readScaling(params: ScalingParams, crs: Crs): ScalingChoice | undefined {
   const sized = params.width !== undefined || params.height !== undefined;
-  const controls = [params.resolution, params.scaleFactor, params.scaleAxes, params.scaleSize];
-  if (controls.filter((value) => value !== undefined).length + Number(sized) > 1)
-    throw badParameter(
-      'scale-size',
-      'only one of resolution, scale-factor, scale-axes, scale-size, and width and height may be given',
-    );
-  if (sized) return { parameter: 'scale-size', size: [params.width ?? 0, params.height ?? 0] };
+  requireOneScaling(params);
+  if (sized)
+    return {
+      parameter: params.width === undefined ? 'height' : 'width',
+      size: [params.width ?? 0, params.height ?? 0],
+    };
   const { resolution, scaleFactor, scaleAxes, scaleSize } = params;
   if (scaleSize !== undefined) return { parameter: 'scale-size', size: parseScaleSize(scaleSize) };
   if (scaleFactor !== undefined) return { parameter: 'scale-factor', factor: [scaleFactor, scaleFactor] };
@@ -95,11 +95,44 @@ function readScaling(params: ScalingParams, crs: Crs): ScalingChoice | undefined
   return { parameter, pixel: parseResolution(resolution) };
 }
 
-/** Of one place there is nothing to scale. */
-function requireOwn({ size, pixel, resolution, factor }: ScalingChoice, axis: SpatialAxis): void {
+/** Throws 400 that blames each of several parameters that scale; width and height are one. */
+function requireOneScaling({
+  resolution,
+  scaleFactor,
+  scaleAxes,
+  scaleSize,
+  width,
+  height,
+}: ScalingParams): void {
+  const all = {
+    resolution,
+    'scale-factor': scaleFactor,
+    'scale-axes': scaleAxes,
+    'scale-size': scaleSize,
+    [width === undefined ? 'height' : 'width']: width ?? height,
+  };
+  const sent = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (sent.length < 2) return;
+  const errors = sent.map((name) => {
+    const others = listNames(
+      sent.filter((one) => one !== name),
+      'and',
+    );
+    return { name, detail: `cannot be combined with ${others}. Send only one of them` };
+  });
+  throw fieldFailure('invalid-parameter', errors);
+}
+
+/** An axis that subset reduces to one position has one cell, and cannot be scaled. */
+function requireOwn({ parameter, size, pixel, resolution, factor }: ScalingChoice, axis: SpatialAxis): void {
   const i = axis === 'x' ? 0 : 1;
   const scaled = size?.[i] || resolution?.[i] || pixel || (factor && factor[i] !== 1);
-  if (scaled) throw badParameter('subset', 'an axis of which one place is kept cannot be scaled');
+  if (!scaled) return;
+  const errors = [
+    { name: parameter, detail: `must not scale the axis ${axis}, which subset reduces to one position` },
+    { name: 'subset', detail: `reduces the axis ${axis} to one position, so it cannot be scaled` },
+  ];
+  throw fieldFailure('invalid-parameter', errors);
 }
 
 /** The pixel size of the raster, multiplied. */
@@ -119,11 +152,10 @@ function axisNumbers(parameter: string, raw: string, crs?: Crs): [number | undef
   const numbers: [number | undefined, number | undefined] = [undefined, undefined];
   for (const { name, value } of axisTerms(parameter, raw)) {
     const axis = spatialAxis(parameter, name, crs);
-    if (!axis) throw badParameter(parameter, `'${name}' is no axis that can be scaled`);
+    if (!axis) throw badParameter(parameter, `'${name}' is not an axis that can be scaled`);
     if (value === '' && parameter === 'resolution') continue;
     const number = parseNumber(value);
-    if (number === undefined || number <= 0)
-      throw badParameter(parameter, `'${value.slice(0, 40)}' is no positive number`);
+    if (number === undefined || number <= 0) throw badParameter(parameter, `must have positive numbers`);
     numbers[axis === 'x' ? 0 : 1] = number;
   }
   return numbers;
@@ -146,7 +178,7 @@ function checkDerived(name: string, pixel: Pair, [minx, miny, maxx, maxy]: Box):
   if (size.every((side) => side <= LIMITS.coverageSide)) return;
   throw badParameter(
     name,
-    `the output would be ${size[0]} x ${size[1]} pixels; at most ${LIMITS.coverageSide} a side`,
+    `makes an output of ${size[0]} x ${size[1]} pixels. Each side can have at most ${LIMITS.coverageSide}`,
   );
 }
 
@@ -175,7 +207,7 @@ function parseScaleSize(raw: string): Pair {
   const size = plain ? ([Number(plain[1]), Number(plain[2])] as Pair) : pairs ? axisPairs(pairs) : undefined;
   if (!size) throw badParameter('scale-size', 'must be width,height or x(n),y(n)');
   if (size.some((side) => side < 1 || side > LIMITS.coverageSide)) {
-    throw badParameter('scale-size', `each axis must be between 1 and ${LIMITS.coverageSide}`);
+    throw badParameter('scale-size', `must have sizes from 1 to ${LIMITS.coverageSide}`);
   }
   return size;
 }

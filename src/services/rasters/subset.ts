@@ -44,7 +44,7 @@ export function parseSubset(collection: RasterCollection, raw: string, crs: Crs 
     if (axis) ranges.set(axis, { name: term.name, ...parseRange(term.value) });
     else if (TIME.has(word)) rest = { ...rest, datetime: buildTime(collection, term.value) };
     else if (isHeight(collection, word)) rest = { ...rest, heights: buildHeights(term.value) };
-    else throw badParameter('subset', `'${term.name}' is no axis of this coverage`);
+    else throw badParameter('subset', `'${term.name}' is not an axis of this coverage`);
   }
   return { ...rest, ...subsetAxes(collection, ranges, crs) };
 }
@@ -70,7 +70,7 @@ export function subsetAxes(
     if (!interval) return [least, most];
     const { low = least, high = most } = interval;
     if (low > high && !(axis === 'x' && crs.geographic))
-      throw badParameter('subset', `${interval.name} ends before it starts`);
+      throw badParameter('subset', `the interval of ${interval.name} must not end before it starts`);
     if (low <= high && (high < least || low > most) && !(axis === 'x' && crs.geographic)) throw outside();
     if (low !== high) return [low, high];
     sliced.push(axis);
@@ -134,7 +134,7 @@ function parseRange(value: string): { low?: number; high?: number } {
 function buildHeights(value: string): AxisRange {
   const range = parseRange(value);
   if (range.low !== undefined && range.high !== undefined && range.low > range.high)
-    throw badParameter('subset', 'ends before it starts');
+    throw badParameter('subset', 'must not end before it starts');
   return { axis: 'z', ...range };
 }
 
@@ -153,7 +153,7 @@ function buildTime(collection: RasterCollection, value: string): TimeRange {
   try {
     return datetimeParam.parse(text)!;
   } catch {
-    throw badParameter('subset', `time must be "instant" or "start":"end" in RFC 3339`);
+    throw badParameter('subset', `must have the time as "instant" or "start":"end", in RFC 3339`);
   }
 }
 
@@ -163,7 +163,11 @@ function splitTimes(value: string): string[] {
   return parts.map((part) => {
     const [, inQuotes, star, bare] = ENDS.exec(part) ?? [];
     const text = inQuotes ?? star ?? bare;
-    if (text === undefined) throw badParameter('subset', `'${part.slice(0, 40)}' is no time`);
+    if (text === undefined)
+      throw badParameter(
+        'subset',
+        `'${part.slice(0, 40)}' is not a time of RFC 3339. Use for example "2026-01-31T12:00:00Z"`,
+      );
     return text;
   });
 }

@@ -73,7 +73,11 @@ export async function checkVisibleImages(
       images: batch,
     });
     // What cannot be told must not look like features that left.
-    if (problems[0]) throw new ApiError('unavailable', 'The filter of the replica took too long.');
+    if (problems[0])
+      throw new ApiError(
+        'unavailable',
+        'The filter of the replica took too long. Use a simpler filter, or retry later.',
+      );
     for (let n = 0; n < batch.length; n++) results.push(passed[n] === 1);
   }
   const next = results.values();

@@ -95,7 +95,7 @@ function formatJson(feature: () => unknown, layerId: number): string {
     return stringifyExactly(feature());
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
-    throw new ApiError('invalid-request', `A geometry of layer ${layerId} cannot be told: ${error.message}.`);
+    throw new ApiError('invalid-request', `A geometry of layer ${layerId} cannot be sent: ${error.message}.`);
   }
 }
 
@@ -103,6 +103,6 @@ function tooLarge(): ApiError {
   const limit = REPLICA_LIMITS.replicaBytes / 1_048_576;
   return new ApiError(
     'payload-too-large',
-    `The answer would be larger than ${limit} MiB: ask for fewer layers, or narrow them by where or geometry.`,
+    `The response would be larger than ${limit} MiB. Request fewer layers, or narrow them with where or geometry.`,
   );
 }

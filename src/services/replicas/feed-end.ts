@@ -50,9 +50,13 @@ export class FeedEnd {
       const position = await store.positionOf(file);
       if (position !== undefined && position >= newest) return;
       if (performance.now() > late)
-        throw new ApiError('unavailable', 'Changes of the data are not known yet; try again soon.', {
-          headers: { 'retry-after': '5' },
-        });
+        throw new ApiError(
+          'unavailable',
+          'The changes of the data are not known yet. Retry in a few seconds.',
+          {
+            headers: { 'retry-after': '5' },
+          },
+        );
       edited(id);
       await sleep(wait);
     }

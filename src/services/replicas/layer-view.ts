@@ -12,6 +12,7 @@ import { hasNumbers, toNumberedCollection } from '../../core/catalog/row-numbers
 import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { suggestName } from '../../core/errors/near-names.js';
 import type { EsriLayer } from '../../core/geoservices/geoservices-features.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Catalogs } from '../features/view.js';
@@ -48,7 +49,13 @@ export function requireVisibleService({ visible }: Catalogs, principal: Principa
   const { collections, refused } = visible(principal);
   if (service === SERVICE || collections.some((one) => isInService(one, service))) return;
   if (refused.collections.some((one) => isInService(one, service))) throw refusal(refused.why);
-  throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
+  throw new ApiError(
+    'not-found',
+    `There is no service '${service.slice(0, 100)}'.${suggestName(
+      service,
+      collections.map((one) => one.service ?? SERVICE),
+    )}`,
+  );
 }
 
 export const isInService = (one: Pick<Collection, 'service'>, service: string) =>
@@ -67,7 +74,9 @@ function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number
 function refusal(why: AccessRefusal): ApiError {
   return new ApiError(
     why,
-    why === 'forbidden' ? 'You may not read this layer.' : 'Credentials are needed to read this layer.',
+    why === 'forbidden'
+      ? 'The caller may not read this layer. An administrator can grant access to it.'
+      : 'Credentials are required to read this layer. Send an API key or a token.',
   );
 }
 
@@ -86,8 +95,8 @@ export function requireLayer(
 }
 
 function whyNot({ source, storageCrs }: VectorCollection): string | undefined {
-  if (!hasNumbers(source)) return 'has keys that are no numbers, so its features have no object ids';
-  if (storageCrs.isPlane) return 'lies nowhere on Earth that is known';
+  if (!hasNumbers(source)) return 'has keys that are not numbers, so its features have no object ids';
+  if (storageCrs.isPlane) return 'has no known position on Earth';
   return undefined;
 }
 

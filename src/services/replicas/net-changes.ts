@@ -58,7 +58,7 @@ function requireKnown(feed: Feed, cursor: number): void {
   if (problem === 'expired') throw gone('Changes since this generation are not kept any more.');
 }
 
-const gone = (why: string) => new ApiError('gone', `${why} Create the replica anew.`);
+const gone = (why: string) => new ApiError('gone', `${why} Create the replica again.`);
 
 function take(
   entry: FeedEntry,
@@ -86,7 +86,7 @@ function take(
 function tooMuch(): ApiError {
   return new ApiError(
     'payload-too-large',
-    'Too much has changed since this generation. Create the replica anew.',
+    'Too many changes followed this generation. Create the replica again.',
   );
 }
 

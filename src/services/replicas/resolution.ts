@@ -99,7 +99,7 @@ async function settle(
   };
   const status = action === 'defer' ? 'deferred' : 'resolved';
   const resolved = await conflicts.resolve(id, status, resolution);
-  if (!resolved) throw conflictError('The conflict has been resolved meanwhile.');
+  if (!resolved) throw conflictError('The conflict has already been resolved.');
   return resolved;
 }
 
@@ -132,7 +132,7 @@ function findPlan(
 }
 
 function requirePublished(collection: VectorCollection | undefined): asserts collection is VectorCollection {
-  if (!collection) throw conflictError('The layer of the conflict is not published any more.');
+  if (!collection) throw conflictError('The layer of the conflict is no longer published.');
 }
 
 /** The client's edit as it was sent, within the bounds that it had. */
@@ -192,7 +192,8 @@ function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string
 function geometryOfClient({ body, objectId }: Conflict): Plan {
   requireFeature(body.server, 'chooseGeometry');
   const { feature, crs } = body.edit;
-  if (feature?.geometry === undefined) throw badParameter('geometry', 'the client sent no geometry');
+  if (feature?.geometry === undefined)
+    throw badParameter('geometry', 'needs a geometry, but the client sent none');
   return {
     operation: { type: 'update', id: String(objectId), feature: { geometry: feature.geometry } },
     crs,
@@ -294,6 +295,6 @@ function requireUnmoved({ conflict, plan, collection }: Work, row: StoredRow | n
       .every(({ name, type }) => sameValue(row.state.attributes[name], server.attributes[name], type));
   if (!isSame)
     throw conflictError(
-      'The feature has changed on the server since the conflict was met: synchronise anew.',
+      'The feature has changed on the server since the conflict was found. Synchronise again.',
     );
 }

@@ -154,7 +154,10 @@ export class Replicas {
       })),
     });
     if (!replica)
-      throw new ApiError('conflict', 'There are too many replicas: unregister those that nobody needs.');
+      throw new ApiError(
+        'conflict',
+        'There are too many replicas. Unregister replicas that are no longer used.',
+      );
     return replica;
   }
 
@@ -315,7 +318,7 @@ export class Replicas {
     if (recorded) return;
     throw new ApiError(
       'conflict',
-      `The replica has more than ${REPLICA_LIMITS.replicaConflicts} conflicts that nobody has resolved; edits without conflict were applied.`,
+      `The replica has more than ${REPLICA_LIMITS.replicaConflicts} unresolved conflicts. Edits without conflict were applied. Resolve some conflicts first.`,
     );
   }
 
@@ -324,7 +327,10 @@ export class Replicas {
     const layer = replica.layers.find((one) => one.layerId === layerId);
     if (!layer) throw badParameter('syncLayers', `the replica has no layer ${layerId}`);
     if (generation > layer.generation)
-      throw badParameter('serverGen', `layer ${layerId} was not told of generation ${generation}`);
+      throw badParameter(
+        'serverGen',
+        `the server did not send the generation ${generation} of layer ${layerId}`,
+      );
     const { service } = replica;
     const visible = requireLayer(this.deps, principal, { service, layerId, parameter: 'syncLayers' });
     requireSame(layer, visible);
@@ -336,13 +342,13 @@ function requireSame(layer: ReplicaLayer, visible: VectorCollection): void {
   if (visible.id === layer.collection && scopeName(visible) === layer.scope) return;
   throw new ApiError(
     'gone',
-    `What may be read of layer ${layer.layerId} has changed. Create the replica anew.`,
+    `The readable part of layer ${layer.layerId} has changed. Create the replica again.`,
   );
 }
 
 /** Throws 410 for a replica that has not been synchronised for too long. */
 export function requireActiveReplica(replica: Replica): void {
-  if (isExpired(replica)) throw new ApiError('gone', 'The replica has expired. Create the replica anew.');
+  if (isExpired(replica)) throw new ApiError('gone', 'The replica has expired. Create the replica again.');
 }
 
 export function isExpired({ syncedAt, endedAt }: Replica): boolean {

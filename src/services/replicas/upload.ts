@@ -1,4 +1,5 @@
 import type { EditOperation, EditOutcome } from '../../core/edits/edits.js';
+import { formatFieldError } from '../../core/errors/field-errors.js';
 import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
@@ -184,7 +185,7 @@ function isFree(
   const conflict = kind === 'delete' ? deletionConflict(facts, change) : updateConflict(facts, sent!, change);
   if (conflict) conflicts.push({ conflict, result });
   if (!conflict || conflict.body.settled) result.success = true;
-  else fail(result, 'conflict', 'Others have changed the feature: the edit is kept as a conflict.');
+  else fail(result, 'conflict', 'Another user has changed the feature. The edit is stored as a conflict.');
   return false;
 }
 
@@ -270,7 +271,7 @@ async function duplicate(
     fail(
       result,
       'conflict',
-      conflict ? `The id ${id} is taken: the edit is kept as a conflict.` : `The id ${id} is taken.`,
+      conflict ? `The id ${id} is in use. The edit is stored as a conflict.` : `The id ${id} is in use.`,
     );
 }
 
@@ -280,7 +281,7 @@ export function noteOutcome(result: EditResultDocument, outcome: EditOutcome): v
     result.success = true;
     result.objectId = readObjectId(outcome.id) ?? null;
   } else {
-    const errors = (outcome.errors ?? []).map(({ name, detail }) => `${name} ${detail}`);
+    const errors = (outcome.errors ?? []).map(formatFieldError);
     const others = errors.filter((text) => !outcome.message.includes(text));
     fail(result, outcome.reason, [outcome.message, ...others].join(' '));
   }

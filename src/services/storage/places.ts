@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, badMember } from '../../core/errors/errors.js';
 import { isBelow } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
 
@@ -37,14 +37,14 @@ const MAX_KEY = 1024;
 /** Throws `invalid-request` for a key that is not a plain relative path. */
 export function requireKey(member: string, key: string): void {
   const wrong = (detail: string) => {
-    throw new ApiError('invalid-body', `${member} ${detail}`, { errors: [{ name: member, detail }] });
+    throw badMember(member, detail);
   };
-  if (key.length > MAX_KEY) wrong(`is longer than ${MAX_KEY} characters`);
+  if (key.length > MAX_KEY) wrong(`must have at most ${MAX_KEY} characters`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be there.
-  if (/[\\\u0000-\u001f\u007f]/.test(key)) wrong('must hold no backslash and no control character');
+  if (/[\\\u0000-\u001f\u007f]/.test(key)) wrong('must not contain backslashes and control characters');
   const parts = key.replace(/\/$/, '').split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..'))
-    wrong('must be a relative path without empty parts and ..');
+    wrong("must be a relative path without empty parts and '..'");
 }
 
 /** The error for an object that does not exist, or not for the caller. */
@@ -71,7 +71,7 @@ export async function findLocal(
   const root = await realpath(folder).catch(missing);
   const path = await realpath(resolve(root, key)).catch(missing);
   if (!isBelow(path, root))
-    throw new ApiError('invalid-request', 'The link leads out of the published folder.');
+    throw new ApiError('invalid-request', 'The link refers to a file outside the published folder.');
   return { path, container: root };
 }
 
@@ -84,10 +84,13 @@ export function objectUrl(env: NodeJS.ProcessEnv): UrlOf {
     const path = key.split('/').map(encodeURIComponent).join('/');
     if (provider === 'AwsS3') return s3Url(env, bucket, path);
     if (!/^[a-z0-9](-?[a-z0-9]){2,62}$/.test(bucket))
-      throw new ApiError('invalid-request', 'bucket must be the name of a container.');
+      throw new ApiError('invalid-request', 'bucket: must be the name of a container.');
     const account = env['AZURE_STORAGE_ACCOUNT'];
     if (!account)
-      throw new ApiError('invalid-request', 'AZURE_STORAGE_ACCOUNT is not set: no account is known.');
+      throw new ApiError(
+        'invalid-request',
+        'The environment variable AZURE_STORAGE_ACCOUNT is not set. Set it to the name of the storage account.',
+      );
     return `https://${account}.blob.core.windows.net/${bucket}/${path}`;
   };
 }
@@ -102,7 +105,7 @@ export function resolveSourceUrl(source: string): string {
 
 function s3Url(env: NodeJS.ProcessEnv, bucket: string, path: string): string {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) || bucket.includes('..'))
-    throw new ApiError('invalid-request', 'bucket must be the name of a bucket.');
+    throw new ApiError('invalid-request', 'bucket: must be the name of a bucket.');
   const endpoint = env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'];
   if (endpoint) return `${endpoint.replace(/\/$/, '')}/${bucket}/${path}`;
   const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'];

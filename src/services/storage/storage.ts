@@ -36,5 +36,5 @@ export interface Storage {
 }
 
 export function taken(): ApiError {
-  return new ApiError('conflict', 'There is a collection of that name already.');
+  return new ApiError('conflict', 'A collection of this name already exists. Choose another name.');
 }

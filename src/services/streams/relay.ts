@@ -174,7 +174,7 @@ export class Relay {
   }
 
   #tellFailing(subject: string, reason: string): void {
-    const message = `Events of a store could not be taken over ${ALERT_FAILURES} times: ${reason}`;
+    const message = `The events of a store could not be read ${ALERT_FAILURES} times: ${reason}`;
     this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 

@@ -14,7 +14,12 @@ import type { TileAddress } from './request.js';
 /** A tile matrix set by its id. Throws 404 for an unknown one. */
 export function findMatrixSet({ matrixSets }: CatalogSnapshot, id: string): TileMatrixSet {
   const set = matrixSets.byId(id);
-  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
+  if (!set)
+    throw notFound(
+      'tile matrix set',
+      id.slice(0, 100),
+      matrixSets.all.map((one) => one.id),
+    );
   return set;
 }
 

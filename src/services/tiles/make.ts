@@ -48,7 +48,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
   const { collections, at, format, selection } = request;
   const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
-    throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
+    throw new ApiError('not-acceptable', 'A raster collection has no vector tiles. Use png.');
   }
   const result = await runTask(x, pools, 'vector.tile', {
     layers: vectors.map((collection) => buildTileLayer(collection, selection)),

@@ -33,11 +33,18 @@ export function tileAddress(
 ): TileAddress {
   const zoom = findMatrixLevel(set, tileMatrix);
   if (zoom === undefined)
-    throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
+    throw badParameter('tileMatrix', `'${tileMatrix.slice(0, 40)}' is not a tile matrix of ${set.id}`);
   const { columns, rows } = matrixSize(set, zoom);
-  if (row >= rows) throw badParameter('tileRow', `matrix ${tileMatrix} has rows 0 to ${rows - 1}`);
+  if (row >= rows)
+    throw badParameter(
+      'tileRow',
+      `must be an integer from 0 to ${rows - 1} for the tile matrix ${tileMatrix}`,
+    );
   if (column >= columns)
-    throw badParameter('tileCol', `matrix ${tileMatrix} has columns 0 to ${columns - 1}`);
+    throw badParameter(
+      'tileCol',
+      `must be an integer from 0 to ${columns - 1} for the tile matrix ${tileMatrix}`,
+    );
   return { set, zoom, row, column: firstColumn(set.matrices[zoom]!, row, column) };
 }
 
@@ -105,10 +112,11 @@ export function narrowTile(
   const [first] = collections;
   const { scale = 1 } = params;
   if (scale !== 1 && !isDrawn({ collections, format }))
-    throw badParameter('scale', 'is for images that are drawn on request');
+    throw badParameter('scale', 'is only for images that the server draws');
   if (first && !isMade(first)) {
     for (const name of ['filter', 'properties'] as const)
-      if (params[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
+      if (params[name])
+        throw badParameter(name, 'is not supported for tile archives, which are served unchanged');
   }
   const look = findLook(collections, format, params);
   const selection = tileSelection(collections, params, {
@@ -138,15 +146,15 @@ function findSize(
   const size = { width, height, 'scale-denominator': scaleDenominator };
   const names = Object.entries(size).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (names.length === 0) return undefined;
-  if (!isDrawn(request)) throw badParameter(names[0]!, 'is for images that are drawn on request');
-  if (scale !== 1) throw badParameter('scale', `does not go with ${names[0]}`);
+  if (!isDrawn(request)) throw badParameter(names[0]!, 'is only for images that the server draws');
+  if (scale !== 1) throw badParameter('scale', `cannot be combined with ${names[0]}`);
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
   if (scaleDenominator === undefined) return { width: width ?? tileWidth, height: height ?? tileHeight };
-  if (names.length > 1) throw badParameter(names[0]!, 'does not go with scale-denominator');
+  if (names.length > 1) throw badParameter(names[0]!, 'cannot be combined with scale-denominator');
   const box = tileBox(at.set, at.zoom, at.row, at.column);
   const sides = groundSize(box, at.set.crs.proj).map((metres) => pixelsAtScale(metres, scaleDenominator));
   if (Math.max(...sides) > LIMITS.mapSide)
-    throw badParameter('scale-denominator', `makes the image larger than ${LIMITS.mapSide} pixels`);
+    throw badParameter('scale-denominator', `must not make the image larger than ${LIMITS.mapSide} pixels`);
   return { width: sides[0]!, height: sides[1]! };
 }
 
@@ -158,6 +166,6 @@ function findLook(
 ): RasterLook | undefined {
   const look = rasterLook(collections, params);
   if (look && isVectorFormat(format))
-    throw new ApiError('invalid-request', 'Vector tiles do not show rasters.');
+    throw new ApiError('invalid-request', 'Vector tiles do not show rasters. Request png or webp.');
   return look;
 }

@@ -45,8 +45,7 @@ export function tileSelection(
     : undefined;
   if (tree === undefined && !datetime && !subset && !properties && !look && !size) return undefined;
   const vectors = collections.filter(hasFeatures);
-  if (vectors.length === 0 && tree !== undefined)
-    throw badParameter('filter', 'there are no features to filter');
+  if (vectors.length === 0 && tree !== undefined) throw badParameter('filter', 'is only for features');
   requireProperties(vectors, properties);
   for (const collection of vectors) requireReachable({ 'filter-crs': params.filterCrs }, collection);
   const filters = new Map<string, Expression>();
@@ -92,7 +91,10 @@ function findHeights(
   const layered = collections.filter(hasCoverage).filter(({ raster }) => raster.levels !== undefined);
   for (const collection of subset ? layered : []) {
     if (findLevelIndex(collection, subset) === undefined)
-      throw badParameter('subset', `selects no level of ${collection.id}; see the domain of its coverage`);
+      throw badParameter(
+        'subset',
+        `selects no level of ${collection.id}. The domain of its coverage lists the levels`,
+      );
   }
   return layered.length > 0 ? subset : undefined;
 }

@@ -33,7 +33,8 @@ export async function receiveBody(
   });
   try {
     await pipeline(bounded(bytes, maxBytes), out);
-    if (out.bytesWritten === 0) throw new ApiError('invalid-request', 'The body is empty.');
+    if (out.bytesWritten === 0)
+      throw new ApiError('invalid-request', 'The body is empty. Send the bytes of the file.');
     return { path, size: out.bytesWritten };
   } catch (error) {
     await rm(path, { force: true });
@@ -45,7 +46,8 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Asy
   let size = 0;
   for await (const part of bytes) {
     size += part.byteLength;
-    if (size > maxBytes) throw new ApiError('payload-too-large', `The body has more than ${maxBytes} bytes.`);
+    if (size > maxBytes)
+      throw new ApiError('payload-too-large', `The body is too large. The limit is ${maxBytes} bytes.`);
     yield part;
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, badMember } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { makeFolder } from '../../core/files/own-folder.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -45,7 +45,7 @@ export async function fetchFile(
   if (!extensions.has(extension))
     throw wrong(
       fileName === undefined ? 'sourceUrl' : 'fileName',
-      `names no file that is imported; send a fileName that ends in one of: ${[...extensions].join(', ')}`,
+      `must end with the extension of a format that can be imported. Send a fileName that ends with one of ${[...extensions].join(', ')}`,
     );
   await makeFolder(directory);
   const path = join(directory, randomUUID() + extension);
@@ -74,7 +74,7 @@ export function parseSourceUrl(member: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw wrong(member, 'must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw wrong(member, 'must hold no credentials');
+  if (url.username !== '' || url.password !== '') throw wrong(member, 'must not have credentials');
   return url;
 }
 
@@ -93,5 +93,5 @@ function describeRefusal(error: unknown): unknown {
 }
 
 function wrong(name: string, detail: string): ApiError {
-  return new ApiError('invalid-body', `${name}: ${detail}`, { errors: [{ name, detail }] });
+  return badMember(name, detail);
 }

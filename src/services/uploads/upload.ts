@@ -70,7 +70,7 @@ type Parser = InstanceType<typeof Busboy>;
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
   const { file, fields } = await receiveForm(source, rules);
-  if (!file) throw new ApiError('invalid-request', 'The form has no file.');
+  if (!file) throw new ApiError('invalid-request', 'file: is required.');
   return { ...file, fields };
 }
 
@@ -144,11 +144,14 @@ function watched(tell: () => void, refuse: (error: ApiError) => void): void {
 }
 
 function tooManyParts(): ApiError {
-  return new ApiError('invalid-request', 'The form has more parts than an import takes.');
+  return new ApiError(
+    'invalid-request',
+    'The form has too many parts. Send only the file and the documented fields.',
+  );
 }
 
 function tooLarge(maxBytes: number): ApiError {
-  return new ApiError('payload-too-large', `The file is larger than ${maxBytes} bytes.`);
+  return new ApiError('payload-too-large', `The file is too large. The limit is ${maxBytes} bytes.`);
 }
 
 /** Takes a part as text; what it holds beyond a field's bound is refused. */
@@ -166,7 +169,7 @@ function readText(stream: Readable, take: (text: string) => void, refuse: (error
 
 function parser(contentType: string | undefined, { maxBytes, texts }: UploadRules): Parser {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
-    throw new ApiError('unsupported-media-type', 'Send the file as multipart/form-data.');
+    throw new ApiError('unsupported-media-type', 'Content-Type: must be multipart/form-data.');
   }
   try {
     return new Busboy({
@@ -174,7 +177,11 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
       limits: { ...LIMITS, files: LIMITS.files + (texts?.size ?? 0), fileSize: maxBytes },
     });
   } catch (cause) {
-    throw new ApiError('invalid-request', 'The multipart form has no boundary.', { cause });
+    throw new ApiError(
+      'invalid-request',
+      'Content-Type: the multipart form has no boundary. Send multipart/form-data; boundary=….',
+      { cause },
+    );
   }
 }
 
@@ -196,8 +203,8 @@ async function write(
     // Nobody reads it: what becomes of it must not go unheard either.
     stream.on('error', () => {}).resume();
     const list = [...extensions].join(', ');
-    const reason = refusalOf?.(fileName) ?? 'Files of this kind are not imported.';
-    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${list}.`);
+    const reason = refusalOf?.(fileName) ?? 'Files of this kind cannot be imported.';
+    throw new ApiError('unsupported-media-type', `${reason} Use ${list}.`);
   }
   // The client's name is only remembered: the file's own name cannot lead anywhere.
   const path = join(directory, randomUUID() + extension);
@@ -232,9 +239,9 @@ async function accept(
   for (const { path } of parts) await rm(path, { force: true });
   // A small form can be read whole before writing its file fails.
   const unwritten = files.find((one) => one instanceof ApiError);
-  throw failure ?? unwritten ?? new ApiError('invalid-request', 'The file is empty.');
+  throw failure ?? unwritten ?? new ApiError('invalid-request', 'The file is empty. Send a file with data.');
 }
 
 function broken(error: unknown): ApiError {
-  return uploadFailure(error, 'The multipart form is broken or was cut off.');
+  return uploadFailure(error, 'The multipart form is malformed or was interrupted before its end.');
 }

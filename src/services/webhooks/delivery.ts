@@ -68,7 +68,7 @@ function readFailure(
   metrics.sinkDeadLettered.cell().inc();
   metrics.outboxDeadLettered.cell().inc();
   log.write('webhook.event.dropped', { Webhook: name, EventId: event_id, Error: error });
-  const message = `The server dropped an event after ${LIMITS.webhookAttempts} attempts: ${error}`;
+  const message = `An event was not delivered after ${LIMITS.webhookAttempts} attempts: ${error}`;
   alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
   return { id, error, afterMs: undefined };
 }

@@ -30,7 +30,7 @@ export class EventMatcher implements WebhookMatcher {
       this.#filter = filter === undefined ? undefined : parseText(filter);
     } catch (error) {
       if (!(error instanceof Cql2Error)) throw error;
-      throw new ConfigError([`events.webhooks: the filter of ${name} ${error.message}`]);
+      throw new ConfigError([`events.webhooks: the filter of '${name}' is wrong: ${error.message}.`]);
     }
   }
 

@@ -56,7 +56,8 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
     receivers.push({ name: CDN, receiver: new PurgeReceiver(cdn, allowed), interest: new Purges() });
   const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new ConfigError([`events.webhooks: two are called ${twice}`]);
+  if (twice !== undefined)
+    throw new ConfigError([`events.webhooks: the name '${twice}' is given twice. Use each name once.`]);
   const counting = new DeliveryCounter(options, names, () => wake());
   const sinks = receivers.map(
     (receiver) => new Sink({ ...options, ...receiver, ran: () => counting.plan() }),

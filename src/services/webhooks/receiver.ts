@@ -14,12 +14,13 @@ export class Receiver implements DeliveryReceiver {
 
   /** Throws `ConfigError` for a URL that nothing may be sent to. */
   constructor({ name, url, secret }: Webhook, allowed: AllowedHosts) {
-    if (!URL.canParse(url)) throw new ConfigError([`events.webhooks: the url of ${name} is no URL`]);
+    if (!URL.canParse(url)) throw new ConfigError([`events.webhooks: the url of '${name}' must be a URL.`]);
     this.#url = new URL(url);
     this.#secret = secret;
     this.#allowed = allowed;
     const problem = allowed.problemOfReceiver(this.#url);
-    if (problem !== undefined) throw new ConfigError([`events.webhooks: the url of ${name}: ${problem}`]);
+    if (problem !== undefined)
+      throw new ConfigError([`events.webhooks: the url of '${name}' is not allowed: ${problem}.`]);
   }
 
   /** Sends one event, signed. Rejects unless it is answered 2xx in time. */

@@ -117,7 +117,7 @@ export class UserStore {
       });
     } catch (error) {
       if (error instanceof StateError && error.duplicate)
-        throw new ApiError('conflict', `There is a user '${user.name}' already.`);
+        throw new ApiError('conflict', `name: the user '${user.name}' already exists. Choose another name.`);
       throw error;
     }
   }

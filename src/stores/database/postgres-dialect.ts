@@ -221,7 +221,10 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 function asStateError(error: unknown): never {
   const { code, message = String(error) } = error as { code?: string; message?: string };
   if (code === '22021')
-    throw new ApiError('invalid-request', 'A text holds the character U+0000, which cannot be stored.');
+    throw new ApiError(
+      'invalid-request',
+      'A string contains the character U+0000, which cannot be stored. Remove the character.',
+    );
   const isRefused = code !== undefined && SQLSTATE.test(code) && error instanceof pg.DatabaseError;
   throw new StateError(isRefused && !PASSING.test(code) ? code : STATE_UNREACHABLE, message);
 }

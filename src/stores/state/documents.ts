@@ -86,7 +86,7 @@ export class DocumentStore {
       return await this.#changing((store) => store.#insert(kind, id, body, by));
     } catch (error) {
       if (error instanceof StateError && error.duplicate)
-        throw new ApiError('conflict', `'${id}' is there already.`);
+        throw new ApiError('conflict', `'${id}' already exists. Choose another name, or change it with PUT.`);
       throw error;
     }
   }
@@ -245,7 +245,10 @@ export class DocumentStore {
 }
 
 function hasChanged(id: string): ApiError {
-  return new ApiError('precondition-failed', `'${id}' has changed since it was read.`);
+  return new ApiError(
+    'precondition-failed',
+    `'${id}' has changed since it was read. Read it again and retry.`,
+  );
 }
 
 function stored<T>(row: Selectable<DocumentTable>): StoredDocument<T> {

@@ -36,6 +36,6 @@ async function neededStep(db: StateDb): Promise<string | undefined> {
 function requireKnown(step: string | undefined, steps: Record<string, Migration>): void {
   if (step !== undefined && step in steps) return;
   throw new Error(
-    `The state was made by a newer version, which this one cannot work beside: it needs step ${step}.`,
+    `The state was created by a newer version (step ${step}), with which this version cannot run. Upgrade this server.`,
   );
 }

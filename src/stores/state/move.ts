@@ -106,14 +106,16 @@ async function requireAlone(db: StateDb): Promise<void> {
     WHERE application_name = 'graticule' AND datname = current_database() AND pid <> pg_backend_pid()
   `.execute(db);
   if (rows.length > 0)
-    throw new MoveError('A server has the state in PostgreSQL open: stop all servers of it.');
+    throw new MoveError('A server uses the state in PostgreSQL. Stop all its servers first.');
 }
 
 /** Of what a newer version added nothing would be copied. */
 async function requireKnown(db: StateDb): Promise<void> {
   const [step] = await laterSteps(db);
   if (step !== undefined)
-    throw new MoveError(`A newer version made the state (step ${step}): use that version's command.`);
+    throw new MoveError(
+      `The state was created by a newer version (step ${step}). Use the command of that version.`,
+    );
 }
 
 async function requireEmpty(db: StateDb): Promise<void> {
@@ -160,12 +162,12 @@ async function* listPages(table: Table, db: StateDb): AsyncGenerator<Row[]> {
 async function compare(source: StateDb, target: StateDb): Promise<void> {
   for (const table of Object.keys(KEYS) as Table[])
     if ((await digest(table, source)) !== (await digest(table, target)))
-      throw new MoveError(`The table ${table} reads otherwise in the other database.`);
+      throw new MoveError(`The table ${table} has other content in the target database.`);
   if ((await readNewestCursor(source)) !== (await readNewestCursor(target)))
-    throw new MoveError('The feed of the other state has another end.');
+    throw new MoveError('The change feed of the target state has another end.');
   const [before, after] = [await new AuditStore(source).verify(), await new AuditStore(target).verify()];
   if (JSON.stringify(before) !== JSON.stringify(after))
-    throw new MoveError('The audit chain does not hold in the other database.');
+    throw new MoveError('The audit chain is broken in the target database.');
 }
 
 async function digest(table: Table, db: StateDb): Promise<string> {

@@ -24,7 +24,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   const before = await session.read(id, shownForm(task, operation));
   if (!before) throw new EditRefusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
   if (operation.row !== undefined && operation.row !== before.row)
-    throw new EditRefusal('changed', 'The feature has changed since it was read.');
+    throw new EditRefusal('changed', 'The feature has changed since it was read. Read it again and retry.');
   if (operation.type === 'delete') {
     await session.delete(id);
     return deletion(before);
@@ -84,7 +84,10 @@ async function create(
   edit: PreparedEdit,
 ): Promise<NewEvent> {
   if (requestedId !== undefined && (await session.exists(requestedId)))
-    throw new EditRefusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
+    throw new EditRefusal(
+      'conflict',
+      `The feature '${requestedId.slice(0, 100)}' already exists. Choose another id, or change it with PUT.`,
+    );
   const { geometry = null, values } = edit;
   const id = await session.insert(requestedId, { geometry, values, reset: [] });
   const after = await session.read(id);
@@ -105,12 +108,12 @@ export function requireNoLoss({ id, loss }: StoredFeature, geometry: Uint8Array 
   if (loss === undefined || geometry === undefined) return;
   throw new EditRefusal(
     'conflict',
-    `geometry: the stored geometry of feature '${id.slice(0, 100)}' ${LOSSES[loss]}. This edit would replace it. To keep it, send a change of the properties alone; to replace it, send the header Geometry-Loss: accept.`,
+    `geometry: the stored geometry of feature '${id.slice(0, 100)}' ${LOSSES[loss]}. This edit would replace it. Send only properties to keep it, or the header Geometry-Loss: accept to replace it.`,
   );
 }
 
 export function movedOut(): EditRefusal {
-  return new EditRefusal('forbidden', 'The feature would lie outside of what you may change.');
+  return new EditRefusal('forbidden', 'The feature would be outside the area or rows that you may change.');
 }
 
 /**

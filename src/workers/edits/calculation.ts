@@ -18,7 +18,7 @@ export async function applyCalculation(
   const features = await session.calculate(calculation);
   const { most } = calculation;
   if (features.length > most)
-    throw new TaskFailure('too-large', `More than ${most} features pass: a narrower filter is needed.`);
+    throw new TaskFailure('too-large', `More than ${most} features pass the filter. Use a narrower one.`);
   const events: NewEvent[] = [];
   for (const { id, values } of features) {
     const edit = prepareFeature({ type: 'update', id, feature: { values, replacesJson: true } }, task);

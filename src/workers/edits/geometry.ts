@@ -1,5 +1,5 @@
 import type { EditTask } from '../../core/edits/edits.js';
-import type { FieldError } from '../../core/errors/errors.js';
+import type { FieldError } from '../../core/errors/field-errors.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
 import type { GeometryType } from '../../core/sources/vector-source.js';
 import {
@@ -53,7 +53,7 @@ function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: GeometryRule
   const order = swapAxes
     ? 'its first axis is latitude or northing'
     : 'its first axis is longitude or easting';
-  return wrong(`lies outside of the area of its coordinate reference system, ${crs} (${order})`);
+  return wrong(`is outside the area of its coordinate reference system, ${crs} (${order})`);
 }
 
 function fitted(wkb: Uint8Array, task: GeometryRules): ReadGeometry {
@@ -61,12 +61,12 @@ function fitted(wkb: Uint8Array, task: GeometryRules): ReadGeometry {
   const code = new DataView(wkb.buffer, wkb.byteOffset).getUint32(1, true);
   const type = TYPES[code % WITH_Z]!;
   if (code >= WITH_Z && !source.hasZ)
-    return wrong('has heights; the geometries of this collection have none');
+    return wrong('must not have heights, because the geometries of this collection have none');
   const problem = validateGeometry(wkb);
   if (problem) return wrong(`is not valid: ${problem.reason}${place(problem, task)}`);
   if (source.geometryType === 'Geometry' || source.geometryType === type) return { wkb };
   if (source.geometryType === PROMOTED[type]) return { wkb: collectionOfOne(wkb, code) };
-  return wrong(`is a ${type}; this collection takes ${source.geometryType}`);
+  return wrong(`must be a ${source.geometryType}, not a ${type}`);
 }
 
 const wrong = (detail: string): FieldError => ({ name: '/geometry', detail });

@@ -5,7 +5,7 @@ import type {
   FeatureInput,
   MaskedField,
 } from '../../core/edits/edits.js';
-import type { FieldError } from '../../core/errors/errors.js';
+import { type FieldError, formatFieldErrors } from '../../core/errors/field-errors.js';
 import { type FieldValue, readProperties } from '../../core/features/feature-values.js';
 import type { JsonText } from '../../core/values/json-text.js';
 import { readGeometry } from './geometry.js';
@@ -81,8 +81,7 @@ export function failure(reason: EditFailure['reason'], message: string): EditFai
 }
 
 function invalid(errors: FieldError[]): EditFailure {
-  const [first] = errors;
-  return { ok: false, reason: 'invalid', message: `${first!.name} ${first!.detail}`, errors };
+  return { ok: false, reason: 'invalid', message: formatFieldErrors(errors), errors };
 }
 
 export function isFailure(edit: PreparedEdit | EditFailure): edit is EditFailure {

@@ -86,7 +86,7 @@ async function attemptAll(
 }
 
 function absent(): TaskFailure {
-  return new TaskFailure('absent', 'The server was away for too long; send the request again.');
+  return new TaskFailure('absent', 'The server was unreachable for too long. Send the request again.');
 }
 
 function listPositions(prepared: readonly (PreparedEdit | EditFailure)[]): number[] {

@@ -8,7 +8,7 @@ import type {
   GeometryLoss,
 } from '../../core/edits/edits.js';
 import { featureText } from '../../core/edits/feature-text.js';
-import type { FieldError } from '../../core/errors/errors.js';
+import { type FieldError, formatFieldErrors } from '../../core/errors/field-errors.js';
 import type { FieldValue } from '../../core/features/feature-values.js';
 import type { JsonText } from '../../core/values/json-text.js';
 
@@ -139,10 +139,9 @@ export class EditRefusal extends Error {
     return EditRefusal.members([{ name, detail }]);
   }
 
-  /** Several wrong members; the message names the first. */
+  /** Several wrong members; the message has a sentence for each. */
   static members(errors: FieldError[]): EditRefusal {
-    const [first] = errors;
-    return new EditRefusal('invalid', `${first!.name} ${first!.detail}`, errors);
+    return new EditRefusal('invalid', formatFieldErrors(errors), errors);
   }
 
   get outcome(): EditFailure {

@@ -338,7 +338,7 @@ export class EnginePool {
 
   #lost(job: Job, reason: string): void {
     if (job.losses >= MAX_LOSSES || this.#closed) {
-      job.reject(new TaskFailure('worker-lost', 'The worker that ran the task was lost.', reason));
+      job.reject(new TaskFailure('worker-lost', 'The worker that ran the task stopped. Retry.', reason));
       return;
     }
     if (job.losses > 0) this.#retries.push(job);
@@ -357,5 +357,8 @@ function cancelled(): TaskFailure {
 }
 
 function tooLate(): TaskFailure {
-  return new TaskFailure('deadline-exceeded', 'The task did not finish in time.');
+  return new TaskFailure(
+    'deadline-exceeded',
+    'The task did not finish in time. Request less, or retry later.',
+  );
 }

@@ -114,13 +114,17 @@ export class TaskLane {
 
   #watch(failure: TaskFailure): NodeJS.Timeout {
     const { graceMs, name, onStuck } = this.options;
-    const reason = `a ${name} task still runs ${graceMs} ms after it was given up (${failure.code})`;
+    const reason = `a ${name} task still runs ${graceMs} ms after it was cancelled (${failure.code})`;
     return setTimeout(() => onStuck(reason), graceMs).unref();
   }
 }
 
 function full(name: string): TaskFailure {
-  return new TaskFailure('queue-full', 'The server is busy: too many tasks are waiting.', `lane ${name}`);
+  return new TaskFailure(
+    'queue-full',
+    'The server is busy: too many tasks are waiting. Retry in a few seconds.',
+    `lane ${name}`,
+  );
 }
 
 function cancelled(): TaskFailure {
@@ -128,5 +132,8 @@ function cancelled(): TaskFailure {
 }
 
 function tooLate(): TaskFailure {
-  return new TaskFailure('deadline-exceeded', 'The task did not finish in time.');
+  return new TaskFailure(
+    'deadline-exceeded',
+    'The task did not finish in time. Request less, or retry later.',
+  );
 }

@@ -180,7 +180,8 @@ function inForm<T extends AnalyticsQuery>(
 
 function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
   const store = getFeatureStore(task.source);
-  if (!store.merge) throw new TaskFailure('invalid-input', 'The store of this collection takes no files.');
+  if (!store.merge)
+    throw new TaskFailure('invalid-input', 'The store of this collection does not support imports of files.');
   return store.merge(task, cancellation);
 }
 
@@ -227,7 +228,11 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
 function createFailure(error: unknown): TaskFailure {
   // The time of a statement was over: our functions look at it once a row.
   if (error instanceof Database.SqliteError && error.code === 'SQLITE_INTERRUPT')
-    return new TaskFailure('deadline-exceeded', 'The query takes too long.', error.stack);
+    return new TaskFailure(
+      'deadline-exceeded',
+      'The query takes too long. Narrow it with bbox or filter.',
+      error.stack,
+    );
   return toFailure(error);
 }
 

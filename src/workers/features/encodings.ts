@@ -34,4 +34,4 @@ function converted(convert: (tile: Uint8Array) => Uint8Array, tile: Uint8Array):
 }
 
 export const createTileSizeFailure = () =>
-  new TaskFailure('too-large', 'The tile holds too much for the other encoding.');
+  new TaskFailure('too-large', 'The tile is too large for the other encoding.');

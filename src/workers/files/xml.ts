@@ -22,14 +22,14 @@ const parser = new XMLParser({
 export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode } {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))
-    throw refused('its XML has a document type, which is not read');
+    throw refused('its XML has a document type, which is not supported');
   try {
     const document = parser.parse(text.replace(/<!DOCTYPE[^>[]*>/i, '')) as Record<string, unknown>;
     const [name] = Object.keys(document).filter((key) => !key.startsWith('?') && key !== '#text');
-    if (name === undefined) throw refused('it is no XML');
+    if (name === undefined) throw refused('it is not XML');
     return { name, root: getXmlNode(document[name]) };
   } catch (error) {
-    throw error instanceof TaskFailure ? error : refused('it is no well-formed XML');
+    throw error instanceof TaskFailure ? error : refused('it is not well-formed XML');
   }
 }
 

@@ -44,11 +44,11 @@ function checkEntry(entry: Entry): void {
   const { fileName, uncompressedSize, compressedSize, externalFileAttributes } = entry;
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== REGULAR && type !== DIRECTORY)
-    throw unfit('The archive holds a link or a device; only files and folders are unpacked.');
+    throw unfit('The archive has a link or a device. Only files and folders are unpacked.');
   if (entry.isEncrypted()) throw unfit('The archive is protected by a password.');
   if (!entry.canDecodeFileData())
     throw unfit('The archive is compressed in a way that is not read: use deflate.');
-  if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive holds another archive.');
+  if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive contains another archive.');
   if (uncompressedSize > LIMITS.archiveEntryBytes)
     throw createSizeFailure(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
   checkRatio(uncompressedSize, compressedSize);

@@ -36,13 +36,16 @@ function parseCrs(text: string): GdalCrs {
   const code = /^(EPSG|OGC|IAU|IGNF|ESRI):[A-Za-z0-9_:]{1,40}$/i.test(text);
   // Anything but codes, PROJ strings and WKT could be taken for a file name or URL.
   if (!code && !/^\s*(\+proj=|[A-Z_]+\s*\[)/i.test(text))
-    throw new TaskFailure('invalid-input', 'Unknown coordinate reference system.');
+    throw new TaskFailure('invalid-input', 'The coordinate reference system is unknown.');
   if (namesFile(text))
-    throw new TaskFailure('invalid-input', 'The coordinate reference system names a file: that is not read.');
+    throw new TaskFailure(
+      'invalid-input',
+      'The coordinate reference system refers to a file, which is not supported.',
+    );
   try {
     return describe(gdal.SpatialReference.fromUserInput(text), code ? text : undefined);
   } catch (error) {
-    throw new TaskFailure('invalid-input', 'Unknown coordinate reference system.', String(error));
+    throw new TaskFailure('invalid-input', 'The coordinate reference system is unknown.', String(error));
   }
 }
 
@@ -200,6 +203,6 @@ export function checkedBox(box: unknown): Box {
   }
   throw new TaskFailure(
     'invalid-input',
-    'The bounding box needs four finite numbers, minimum below maximum.',
+    'The bounding box must be four finite numbers, each minimum below its maximum.',
   );
 }

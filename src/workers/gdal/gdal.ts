@@ -138,7 +138,7 @@ export function rasterName(path: string, table?: string): string {
 /** Opens a raster file read-only with the allowed formats only; of a GeoPackage the table of tiles, or the first one. */
 export async function openRaster(path: string, table?: string): Promise<Dataset> {
   if (table !== undefined && `${path}${table}`.includes('"'))
-    throw new TaskFailure('source-unreadable', 'Names with quotes cannot be read.');
+    throw new TaskFailure('source-unreadable', 'Names with quotes are not supported.');
   await requireOwnSidecars(path);
   if (/\.asc$/i.test(path)) await requirePlainPrj(path);
   let dataset: Dataset;

@@ -25,7 +25,7 @@ export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
     );
   const { bands } = dataset;
   const count = bands.count();
-  if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
+  if (count === 0) throw new TaskFailure('source-unreadable', 'The file has no raster bands.');
   if (count > maxBands) throw new TaskFailure('too-large', 'The raster has too many bands.');
   const first = bands.get(1);
   checkBlock(first, isInterleaved(dataset) ? count : 1);
@@ -56,7 +56,7 @@ export function requireNear(dataset: Dataset, path: string): Dataset {
   dataset.close();
   throw new TaskFailure(
     'source-unreadable',
-    'The raster names a file in another folder. All files of a raster must lie in one folder.',
+    'The raster refers to a file in another folder. All files of a raster must be in one folder.',
   );
 }
 

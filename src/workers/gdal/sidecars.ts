@@ -27,7 +27,7 @@ export async function requirePlainPrj(path: string): Promise<void> {
   if (prj !== undefined && namesFile(await readSidecar(prj)))
     throw new TaskFailure(
       'invalid-input',
-      'The .prj file names a file of a grid, which is not read: write its coordinate reference system without grids.',
+      'The .prj file refers to a grid file, which is not supported. Write its coordinate reference system without grids.',
     );
 }
 
@@ -70,7 +70,7 @@ export async function requireOwnSidecars(path: string): Promise<void> {
     if (target === undefined || [folder, home].includes(dirname(target))) continue;
     throw new TaskFailure(
       'source-unreadable',
-      `${link}: the link leads to another folder. All files of a source must be in one folder.`,
+      `${link}: the link refers to another folder. All files of a source must be in one folder.`,
     );
   }
 }

@@ -87,7 +87,10 @@ async function importUnderLock(
   const db = new Database(draft);
   try {
     if (isAppended && !isOfThisRelease(db))
-      return problem('mode', 'must be replace: the index of the locator is of another release, or damaged');
+      return problem(
+        'mode',
+        'must be replace, because the index of the locator is damaged or of another release',
+      );
     // A draft that is not whole is never read: there is nothing to roll back.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
@@ -158,19 +161,19 @@ async function readColumns(
     break;
   }
   if (!names) return problem('referenceData', 'is empty');
-  if (names.some((name) => name.includes('\0'))) return problem('referenceData', 'is no text');
+  if (names.some((name) => name.includes('\0'))) return problem('referenceData', 'must be a text file');
   if (names.length > GEOCODING_LIMITS.geocodeColumns)
-    return problem('referenceData', `has more than ${GEOCODING_LIMITS.geocodeColumns} columns`);
+    return problem('referenceData', `must have at most ${GEOCODING_LIMITS.geocodeColumns} columns`);
   if (names.some((name) => name.length > LIMITS.geocodeValue))
-    return problem('referenceData', `has a name of a column longer than ${LIMITS.geocodeValue} characters`);
+    return problem('referenceData', `must have column names of at most ${LIMITS.geocodeValue} characters`);
   const columns = matchReferenceColumns(names, fieldMap);
   if (typeof columns === 'string') return problem('fieldMap', columns);
   const fields = new Set(columns.fields.values());
   const absent = (['x', 'y'] as const).filter((field) => !fields.has(field));
   if (absent.length > 0)
     return fieldMap
-      ? problem('fieldMap', `has no column for ${absent.join(' and ')}`)
-      : problem('referenceData', `names no column of ${absent.join(' and ')} in its first line`);
+      ? problem('fieldMap', `must have a column for ${absent.join(' and ')}`)
+      : problem('referenceData', `must have columns for ${absent.join(' and ')} in its first line`);
   return columns;
 }
 

@@ -88,7 +88,7 @@ function openIndex(path: string): Db {
     if (!hasLayout(db))
       throw new TaskFailure(
         'source-unreadable',
-        'The index of the locator is of another release: import its data again.',
+        'The index of the locator is of another release. Import its data again.',
       );
     db.loadExtension(sqliteExtensionPath());
     addConditionFunctions(db);

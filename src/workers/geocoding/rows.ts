@@ -21,7 +21,7 @@ export function parsePlaceRow(
   const [x, y] = [findDegrees(values.x, 180), findDegrees(values.y, 90)];
   if (x === undefined || y === undefined) {
     const [field, value, most] = x === undefined ? ['x', values.x, 180] : ['y', values.y, 90];
-    return value === undefined ? `${field} is empty` : `${field} is no number from -${most} to ${most}`;
+    return value === undefined ? `${field} is empty` : `${field} is not a number from -${most} to ${most}`;
   }
   const rank = values.rank === undefined ? 0 : Number(values.rank);
   if (!Number.isFinite(rank)) return 'rank is no number';

@@ -65,7 +65,8 @@ async function cutCanvas(
   { width, height, format, quality }: RenderTask,
   cut: TileSize,
 ): Promise<ImageResult> {
-  if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
+  if (format !== 'png' && format !== 'webp')
+    throw new TaskFailure('invalid-input', 'The format of tiles must be PNG or WebP.');
   const encode = async (window: PixelWindow) => {
     if (format === 'png')
       return (await encodeFewColorsPng(rgba, width, window)) ?? encodePng(rgba, width, window);
@@ -89,17 +90,17 @@ async function cutCanvas(
 function checkTask({ width, height, tileExtent, layers, scale, format, quality }: RenderTask): void {
   const invalid = (message: string) => new TaskFailure('invalid-input', message);
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
-    throw invalid('Width and height need to be positive integers.');
+    throw invalid('Width and height must be positive integers.');
   }
   if (width > MAX_SIDE || height > MAX_SIDE)
-    throw new TaskFailure('too-large', `Maps have at most ${MAX_SIDE} pixels per side.`);
-  if (!(format in MEDIA_TYPES)) throw invalid('Unknown image format.');
+    throw new TaskFailure('too-large', `Each side of a map can have at most ${MAX_SIDE} pixels.`);
+  if (!(format in MEDIA_TYPES)) throw invalid('The image format is unknown.');
   if (quality !== undefined && !(quality >= 1 && quality <= 100))
-    throw invalid('The quality needs to be from 1 to 100.');
-  if (!(scale > 0 && scale <= 16)) throw invalid('The scale factor needs to be above 0 and at most 16.');
-  if (!(tileExtent > 0)) throw invalid('The grid of the tiles needs a size.');
+    throw invalid('The quality must be from 1 to 100.');
+  if (!(scale > 0 && scale <= 16)) throw invalid('The scale factor must be above 0 and at most 16.');
+  if (!(tileExtent > 0)) throw invalid('The grid of the tiles must have a size.');
   if (!Array.isArray(layers) || layers.length > MAX_LAYERS)
-    throw invalid(`Maps have at most ${MAX_LAYERS} layers.`);
+    throw invalid(`A map can have at most ${MAX_LAYERS} layers.`);
 }
 
 function paintBackground(canvas: Image, { background, format }: RenderTask): void {

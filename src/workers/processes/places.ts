@@ -37,7 +37,7 @@ export class Centroids {
     if (this.#count > PROCESS_LIMITS.processPlaces)
       throw new TaskFailure(
         'too-large',
-        `This process takes ${PROCESS_LIMITS.processPlaces} features at most.`,
+        `This process supports at most ${PROCESS_LIMITS.processPlaces} features.`,
       );
     this.#parts.push(positions.subarray(0, 2 * length));
     this.#values.push(values.subarray(0, length));

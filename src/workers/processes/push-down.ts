@@ -43,7 +43,7 @@ export async function pushDown(
 class StatementRun extends ProcessRun {
   protected override batches({ source }: ProcessFeatures): AsyncIterable<FeatureRow[]> {
     const { process } = getFeatureStore(source);
-    if (!process) throw new TaskFailure('invalid-input', 'The store does not compute.');
+    if (!process) throw new TaskFailure('invalid-input', 'The store does not support processes.');
     return process(this.task, this.cancellation);
   }
 

@@ -165,7 +165,7 @@ export async function rowsIn(
     if (rows.size > PROCESS_LIMITS.processWindow)
       throw new TaskFailure(
         'too-large',
-        `More than ${PROCESS_LIMITS.processWindow} features lie in one place.`,
+        `More than ${PROCESS_LIMITS.processWindow} features are at one position.`,
       );
   }
   return [...rows.values()];

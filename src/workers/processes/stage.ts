@@ -56,14 +56,14 @@ function parsed(text: string): unknown {
   try {
     return parseJsonExactly(text, ['properties']);
   } catch (error) {
-    throw new TaskFailure('invalid-input', `The features are no JSON: ${(error as Error).message}`);
+    throw new TaskFailure('invalid-input', `The features are not JSON: ${(error as Error).message}`);
   }
 }
 
 function asFeature(value: unknown): Feature {
   const { type, geometry, properties } = (value ?? {}) as Record<string, unknown>;
   if (type !== 'Feature')
-    throw new TaskFailure('invalid-input', 'The features hold something that is no Feature.');
+    throw new TaskFailure('invalid-input', 'The features contain an entry that is not a Feature.');
   const isObject = typeof properties === 'object' && properties !== null && !Array.isArray(properties);
   return {
     geometry: geometry ?? null,
@@ -100,7 +100,7 @@ function parseAttributes(features: readonly Feature[]): { attributes: Attribute[
       if (first !== undefined && first !== name)
         throw new TaskFailure(
           'invalid-input',
-          `The properties ${first} and ${name} differ in their case alone.`,
+          `The properties ${first} and ${name} differ only in their case. Rename one.`,
         );
       cases.set(name.toLowerCase(), name);
       const own = kinds.get(name) ?? new Set();

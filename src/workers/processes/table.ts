@@ -232,7 +232,8 @@ export class FeatureTable {
 function attach(db: Database.Database, source: string): Database.Database {
   try {
     // SQLite would make a file that there is not.
-    if (!existsSync(source)) throw new TaskFailure('source-unreadable', 'The file of the features is gone.');
+    if (!existsSync(source))
+      throw new TaskFailure('source-unreadable', 'The file of the features no longer exists.');
     db.prepare('ATTACH ? AS source').run(source);
     return db;
   } catch (error) {

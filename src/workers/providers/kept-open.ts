@@ -68,4 +68,4 @@ export function requireFileStats(path: string): Stats {
 }
 
 const missing = (cause: string) =>
-  new TaskFailure('source-missing', 'The file of this collection is gone.', cause);
+  new TaskFailure('source-missing', 'The file of this collection no longer exists.', cause);

@@ -12,7 +12,7 @@ const WHITE = 250;
 export async function compare({ path, target }: PictureComparisonTask): Promise<PictureComparison> {
   const [a, b] = await Promise.all([parsePixels(path), parsePixels(Buffer.from(target))]);
   if (a.width !== b.width || a.height !== b.height)
-    throw new TaskFailure('source-unreadable', `The picture has ${a.width} x ${a.height} pixels.`);
+    throw new TaskFailure('source-unreadable', `The image has ${a.width} x ${a.height} pixels.`);
   const pixels = a.width * a.height;
   let [sum, differing, sourceInk, targetInk] = [0, 0, 0, 0];
   for (let pixel = 0; pixel < pixels; pixel++) {
@@ -66,6 +66,6 @@ async function parsePixels(picture: string | Buffer): Promise<Picture> {
     if (info.channels !== 3) throw new Error(`${info.channels} channels`);
     return { data, width: info.width, height: info.height };
   } catch (error) {
-    throw new TaskFailure('source-unreadable', 'The picture cannot be read.', String(error));
+    throw new TaskFailure('source-unreadable', 'The image cannot be read.', String(error));
   }
 }

@@ -73,7 +73,7 @@ function reachesBeyond(
 }
 
 function noData(): TaskFailure {
-  return new TaskFailure('no-data', 'The bounding box does not touch the coverage.');
+  return new TaskFailure('no-data', 'The bounding box does not intersect the coverage.');
 }
 
 /** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
@@ -107,7 +107,11 @@ function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeferen
 }
 
 function placedBox(box: Box | null): Box {
-  if (!box) throw new TaskFailure('invalid-input', 'The bounding box has no place in the CRS of the answer.');
+  if (!box)
+    throw new TaskFailure(
+      'invalid-input',
+      'The bounding box is outside the area of the CRS of the response.',
+    );
   return box;
 }
 

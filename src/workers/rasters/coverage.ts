@@ -84,7 +84,7 @@ export function checkedBands(bands: number[] | undefined, count: number): number
     throw new TaskFailure('invalid-input', 'Unusable number of bands.');
   for (const band of numbers) {
     if (!Number.isInteger(band) || band < 1 || band > count) {
-      throw new TaskFailure('invalid-input', `There is no band ${band}: the raster has ${count}.`);
+      throw new TaskFailure('invalid-input', `There is no band ${band}. The raster has bands 1 to ${count}.`);
     }
   }
   return numbers;
@@ -107,7 +107,7 @@ async function writePng(
   cancellation: Cancellation,
 ): Promise<Answer> {
   if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
-    throw new TaskFailure('too-large', 'The picture would take too much memory: ask for fewer pixels.');
+    throw new TaskFailure('too-large', 'The image would need too much memory. Request fewer pixels.');
   const rendering = await chooseRendering(handle, task.bands);
   const view = raster === handle.dataset ? handle : handle.over(raster);
   try {

@@ -64,6 +64,6 @@ function datasetCrs(dataset: Dataset): GdalCrs {
   if (crs) return crs;
   throw new TaskFailure(
     'source-unreadable',
-    'The raster names no coordinate reference system: state it (--crs, data.crs or a .prj file beside it).',
+    'The raster has no coordinate reference system. Assign one with --crs, data.crs or a .prj file in the same folder.',
   );
 }

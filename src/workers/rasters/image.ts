@@ -25,7 +25,7 @@ const MAX_SIDE = 8192;
 export async function image(task: RasterImageTask, cancellation: Cancellation): Promise<ImageResult> {
   const { width, height, format } = task;
   checkSize(width, height);
-  if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
+  if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'The image format is unknown.');
   const box = checkedBox(task.bbox);
   const crs = getCrs(task.crs);
   const window = { box, crs, width, height };
@@ -137,7 +137,8 @@ async function cutImage(
   { width, height, format, quality, cut }: RasterImageTask,
   rgba: Uint8Array,
 ): Promise<ImageResult> {
-  if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
+  if (format !== 'png' && format !== 'webp')
+    throw new TaskFailure('invalid-input', 'The format of tiles must be PNG or WebP.');
   const { width: tileWidth, height: tileHeight } = cut!;
   const encode = (window: PixelWindow) => encodePart({ rgba, width, height }, window, format, quality);
   const tiles = await cutTiles({ rgba, stride: width, width, height, tileWidth, tileHeight, format, encode });
@@ -148,12 +149,12 @@ async function cutImage(
 
 export function checkSize(width: number, height: number, maxSide = MAX_SIDE): void {
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
-    throw new TaskFailure('invalid-input', 'Width and height need to be positive integers.');
+    throw new TaskFailure('invalid-input', 'Width and height must be positive integers.');
   }
   if (width > maxSide || height > maxSide) {
     throw new TaskFailure(
       'too-large',
-      `The output would be ${width} x ${height} pixels; ${maxSide} per side are allowed.`,
+      `The output would have ${width} x ${height} pixels. Each side can have at most ${maxSide}.`,
     );
   }
 }

@@ -92,7 +92,7 @@ async function loadAxes(source: RasterSource): Promise<Pick<RasterInfo, 'times' 
  * across the antimeridian, unless what lies beyond is less than a pixel, as the halves of pixels around the points of a grid.
  */
 function extent84Of(box: Box | null, columns: number): Box {
-  if (!box) throw new TaskFailure('source-unreadable', 'The extent of the raster has no place on the globe.');
+  if (!box) throw new TaskFailure('source-unreadable', 'The extent of the raster is not on the globe.');
   const [west, south, east, north] = box;
   const [bottom, top] = [south, north].map((value) => Math.min(90, Math.max(-90, value))) as [number, number];
   const pixel = (east - west) / columns;

@@ -53,7 +53,7 @@ export async function put(
   }
   const stored = await readObjectHead({ bucket, prefix, key });
   if (stored?.bytes !== size)
-    throw new TaskFailure('store-unavailable', 'The object store has not kept the whole file.');
+    throw new TaskFailure('store-unavailable', 'The object store did not store the complete file.');
   return stored;
 }
 
@@ -92,7 +92,7 @@ export async function read({
     return data;
   } catch (error) {
     if ([404, 412, 416].includes(readStatus(error) ?? 0))
-      throw new TaskFailure('source-missing', 'The object is not what it was.');
+      throw new TaskFailure('source-missing', 'The object has changed.');
     throw createFailure(error);
   }
 }
@@ -132,7 +132,7 @@ function createFailure(error: unknown): TaskFailure {
   const code = error instanceof S3ServiceException ? ` (${name})` : '';
   return new TaskFailure(
     'store-unavailable',
-    `The object store does not answer as it should${code}.`,
+    `The object store returned an unexpected response${code}.`,
     `${error}`,
   );
 }

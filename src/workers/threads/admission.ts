@@ -37,7 +37,7 @@ export class Admission {
   #refusal(caller: Caller): TaskFailure | undefined {
     const requests = this.#addresses.get(caller.id);
     if (!requests || requests.has(caller) || requests.size < this.heavyPerAddress) return undefined;
-    const message = `The address ${caller.id} has ${requests.size} heavy requests in progress; at most ${this.heavyPerAddress} are allowed without a key. Wait until one of them ends.`;
+    const message = `The IP address ${caller.id} has ${requests.size} heavy requests in progress. Without a key at most ${this.heavyPerAddress} are allowed. Retry after one of them has ended.`;
     return new TaskFailure('too-many', message, undefined, RETRY_MS);
   }
 
@@ -61,6 +61,6 @@ function costRefusal(steps: number): TaskFailure | undefined {
   if (steps <= LIMITS.anonymousSteps) return undefined;
   return new TaskFailure(
     'too-large',
-    `The request would evaluate about ${steps.toExponential(1)} conditions on rows; at most ${LIMITS.anonymousSteps} are allowed without a key. Narrow it with bbox or a filter on fewer fields, or send it with a key.`,
+    `The request would evaluate about ${steps.toExponential(1)} conditions on rows. Without a key at most ${LIMITS.anonymousSteps} are allowed. Narrow it with bbox or a filter on fewer fields, or send a key.`,
   );
 }

@@ -35,5 +35,10 @@ export class Pace {
 
 /** Refuses a task that would have to wait so many milliseconds, or that finds no place. */
 export function busy(waitMs: number): TaskFailure {
-  return new TaskFailure('queue-full', 'The server is busy; try again soon.', undefined, waitMs || undefined);
+  return new TaskFailure(
+    'queue-full',
+    'The server is busy. Retry in a few seconds.',
+    undefined,
+    waitMs || undefined,
+  );
 }

@@ -88,7 +88,7 @@ function openStore({ store, table, maxTables }: LoadTask): ChosenStore {
 /** A load that an earlier run committed has removed its staging file. */
 function loadedEarlier({ store, token, maxTables }: LoadTask): LoadResult {
   const done = maxTables !== undefined && token !== undefined ? findLoad(store, token) : undefined;
-  if (done === undefined) throw new TaskFailure('source-missing', 'The staging file is gone.');
+  if (done === undefined) throw new TaskFailure('source-missing', 'The staging file no longer exists.');
   return done;
 }
 
@@ -113,7 +113,7 @@ function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
 }
 
 const takenError = ({ table }: LoadTask) =>
-  new TaskFailure('invalid-input', `The store has a table ${table} already.`);
+  new TaskFailure('invalid-input', `The store already has a table ${table}.`);
 
 /** Body of task `vector.drop`. */
 export function dropStoreTable({ store, table }: DropTask): null {
@@ -179,7 +179,7 @@ function makeRoom(db: Db, task: LoadTask): string | undefined {
   if (name === undefined) return undefined;
   if (!replace) throw takenError(task);
   if (!dropTable(db, name))
-    throw new TaskFailure('invalid-input', `The table ${table} of the store holds no features: it stays.`);
+    throw new TaskFailure('invalid-input', `The table ${table} of the store has no features and was kept.`);
   return name;
 }
 

@@ -189,6 +189,6 @@ describe('TLS of the server', () => {
   });
 
   it.runIf(nodeVersion(process.version) === 20)('is refused at the start where it cannot tell', async () => {
-    await expect(startWithTls(own('tls'))).rejects.toThrow(/server\.tls\.clientCa needs Node\.js 24/);
+    await expect(startWithTls(own('tls'))).rejects.toThrow(/server\.tls\.clientCa: requires Node\.js 24\./);
   });
 });

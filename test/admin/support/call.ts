@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/core/errors/errors.js';
+import { fieldFailure } from '../../../src/core/errors/errors.js';
 import { JSON_FORMAT } from '../../../src/core/http/media.js';
 import type { Exchange, Operation, Principal, Reply } from '../../../src/core/http/operation.js';
 import { compileSchema } from '../../../src/core/http/schema-check.js';
@@ -38,8 +38,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
   if (operation.body && !operation.body.streamed) {
     if (operation.body.bindsAnyCase) body = memberBinder(operation.body.schema)?.(body) ?? body;
     const errors = compileSchema(operation.body.schema)(body);
-    if (errors.length > 0)
-      throw new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
+    if (errors.length > 0) throw fieldFailure('invalid-body', errors);
   }
   const exchange: Exchange = {
     operation,

@@ -36,7 +36,7 @@ export class FakePools implements Pools {
     { signal, onProgress }: TaskOptions,
   ): Promise<StagedLayer | StageProblem> {
     if (!existsSync(path)) throw new TaskFailure('source-missing', 'There is no such file.');
-    if (existsSync(output)) throw new TaskFailure('invalid-input', 'The output exists already.');
+    if (existsSync(output)) throw new TaskFailure('invalid-input', 'The output already exists.');
     const names = ['towns', 'rivers'];
     if (!names.includes(layer)) return { problem: 'no-layer', names };
     const hasCrs = !(await readFile(path, 'utf8')).includes('nocrs');
@@ -58,7 +58,7 @@ export class FakePools implements Pools {
       : {};
     if (!existsSync(staging)) {
       if (content[table] === token) return { features: 3, store };
-      throw new TaskFailure('source-missing', 'The staging file is gone.');
+      throw new TaskFailure('source-missing', 'The staging file no longer exists.');
     }
     if (content[table] !== token) {
       if (content[table]) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);

@@ -444,7 +444,7 @@ describe('settings of layers that are edited', () => {
     for (const [wrong, detail] of [
       [['9223372036854775808'], 'the code 9223372036854775808 is not a value of the column'],
       [[BIG, `${BIG}e0`], 'e0 is not a value of the column'],
-      [[BIG, BIG], 'a code is there twice'],
+      [[BIG, BIG], 'a code is given twice'],
     ] as const)
       expect(await text(path, { method: 'PUT', body: makeBody([...wrong]) })).toMatchObject({
         status: 400,
@@ -453,7 +453,7 @@ describe('settings of layers that are edited', () => {
     const order = `{"fields":[{"name":"number","order":${BIG}}]}`;
     expect(await text(path, { method: 'PUT', body: order })).toMatchObject({
       status: 400,
-      text: expect.stringContaining(`/fields/0/order: the server would round ${BIG}`),
+      text: expect.stringContaining(`fields[0].order: the server would round ${BIG}`),
     });
 
     const file = join(folder, 'manifest.yaml');

@@ -81,14 +81,14 @@ describe('a wrong configuration', () => {
   test('names every wrong value and where it came from', () => {
     const problems = problemsOf({ env: { PORT: 'http' }, file: file('server:\n  processes: 0\n') });
     expect(problems).toHaveLength(2);
-    expect(problems.join()).toMatch(/server\.port .*environment/);
-    expect(problems.join()).toMatch(/server\.processes .*file/);
+    expect(problems.join()).toMatch(/server\.port: .*environment\./);
+    expect(problems.join()).toMatch(/server\.processes: .*file\./);
   });
 
   test('names unknown settings', () => {
     expect(problemsOf({ file: file('server:\n  prot: 80\nservr: {}\n') })).toEqual([
-      'server.prot is not a setting',
-      'servr is not a setting',
+      "server.prot: is not a setting. Did you mean 'port'?",
+      "servr: is not a setting. Did you mean 'server'?",
     ]);
   });
 
@@ -101,7 +101,9 @@ describe('a wrong configuration', () => {
   });
 
   test('refuses a file that is not there', () => {
-    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toContain('there is no configuration file');
+    expect(problemsOf({ file: join(folder, 'none.yaml') })[0]).toMatch(
+      /--config: there is no file \S+\/none\.yaml\./,
+    );
   });
 });
 
@@ -117,7 +119,11 @@ describe('the URL of the state', () => {
 
   test('is refused without being told', () => {
     for (const url of ['mysql://a:secret@c/d', 'state.db', 'postgresql://a:secret@[c/d']) {
-      expect(problems(url)).toEqual([expect.stringMatching(/^state\.url must match format/)]);
+      expect(problems(url)).toEqual([
+        expect.stringMatching(
+          /^state\.url: must be the URL of a PostgreSQL database, .*received a value from the environment\.$/,
+        ),
+      ]);
       expect(problems(url).join()).not.toContain('secret');
     }
   });

@@ -56,7 +56,7 @@ describe('graticule import --into', () => {
       ],
       ...upsert,
     );
-    expect(changed.said).toContain('row 2: /properties/name must not be null');
+    expect(changed.said).toContain('row 2: properties.name: must not be null; received null.');
     expect(changed.said).toContain('0 inserted, 1 updated, 0 unchanged, 0 deleted, 1 rejected');
     expect(await names()).toEqual(['first', 'two']);
     await into([{ name: 'only' }], '--into', 'parcels', '--mode', 'replace');
@@ -66,14 +66,16 @@ describe('graticule import --into', () => {
   it('says what is wrong, and changes nothing', async () => {
     expect(await into([{ name: null }], '--into', 'parcels')).toMatchObject({
       code: 1,
-      said: expect.stringContaining('Nothing was changed. One row cannot be taken. Row 1: /properties/name'),
+      said: expect.stringContaining(
+        'Nothing was changed. One row was rejected. Row 1: properties.name: must not be null; received null.',
+      ),
     });
     expect((await into([{ name: 'a' }], '--into', 'nowhere')).said).toContain(
       "no feature collection 'nowhere'",
     );
     expect((await into([{ name: 'a' }], '--mode', 'append')).said).toContain('--into COLLECTION');
     expect((await into([{ name: 'a' }], '--into', 'parcels', '--mode', 'upsert')).said).toContain(
-      '--key FIELD',
+      '--key: is required for --mode upsert',
     );
     expect(await names()).toEqual([]);
   });

@@ -94,8 +94,8 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       expect(answer.status).toBe(200);
       expect(answer.body).toMatchObject({ featureCount: 1, merge: { ...none, mode: 'append', inserted: 1 } });
       expect(answer.body.warnings).toEqual([
-        'The column NAME is taken for the field name.',
-        'The collection has no such fields, which are left out: colour.',
+        'The column NAME is used for the field name.',
+        'These columns are not fields of the collection and were omitted: colour.',
       ]);
       const [, added] = await parcels();
       expect(added).toMatchObject({ name: 'Barn', code: 'b', note: 'none' });
@@ -137,7 +137,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       const [job] = JSON.parse((await admin('/jobs?limit=1')).text).items;
       expect(await rejected(job.jobId)).toMatchObject([
         { row: 2, reasons: [{ name: '/properties/name', detail: 'must not be null' }] },
-        { row: 3, reasons: [{ detail: 'must not be longer than 20 characters' }] },
+        { row: 3, reasons: [{ detail: 'must have at most 20 characters' }] },
       ]);
     });
 
@@ -158,9 +158,9 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       expect(body.merge).toMatchObject({ inserted: 1, rejected: 4 });
       expect(body.merge.rejections.map(reasonOf)).toEqual([
         '2 /properties/name must not be null',
-        '3 /properties/floors must be a whole number',
+        '3 /properties/floors must be an integer',
         expect.stringMatching(/^4 .*Another feature has the same/),
-        '5 /geometry is a Point; this collection takes MultiPolygon',
+        '5 /geometry must be a MultiPolygon, not a Point',
       ]);
       expect(await names()).toEqual(['first', 'b']);
       expect(await rejected(body.jobId)).toEqual(body.merge.rejections);
@@ -244,8 +244,8 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       const { body } = await upsert(rows, { RejectRows: 'true' });
       expect(body.merge).toMatchObject({ updated: 1, rejected: 2 });
       expect(body.merge.rejections.map(reasonOf)).toEqual([
-        '2 /properties/code is the key of row 1, too',
-        '3 /properties/code is the key, and missing',
+        '2 /properties/code is also the key of row 1',
+        '3 /properties/code is required, because it is the key',
       ]);
       expect(await names()).toEqual(['x']);
     });

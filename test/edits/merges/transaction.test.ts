@@ -168,7 +168,7 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
     const hidden = taskOf(rows, {}, { visible: ['code', 'name'], writable: ['code', 'name'] });
     expect(hidden.checked).toMatchObject({
       rows: 1,
-      warnings: ['The collection has no such fields, which are left out: note.'],
+      warnings: ['These columns are not fields of the collection and were omitted: note.'],
     });
     const { checked, task } = taskOf(rows, {}, { writable: ['code', 'name'] });
     expect(checked).toMatchObject({
@@ -200,7 +200,7 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
           ],
           {},
         );
-        expect(taken.refusal).toBe("Row 2: There is a feature 'a' already.");
+        expect(taken.refusal).toBe("Row 2: The feature 'a' already exists.");
         const upsert = { mode: 'upsert', keyField: 'code' } as const;
         const rows = [
           { code: 'a', name: 'changed' },

@@ -163,7 +163,7 @@ describe('preview', () => {
           'towns.zip',
         );
         expect([route, path, status >= 400 && status < 500]).toEqual([route, path, true]);
-        expect(body.detail).toContain('names a file');
+        expect(body.detail).toContain('refers to a grid file, which is not supported');
       }
     const files = filesWithCrs(wkt(pipe), pipe);
     for (const [name, content] of files)
@@ -173,7 +173,9 @@ describe('preview', () => {
           route,
           name,
           expect.toSatisfy((code) => code >= 400 && code < 500),
-          expect.stringContaining(name.startsWith('dtd') ? 'DOCTYPE' : 'names a file'),
+          expect.stringContaining(
+            name.startsWith('dtd') ? 'DOCTYPE' : 'refers to a file, which is not supported',
+          ),
         ]);
       }
     const gml = `<?xml version="1.0"?><ogr:FeatureCollection xmlns:ogr="http://ogr.maptools.org/" xmlns:gml="http://www.opengis.net/gml">

@@ -279,10 +279,10 @@ describe('import', () => {
   });
 
   it.each([
-    ['scan.dwg', /save it as DXF.*Imported are: /],
+    ['scan.dwg', /^DWG is not supported\. Save it as DXF\. Use \.geojson, /],
     ['region.osm.pbf', /osm2pgsql/],
-    ['roads.gz', /not imported.*\.geojson\.gz/],
-    ['table.exe', /not imported/],
+    ['roads.gz', /cannot be imported\. Use .*\.geojson\.gz/],
+    ['table.exe', /^Files of this kind cannot be imported\. Use /],
   ])('names why %s is not taken', async (name, reason) => {
     const answer = await send({ TableName: 'refused' }, 'x', name);
     expect(answer).toMatchObject({ status: 415, body: { detail: expect.stringMatching(reason) } });
@@ -293,7 +293,9 @@ describe('import', () => {
     const answer = await send({ TableName: 'several', SourceSrid: '4326' }, zip(entries), 'two.zip');
     expect(answer).toMatchObject({
       status: 422,
-      body: { detail: expect.stringMatching(/several data sets, send one: a\.csv, b\.csv/) },
+      body: {
+        detail: expect.stringMatching(/^The archive has several data sets: a\.csv, b\.csv\. Send one\.$/),
+      },
     });
   });
 

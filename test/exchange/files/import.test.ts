@@ -76,7 +76,7 @@ describe('import', () => {
     expect((await run({ layer: 'rivers' })).result_json).toContain('"layer":"rivers"');
     expect(await run({ layer: 'lakes', table: 'lakes' })).toMatchObject({
       state: 'Failed',
-      failure_message: 'The file has no such layer; it has: towns, rivers.',
+      failure_message: 'The file does not have this layer. Use towns, rivers.',
     });
   });
 

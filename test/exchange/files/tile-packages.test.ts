@@ -201,17 +201,22 @@ describe('other packages', () => {
 describe('refused is', () => {
   const good = () => bytesOf(tpkx(tiles));
   const cases: [string, Record<string, string>, () => Uint8Array<ArrayBuffer>, RegExp][] = [
-    ['an id that is none', { tilesetId: 'A b' }, good, /tilesetId must be/],
-    ['no id', {}, good, /tilesetId must be/],
-    ['a zoom that is none', { tilesetId: 'x', minZoom: '-1' }, good, /minZoom must be/],
+    ['an id that is none', { tilesetId: 'A b' }, good, /^tilesetId: must be 1 to 64 /],
+    ['no id', {}, good, /^tilesetId: must be 1 to 64 /],
+    [
+      'a zoom that is none',
+      { tilesetId: 'x', minZoom: '-1' },
+      good,
+      /^minZoom: must be an integer from 0 to 24/,
+    ],
     [
       'zooms the wrong way round',
       { tilesetId: 'x', minZoom: '3', maxZoom: '1' },
       good,
-      /minZoom must not be above/,
+      /^minZoom: must not be above maxZoom/,
     ],
-    ['a zoom without tiles', { tilesetId: 'x', minZoom: '9' }, good, /no tiles at the zooms/],
-    ['another ending', { tilesetId: 'x', fileName: 'a.zip' }, good, /fileName must end/],
+    ['a zoom without tiles', { tilesetId: 'x', minZoom: '9' }, good, /no tiles at the requested zooms/],
+    ['another ending', { tilesetId: 'x', fileName: 'a.zip' }, good, /^fileName: must end with one of /],
     ['an empty body', { tilesetId: 'x' }, () => new Uint8Array(0), /empty/],
     ['what is no archive', { tilesetId: 'x' }, () => new Uint8Array(1000), /damaged, or of another kind/],
     [
@@ -241,7 +246,7 @@ describe('refused is', () => {
       'documents that are none',
       { tilesetId: 'x' },
       () => bytesOf(tpkx(tiles, { entries: [{ name: 'root.json', content: '{"tileInfo":' }] })),
-      /root.json is no JSON/,
+      /root.json is not JSON/,
     ],
     [
       'a document of nothing',
@@ -285,7 +290,7 @@ describe('refused is', () => {
     const headers = { 'x-api-key': server.adminKey };
     await fetch(`${server.url}/api/v1/admin/import/upload`, { method: 'POST', headers, body: form });
     const answer = await send({ tilesetId: 'points' }, good());
-    expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/no imported tileset/)]);
+    expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/is not an imported tileset/)]);
   });
 });
 

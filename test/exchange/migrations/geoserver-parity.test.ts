@@ -188,7 +188,7 @@ describe('parity of a migrated GeoServer', { timeout: 600_000 }, () => {
       ['image/png', (query) => picture(query, '#ffffff'), /shows nothing/],
       ['image/png', async () => picture(new URLSearchParams('WIDTH=9&HEIGHT=9'), '#ffffff'), /9 x 9/],
       ['image/png', async () => 'no picture', /cannot be read/],
-      ['application/vnd.ogc.se_xml', async () => '<ServiceExceptionReport/>', /no picture/],
+      ['application/vnd.ogc.se_xml', async () => '<ServiceExceptionReport/>', /no image/],
     ];
     for (const [type, draw, text] of some(answers)) {
       services.behaviour = (query, response) => {

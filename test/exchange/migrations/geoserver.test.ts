@@ -202,7 +202,7 @@ describe('discovery of a GeoServer', () => {
   it('says that the password is wrong', async () => {
     const { status, body } = await discover({ password: 'wrong' });
     expect({ status, body }).toMatchObject({ status: 400, body: { errors: [{ name: 'password' }] } });
-    expect(body['detail']).toMatch(/refuses the user name and password/);
+    expect(body['detail']).toMatch(/127\.0\.0\.2:\d+ does not accept the user name and password\./);
   });
 
   it.each<[string, (path: string, response: ServerResponse) => boolean]>([
@@ -252,7 +252,7 @@ describe('discovery of a GeoServer', () => {
     source.documents['workspaces'] = { workspaces: { workspace: [{ name: '..' }] } };
     const from = source.asked.length;
     const { body } = await discover();
-    expect(body['warnings']).toContainEqual(expect.stringMatching(/name cannot stand in a URL/));
+    expect(body['warnings']).toContainEqual(expect.stringMatching(/name cannot be part of a URL/));
     expect(source.asked.slice(from).every((path) => /^\/geoserver\/(gwc\/)?rest\//.test(path))).toBe(true);
   });
 });
@@ -332,7 +332,10 @@ describe('a scan of a GeoServer', () => {
     expect(await scan({ password: 'wrong' })).toMatchObject({
       status: 200,
       body: {
-        authPosture: { accessConfirmed: false, notes: [expect.stringMatching(/refuses/)] },
+        authPosture: {
+          accessConfirmed: false,
+          notes: [expect.stringMatching(/does not accept the user name and password/)],
+        },
         scanCompleteness: { status: 'failed', missingArtifacts: ['source'] },
         overallCompatibility: { level: 'incompatible' },
         resources: [],
@@ -445,7 +448,7 @@ describe('a source without an end', () => {
       status: 200,
       completeness: {
         status: 'partial',
-        warnings: [expect.stringMatching(/more than is read at once/)],
+        warnings: [expect.stringMatching(/more than is read in one run/)],
       },
     });
     const asked = source.asked.slice(from).filter((path) => path.includes('/styles/style%20'));

@@ -149,7 +149,7 @@ describe('told is', () => {
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
     expect(await wcs({ serviceUrl })).toMatchObject({
       status: 502,
-      body: { detail: expect.stringMatching(/no WCS/) },
+      body: { detail: expect.stringMatching(/not a WCS/) },
     });
     answer = (_url, response) => xml(response, '<Capabilities version="1.1.2"></Capabilities>');
     expect(await wcs({ serviceUrl })).toMatchObject({
@@ -175,14 +175,14 @@ describe('told is', () => {
       ],
       [
         (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-        /text\/html in place/,
+        /it returned text\/html instead of a GeoTIFF/,
       ],
       [(response) => void response.writeHead(404).end(), /no such file/],
       [
         (response) =>
           response.writeHead(200, { 'content-length': tiff.length }).end(tiff.subarray(0, 9000)) &&
           void response.destroy(),
-        /ended early|does not answer/,
+        /was truncated|does not respond/,
       ],
       [
         (response) =>

@@ -285,7 +285,7 @@ describe('a server that', () => {
   it.each<[string, RegExp, () => void]>([
     [
       'reports an error with status 200',
-      /answers 498/,
+      /returned 498/,
       () => {
         remote.behaviour = (query, response) => {
           if (ofFeatures(query)) sendJson(response, { error: { code: 498, message: 'Invalid token' } });
@@ -295,7 +295,7 @@ describe('a server that', () => {
     ],
     [
       'answers HTML',
-      /no JSON/,
+      /not JSON/,
       () => {
         remote.behaviour = (_query, response) => {
           response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
@@ -325,7 +325,7 @@ describe('a server that', () => {
     ],
     [
       'gives others than it was asked for',
-      /not asked for/,
+      /not requested/,
       () => {
         remote.change = (page) => ({
           ...page,
@@ -338,7 +338,7 @@ describe('a server that', () => {
     ],
     [
       'leaves one out, and says that there is no more',
-      /does not give it/,
+      /does not return it/,
       () => {
         remote.change = (page) => ({
           ...page,
@@ -500,7 +500,12 @@ describe('attachments', () => {
     const job = await imported({ tableName: 'partly' });
     expect(job).toMatchObject({ status: 9, attachmentsProcessed: 1, failedAttachments: 3 });
     const warnings = (job['warnings'] as string[]).join('\n');
-    for (const word of [/3 attachments were left behind/, /text\/html/, /more than 10485760 bytes/, /says 5/])
+    for (const word of [
+      /3 attachments were left behind/,
+      /text\/html/,
+      /more than 10485760 bytes/,
+      /reports 5/,
+    ])
       expect(warnings).toMatch(word);
     expect(await (await filesOf(job)).infos(await ours('partly', ids(0)))).toHaveLength(1);
   }, 120_000);

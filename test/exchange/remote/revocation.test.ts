@@ -80,7 +80,7 @@ describe('an import', () => {
     expect([kept.status, await count('places')]).toEqual([200, 1]);
     const appended = await importWhile(first.headers, { tableName: 'places', mode: 'append' }, first.revoke);
     expect(appended.status).toBe(403);
-    expect(JSON.stringify(appended.json)).toContain('importer has no access any more');
+    expect(JSON.stringify(appended.json)).toContain('importer no longer has access');
     expect(await count('places')).toBe(1);
     const second = await newKey();
     const made = await importWhile(second.headers, { tableName: 'revoked' }, second.revoke);
@@ -126,7 +126,7 @@ describe('a tile job', () => {
     await expect.poll(status, { timeout: 60_000 }).toBe('Running');
     await revoke();
     await expect.poll(status, { timeout: 15_000 }).toBe('Failed');
-    expect(JSON.stringify(await state())).toContain('importer has no access any more');
+    expect(JSON.stringify(await state())).toContain('importer no longer has access');
     expect((await fetch(`${server.url}/tiles/countries-tiles/0/0/0.mvt`)).status).toBe(404);
   });
 });

@@ -118,13 +118,13 @@ const collection = (...features: string[]) =>
 
 describe('an upsert of GeoJSON', () => {
   it.each([
-    ['{"type":"Circle","coordinates":[1,1]}', '/geometry the geometry has a type'],
-    ['{"type":"Point","coordinates":"x"}', '/geometry/coordinates is not an array'],
-    ['{"type":"Point"}', '/geometry the geometry has no coordinates'],
-    ['{"type":"Point","coordinates":[1e400,1]}', '/geometry/coordinates/0 is not a finite number'],
-    ['{"type":"Point","coordinates":[null,1]}', '/geometry/coordinates/0 is not a finite number'],
-    ['{"type":"GeometryCollection","geometries":[{"type":"Foo"}]}', '/geometry/geometries/0 has a type'],
-    ['"POINT(1 1)"', '/geometry the geometry is not a GeoJSON geometry object'],
+    ['{"type":"Circle","coordinates":[1,1]}', 'geometry: the geometry has a type'],
+    ['{"type":"Point","coordinates":"x"}', 'geometry.coordinates: is not an array'],
+    ['{"type":"Point"}', 'geometry: the geometry has no coordinates'],
+    ['{"type":"Point","coordinates":[1e400,1]}', 'geometry.coordinates[0]: is not a finite number'],
+    ['{"type":"Point","coordinates":[null,1]}', 'geometry.coordinates[0]: is not a finite number'],
+    ['{"type":"GeometryCollection","geometries":[{"type":"Foo"}]}', 'geometry.geometries[0]: has a type'],
+    ['"POINT(1 1)"', 'geometry: the geometry is not a GeoJSON geometry object'],
   ])('refuses the geometry %s', async (geometry, reason) => {
     const before = await stored();
     const text = collection(
@@ -220,7 +220,7 @@ describe('an upsert of CSV', () => {
     const answer = await upsert('rows.csv', `${head}\n${right[head]},null\n${value},full\n`);
     expect([answer.status, answer.body.detail]).toEqual([
       422,
-      expect.stringContaining(`Row 2: /geometry cannot be read: ${quoted}`),
+      expect.stringContaining(`Row 2: geometry: cannot be read: ${quoted}`),
     ]);
     expect(await stored()).toEqual(before);
   });
@@ -251,7 +251,7 @@ it('refuses a geometry of a GeoPackage that cannot be read', async () => {
     const answer = await upsert('broken.gpkg', readFileSync(path));
     expect([answer.status, answer.body.detail]).toEqual([
       422,
-      expect.stringContaining(`Row 1: /geometry cannot be read: X'${blob.slice(0, 16)}'`),
+      expect.stringContaining(`Row 1: geometry: cannot be read: X'${blob.slice(0, 16)}'`),
     ]);
   }
   expect(await stored()).toEqual(before);

@@ -144,7 +144,7 @@ describe('told is', () => {
     capabilities = '<html></html>';
     expect(await ofRemote({})).toMatchObject({
       status: 502,
-      body: { detail: expect.stringMatching(/no WMTS/) },
+      body: { detail: expect.stringMatching(/not a WMTS/) },
     });
     capabilities = '<!DOCTYPE a [<!ENTITY b "c">]><Capabilities>&b;</Capabilities>';
     expect(await ofRemote({})).toMatchObject({ status: 502 });
@@ -201,7 +201,7 @@ describe('told is', () => {
     const { body } = await ofRemote({});
     expect(body).toMatchObject({
       ...{ success: true, tilesPersisted: 17 },
-      tileSets: [{ warnings: ['The server has no tile at 4 of the addresses.'] }],
+      tileSets: [{ warnings: ['The server has no tile at 4 of the URLs.'] }],
     });
     tile = (_url, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
     expect((await ofRemote({})).body).toMatchObject({

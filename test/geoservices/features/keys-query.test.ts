@@ -269,5 +269,5 @@ it('a user who may make no tables has no such layers', async () => {
 
 it('replicas of such layers are refused', async () => {
   const { error } = await keyed.town.post('createReplica', { layers: `${keyed.town.layers['trees']}` });
-  expect(error).toMatchObject({ code: 400, message: expect.stringContaining('cannot be copied') });
+  expect(error).toMatchObject({ code: 400, message: expect.stringContaining('so it cannot be replicated') });
 });

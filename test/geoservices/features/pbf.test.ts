@@ -220,7 +220,10 @@ describe('what is counted', () => {
 
   it('has no pbf of an extent', async () => {
     const { error } = await answerOf('countries', { f: 'pbf', returnExtentOnly: 'true' });
-    expect([error.code, error.details.join()]).toEqual([400, expect.stringMatching(/^f /)]);
+    expect([error.code, error.details.join()]).toEqual([
+      400,
+      "f: cannot be pbf with returnExtentOnly; received 'pbf'. Use json.",
+    ]);
   });
 });
 

@@ -46,7 +46,9 @@ describeStates('a request with an idempotency key', (open) => {
     tried(async (idempotency) => {
       const failure = new TaskFailure('outcome-unknown', 'broken off');
       await expect(idempotency.once(request, () => Promise.reject(failure))).rejects.toBe(failure);
-      await expect(idempotency.once(request, reply(201))).rejects.toThrow('Look whether');
+      await expect(idempotency.once(request, reply(201))).rejects.toThrow(
+        'Idempotency-Key: the server or its database failed during the request with this key.',
+      );
     }));
 
   it('of a process that was away is held still, unless somebody was told that it is lost', () =>
@@ -60,12 +62,16 @@ describeStates('a request with an idempotency key', (open) => {
       const away = new TaskFailure('absent', 'away');
       const work = idempotency.once(other, async (hold) => {
         await state.instances.remove(idempotency.instance);
-        await expect(idempotency.once(other, reply(201))).rejects.toThrow('Look whether');
+        await expect(idempotency.once(other, reply(201))).rejects.toThrow(
+          'Idempotency-Key: the server or its database failed during the request with this key.',
+        );
         expect(await hold.renew()).toBeUndefined();
         throw away;
       });
       await expect(work).rejects.toBe(away);
-      await expect(idempotency.once(other, reply(201))).rejects.toThrow('Look whether');
+      await expect(idempotency.once(other, reply(201))).rejects.toThrow(
+        'Idempotency-Key: the server or its database failed during the request with this key.',
+      );
     }));
 
   it('whose claim was committed though it failed does not keep its key, but that of another request stays', () =>
@@ -86,7 +92,9 @@ describeStates('a request with an idempotency key', (open) => {
         vi.spyOn(replies, 'begin').mockRejectedValueOnce(new Error('Query read timeout'));
         await expect(idempotency.once(other, reply(201))).rejects.toThrow('read timeout');
         await new Promise((resolve) => setTimeout(resolve, 100));
-        await expect(idempotency.once(other, reply(201))).rejects.toThrow('is being answered');
+        await expect(idempotency.once(other, reply(201))).rejects.toThrow(
+          'Idempotency-Key: a request with this key is in progress.',
+        );
         return { status: 201 };
       });
     }));
@@ -95,7 +103,9 @@ describeStates('a request with an idempotency key', (open) => {
     tried(async (idempotency, { state }) => {
       const finish = vi.spyOn(state.replies, 'finish').mockRejectedValueOnce(new Error('away'));
       expect(await idempotency.once(request, reply(201))).toMatchObject({ status: 201 });
-      await expect(idempotency.once(request, reply(500))).rejects.toThrow('is being answered');
+      await expect(idempotency.once(request, reply(500))).rejects.toThrow(
+        'Idempotency-Key: a request with this key is in progress.',
+      );
       await vi.waitFor(() => expect(finish).toHaveBeenCalledTimes(2), 60_000);
       await vi.waitFor(
         async () =>

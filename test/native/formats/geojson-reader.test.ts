@@ -200,7 +200,7 @@ describe('geojsonToWkb', () => {
       /^geometries\/1\/coordinates\/0 is not/,
     ],
     [nested(17), /nested more than 16 deep$/],
-    [{ type: 'Circle', coordinates: [] }, /^the geometry has a type that is no GeoJSON geometry type$/],
+    [{ type: 'Circle', coordinates: [] }, /^the geometry has a type that is not a GeoJSON geometry type$/],
     [{ coordinates: [0, 0] }, /^the geometry has no type$/],
     [{ type: 'Point' }, /^the geometry has no coordinates$/],
     [{ type: 'GeometryCollection', coordinates: [] }, /^the geometry has no geometries$/],
@@ -217,7 +217,7 @@ describe('geojsonToWkb', () => {
 
   it('bounds positions and nesting in little time', () => {
     const many = { type: 'MultiPoint', coordinates: Array.from({ length: 101 }, (_, i) => [i, i]) };
-    expect(() => read(many, { maxVertices: 100 })).toThrow(/^the geometry has more than 100 positions$/);
+    expect(() => read(many, { maxVertices: 100 })).toThrow('the geometry has more than 100 positions');
     expect(read(many, { maxVertices: 101 }).length).toBe(9 + 101 * 21);
     expect(() => read(`{"type":"Point","x":${'['.repeat(1e6)}`)).toThrow(/well-formed/);
     expect(() => read(`{"type":"MultiPolygon","coordinates":${'['.repeat(1e6)}`)).toThrow(/coordinates/);

@@ -123,8 +123,8 @@ describe('a server', () => {
     const { userId } = (await admin('POST', '/../users', user)).body;
     const basic = `Basic ${Buffer.from(`ursula:${password}`).toString('base64')}`;
     const losses = [
-      [`Bearer ${key.key}`, () => admin('POST', `/api-keys/${key.apiKey.id}/revoke`), /no access any more/],
-      [basic, () => admin('PUT', `/users/${userId}/roles`, { roles: ['editor'] }), /may not execute/],
+      [`Bearer ${key.key}`, () => admin('POST', `/api-keys/${key.apiKey.id}/revoke`), /no longer has access/],
+      [basic, () => admin('PUT', `/users/${userId}/roles`, { roles: ['editor'] }), /may no longer execute/],
     ] as const;
     for (const [authorization, lose, reason] of losses) {
       const id = await propose({ inputs: { features: square } }, { authorization });

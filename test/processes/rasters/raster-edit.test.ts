@@ -163,7 +163,7 @@ it('raster.interpolate-idw refuses more pairs of points and pixels than it has t
     const { status, message } = await client.run('raster.interpolate-idw', { inputs });
     messages.push([status, message]);
   }
-  const reason = 'There are too many points for so many pixels: name a';
+  const reason = 'There are too many points for so many pixels. Use a';
   expect(messages).toEqual([
     ['failed', `${reason} radius.`],
     ['failed', `${reason} smaller radius.`],
@@ -340,8 +340,12 @@ it.each([
 });
 
 it.each([
-  ['raster.rasterize', { features: FEATURES, field: 'name' }, "must have numbers, and 'name' is string"],
-  ['raster.rasterize', { features: FEATURES, field: 'nothing' }, "there is no field 'nothing'"],
+  [
+    'raster.rasterize',
+    { features: FEATURES, field: 'name' },
+    "must name a field of numbers, but 'name' has the type string",
+  ],
+  ['raster.rasterize', { features: FEATURES, field: 'nothing' }, "'nothing' is not a field of the features"],
   ['raster.sample', { points: POLYGONS }, 'must be points'],
   ['raster.interpolate-idw', { points: POLYGONS, field: 'height' }, 'must be points'],
   ['raster.clip', { features: polygon([10, 50], [11, 50], [11, 51]) }, 'No polygon meets the raster.'],

@@ -326,7 +326,7 @@ describe('a database that is down at the start', () => {
     try {
       // Nobody knows yet what it holds.
       expect(await status()).toBe(404);
-      expect(late.log()).toContain('does not answer');
+      expect(late.log()).toContain('does not respond');
       await postgres.start();
       const end = Date.now() + 30_000;
       while ((await status()) !== 200) {
@@ -345,7 +345,7 @@ describe('a database that is down at the start', () => {
       for (const { status, headers } of answers)
         expect([status, headers.get('retry-after')]).toEqual([503, '5']);
       expect(((await answers[0]!.json()) as { detail: string }).detail).toBe(
-        "The source of collection 'places' could not be read yet. Try again.",
+        "The source of collection 'places' could not be read yet. Retry later.",
       );
       expect((await fetch(`${late.url}/ogc/features/collections/nowhere`)).status).toBe(404);
       await expectUnread(late, id);

@@ -60,7 +60,10 @@ full('tells the views that do not end from others', async () => {
 });
 
 full('says in a preview that was not ready in time which views are the reason', async () => {
-  const late = new TaskFailure('deadline-exceeded', 'The request took too long.');
+  const late = new TaskFailure(
+    'deadline-exceeded',
+    'The request took too long. Request less, or retry later.',
+  );
   const deadlines: (number | undefined)[] = [];
   const preview = (path: string) => {
     const run = async (name: string, input: { path: string }, options: { deadlineMs?: number }) => {

@@ -135,7 +135,7 @@ describe('a series of stores', () => {
     rmSync(again.staging);
     expect(load(again)).toEqual({ features: 1, store: first });
     expect(stores().map(([, tables]) => tables)).toEqual([['a', 'b'], ['c']]);
-    expect(() => load({ ...again, token: 'three' })).toThrow('The staging file is gone.');
+    expect(() => load({ ...again, token: 'three' })).toThrow('The staging file no longer exists.');
   });
 
   it('goes on behind a load that was killed between the creation of a file and its table', () => {

@@ -376,7 +376,7 @@ describe('a tile index', () => {
   });
 
   it.each(['escape', 'link'])('that leads out of its folder is quarantined (%s)', (name) => {
-    expect(server.log()).toMatch(new RegExp(`${name}\\.tindex\\.geojson.*outside of the folder`));
+    expect(server.log()).toMatch(new RegExp(`${name}\\.tindex\\.geojson.*outside the folder`));
   });
 });
 

@@ -273,7 +273,7 @@ describe('imagery of a STAC API', () => {
   });
 
   it('of sources that are not sound is not published, and the log says why', () => {
-    expect(server.log()).toContain('colour is no setting of a STAC API');
-    expect(server.log()).toContain('The search gives no scenes');
+    expect(server.log()).toContain('colour: is not a setting of a STAC API');
+    expect(server.log()).toContain('The search returned no scenes');
   });
 });

@@ -311,7 +311,7 @@ describe('an API that', () => {
 
 describe('items', () => {
   it.each([
-    [null, /no JSON object/],
+    [null, /not a JSON object/],
     [item(''), /no usable id/],
     [item('a\nb'), /no usable id/],
     [item('a', { bbox: [10, 60, 11, 51] }), /no usable bbox/],

@@ -278,11 +278,11 @@ describe('PMTiles', () => {
   });
 
   it.each([
-    ['tiles of unknown compression', { tileCompression: 0 }, 'tiles are compressed in a way'],
+    ['tiles of unknown compression', { tileCompression: 0 }, 'the compression of tiles is unknown (0)'],
     [
       'directories of a compression to come',
       { internalCompression: 5 },
-      'directories are compressed in a way',
+      'the compression of directories is unknown (5)',
     ],
     ['unknown tiles', { tileType: 0 }, 'tiles of type unknown'],
     ['avif tiles', { tileType: 5 }, 'tiles of type avif'],

@@ -113,7 +113,7 @@ describe('graticule export --tiles', () => {
     [['--bbox', '1,20,3,10'], /--bbox/],
     [['--format', 'gif'], /mvt, mlt, png, webp/],
     [['--encoding', 'png'], /mvt or mlt/],
-    [['--format', 'mvt', '--encoding', 'mlt'], /do not go together/],
+    [['--format', 'mvt', '--encoding', 'mlt'], /--encoding: mlt cannot be combined with --format mvt/],
     [['--set', 'nowhere'], /no tile matrix set/],
     [['--set', 'WorldCRS84Quad'], /WebMercatorQuad/],
   ])('with %j', (more, message) => {

@@ -78,7 +78,7 @@ function next(text: string, at: number): [token: Token, end: number] {
   ): [Token, number] => {
     const token = match(pattern, text, at);
     if (token === undefined)
-      throw new Cql2Error(`the ${what} that begins at ${at + 1} has no end`, { position: at + 1 });
+      throw new Cql2Error(`the ${what} that starts at ${at + 1} has no end`, { position: at + 1 });
     return [{ kind, text: decode(token.slice(1, -1)), at }, at + token.length];
   };
   if (text[at] === "'") return enclosed('string', STRING, 'string', unescapeString);

@@ -33,7 +33,7 @@ function operand(value: unknown, pointer: string, depth: number): Operand {
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint') return numberIn(String(value), pointer);
   if (isExactNumber(value)) return numberIn(String(value), pointer);
-  if (Array.isArray(value)) throw new Cql2Error('an array cannot stand here', { pointer });
+  if (Array.isArray(value)) throw new Cql2Error('an array is not allowed here', { pointer });
   if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
   throw new Cql2Error(`expected an operand, found ${excerpt(String(value))}`, { pointer });
 }
@@ -79,7 +79,7 @@ function argument(op: string, value: unknown, index: number, pointer: string, de
     if (isList) throw new Cql2Error('expected an array', { pointer });
     return operand(value, pointer, depth);
   }
-  if (!isList && !isAmong(ARRAY, op)) throw new Cql2Error('an array cannot stand here', { pointer });
+  if (!isList && !isAmong(ARRAY, op)) throw new Cql2Error('an array is not allowed here', { pointer });
   few(value, pointer);
   return value.map((member, i) => operand(member, `${pointer}/${i}`, depth + 1));
 }

@@ -16,7 +16,7 @@ export class BandMathError extends Error {
 /** Reads expressions that are separated by `;`. Throws a `BandMathError`. */
 export function parseBandMath(text: string): BandExpression[] {
   if (text.length > LIMITS.expressionCharacters)
-    throw new BandMathError(`is longer than ${LIMITS.expressionCharacters} characters`);
+    throw new BandMathError(`must have at most ${LIMITS.expressionCharacters} characters`);
   const budget = { nodes: RASTER_LIMITS.expressionNodes };
   return text.split(';').map((part) => new Parser(parseTokens(part), budget).whole());
 }
@@ -33,7 +33,10 @@ function parseTokens(text: string): Token[] {
   while (TOKEN.lastIndex < end) {
     const at = TOKEN.lastIndex;
     const token = TOKEN.exec(text);
-    if (!token) throw new BandMathError(`'${text.slice(at).trim().slice(0, 20)}' is not understood`);
+    if (!token)
+      throw new BandMathError(
+        `'${text.slice(at).trim().slice(0, 20)}' is not part of an expression. Use bands (b1, b2 …), numbers, operators and functions`,
+      );
     const [, number, name, sign] = token;
     if (number !== undefined) tokens.push({ number: Number(number) });
     else if (name !== undefined) tokens.push({ name });
@@ -98,7 +101,7 @@ class Parser {
 
   #primary(): BandExpression {
     const token = this.tokens[this.#next++];
-    if (!token) throw new BandMathError('ends too soon');
+    if (!token) throw new BandMathError('ends before it is complete');
     if ('number' in token) return this.#node({ number: token.number });
     if ('name' in token) return this.#named(token.name);
     if (token.sign === '(') {

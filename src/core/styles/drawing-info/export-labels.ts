@@ -19,12 +19,12 @@ function labelClass(layer: StyleLayer, report: DrawingReport): Record<string, un
     report.add(
       'RENDERER_PAYLOAD_INCOMPLETE',
       'text-field',
-      'Only attributes and texts beside each other are written.',
+      'Only attributes and strings in sequence are written.',
     );
     return undefined;
   }
   if ('filter' in layer && layer.filter !== undefined) {
-    report.add('RENDERER_PAYLOAD_INCOMPLETE', 'labelingInfo', 'The filter of labels is left out.');
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', 'labelingInfo', 'The filter of the labels was omitted.');
   }
   const [font = 'Noto Sans Regular'] = (values.raw('text-font') ?? []) as string[];
   const halo = values.points('text-halo-width', 0);

@@ -28,7 +28,7 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Sld
   const stretch = whole && readStretch(whole, context);
   if (stretch && !look.colormap) look.rescale = [stretch];
   for (const name of ['OverlapBehavior', 'ImageOutline']) {
-    if (findChild(symbolizer, name)) context.report.warn(name, `${name} is left out.`);
+    if (findChild(symbolizer, name)) context.report.warn(name, `${name} was omitted.`);
   }
   const relief = findChild(symbolizer, 'ShadedRelief');
   const opacity = readParameterValue(findChild(symbolizer, 'Opacity'), context, 'number');

@@ -97,7 +97,7 @@ function marksAlong(holder: XmlElement, context: SldContext, unit: Unit): SldLay
   const size = typeof graphic.size === 'number' ? graphic.size : 16;
   const spacing = typeof gap === 'number' ? Math.max(1, gap + size) : (['+', gap, size] as Expr);
   if (readConstant(findChild(holder, 'InitialGap'), context, 'number')) {
-    context.report.warn('InitialGap', 'The first graphic stands where the renderer puts it.');
+    context.report.warn('InitialGap', 'The renderer chooses the position of the first graphic.');
   }
   const { paint, layout } = iconMembers(graphic, unit);
   return [

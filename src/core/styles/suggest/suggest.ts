@@ -77,7 +77,7 @@ function chooseField(
 ): Chosen | undefined {
   const preferred = profiles.find(({ name }) => name === preferredField);
   if (preferred) {
-    if (preferred.distinct.length > 0) return { profile: preferred, reason: 'It was asked for.' };
+    if (preferred.distinct.length > 0) return { profile: preferred, reason: 'The request names it.' };
     observations.push(`${preferred.name} has no values in the rows that were looked at.`);
   }
   const judged = profiles.map((profile) => ({ profile, ...suitability(profile) }));
@@ -85,7 +85,7 @@ function chooseField(
     (one, other) => (other.score > (one?.score ?? 0) ? other : one),
     undefined,
   );
-  if (!best) observations.push('No attribute tells the features apart.');
+  if (!best) observations.push('No attribute has different values.');
   return best;
 }
 
@@ -160,7 +160,7 @@ function single(geometryType: GeometryType, observations: readonly string[]): St
   return {
     layers,
     drawingInfo: exportDrawingInfo(layers).drawingInfo,
-    field: { name: '', type: '', reason: 'No attribute has values that tell features apart.' },
+    field: { name: '', type: '', reason: 'No attribute has different values.' },
     method: undefined,
     palette: 'Viridis',
     legend: { title: '', entries: [] },

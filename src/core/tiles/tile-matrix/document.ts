@@ -140,7 +140,7 @@ function positive(value: unknown, max: number, at: string, problems: string[]): 
 
 function counted(value: unknown, max: number, at: string, problems: string[]): number {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number;
-  problems.push(`${at} must be a whole number from 1 to ${max}`);
+  problems.push(`${at} must be an integer from 1 to ${max}`);
   return 1;
 }
 

@@ -130,7 +130,7 @@ function signIn({ users, sessions }: AccountDeps): Operation {
 /** For `Basic`, browsers would ask for the password in a dialog. */
 function wrongPassword(): ApiError {
   const headers = { 'www-authenticate': 'Bearer realm="graticule"' };
-  return new ApiError('unauthenticated', 'The name or the password is wrong.', { headers });
+  return new ApiError('unauthenticated', 'The user name or the password is wrong.', { headers });
 }
 
 function signOutOperation(deps: AccountDeps): Operation {
@@ -176,7 +176,11 @@ function ownPassword({ users }: AccountDeps): Operation {
       const user = principal.kind === 'user' ? await users.get(principal.id) : undefined;
       const found = user && (await users.withPassword(user.name, body.current, clientAddress));
       const isOwn = found?.id === principal.id;
-      if (!isOwn) throw new ApiError('forbidden', 'The current password is wrong, or you have none here.');
+      if (!isOwn)
+        throw new ApiError(
+          'forbidden',
+          'The current password is wrong, or this user has no password on this server.',
+        );
       await users.setPassword(principal.id, body.password, principal.sessionHash);
       return { status: 204 };
     },

@@ -98,7 +98,7 @@ export const adminAuth = group(
       async answer({ principal, baseUrl }, { identity: { sessions, signing } }) {
         const { sessionHash } = principal;
         const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
-        if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
+        if (!session) throw new ApiError('unauthenticated', 'There is no session. Sign in first.');
         const term = { issuer: baseUrl, seconds: ACCESS_LIMITS.sessionTokenSeconds };
         const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
         return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };

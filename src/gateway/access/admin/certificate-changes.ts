@@ -50,20 +50,28 @@ export function changedProfile(
   requireSound([
     after.chainRevocationMode === 'NoCheck'
       ? undefined
-      : problem('chainRevocationMode', 'must be NoCheck: lists and services of authorities are not asked'),
+      : problem(
+          'chainRevocationMode',
+          'must be NoCheck. The server does not query revocation lists and services of authorities',
+        ),
     ...thumbprints.map((one, n) =>
       plainFingerprint(one)
         ? undefined
-        : problem(`acceptedIssuerThumbprints/${n}`, 'is no SHA-256 fingerprint'),
+        : problem(`acceptedIssuerThumbprints/${n}`, 'must be a SHA-256 fingerprint'),
     ),
     ...subjects.map((one, n) =>
-      plainName(one) ? undefined : problem(`acceptedIssuerSubjects/${n}`, 'is no distinguished name'),
+      plainName(one)
+        ? undefined
+        : problem(
+            `acceptedIssuerSubjects/${n}`,
+            'must be a distinguished name, for example CN=example,O=Example',
+          ),
     ),
     ...anchors.map((one, n) => anchorProblem(one, n)),
     after.requireChainTrust && anchors.length + thumbprints.length === 0 && subjects.length > 0
       ? problem(
           'customTrustAnchorCertificates',
-          'are needed by requireChainTrust: roots of the system are none',
+          'are required with requireChainTrust. The roots of the operating system are not used',
         )
       : undefined,
   ]);
@@ -121,7 +129,7 @@ export function changedMapping(
   const value = plainIdentity(after.matchType, after.matchValue);
   const isOrdered = after.notBefore === null || after.notAfter === null || after.notBefore < after.notAfter;
   requireSound([
-    value === undefined ? problem('matchValue', `is no ${after.matchType}`) : undefined,
+    value === undefined ? problem('matchValue', `must be a ${after.matchType}`) : undefined,
     isOrdered ? undefined : problem('notAfter', 'must be later than notBefore'),
   ]);
   // A distinguished name is stored unchanged.
@@ -145,7 +153,9 @@ export function requireNoOther(
   const isSame = ({ body }: { readonly body: CertificateMapping }) =>
     body.enabled && body.matchType === matchType && body.matchValue === matchValue;
   requireSound([
-    enabled && others.some(isSame) ? problem('matchValue', 'is mapped by the profile already') : undefined,
+    enabled && others.some(isSame)
+      ? problem('matchValue', 'is already mapped by the profile. Change that mapping')
+      : undefined,
   ]);
 }
 
@@ -159,12 +169,14 @@ export function newRevocation(
   const fingerprint = fingerprintSha256 ? plainFingerprint(fingerprintSha256) : null;
   const serial = serialNumber ? plainSerial(serialNumber) : null;
   requireSound([
-    fingerprint === undefined ? problem('fingerprintSha256', 'is no SHA-256 fingerprint') : undefined,
-    serial === undefined ? problem('serialNumber', 'is no hexadecimal number') : undefined,
-    issuer && !plainName(issuer) ? problem('issuer', 'is no distinguished name') : undefined,
+    fingerprint === undefined ? problem('fingerprintSha256', 'must be a SHA-256 fingerprint') : undefined,
+    serial === undefined ? problem('serialNumber', 'must be a hexadecimal number') : undefined,
+    issuer && !plainName(issuer)
+      ? problem('issuer', 'must be a distinguished name, for example CN=example,O=Example')
+      : undefined,
     fingerprintSha256 || (issuer && serialNumber)
       ? undefined
-      : problem('fingerprintSha256', 'is missing, and so are issuer and serialNumber in its place'),
+      : problem('fingerprintSha256', 'is required, or issuer and serialNumber'),
   ]);
   return {
     profileId,

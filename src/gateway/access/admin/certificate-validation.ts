@@ -28,7 +28,8 @@ export async function validateCertificate(
 
 async function requireProfile(id: string, { certificates }: Services<'certificates'>): Promise<void> {
   const all = await certificates.list();
-  if (!all.some(({ profile }) => profile.id === id)) refuse(problem('profileId', 'is no trust profile'));
+  if (!all.some(({ profile }) => profile.id === id))
+    refuse(problem('profileId', 'there is no trust profile of this id'));
 }
 
 /** The certificate, or why it cannot be read. */

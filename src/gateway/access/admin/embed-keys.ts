@@ -168,7 +168,7 @@ function originProblem(origin: string, n: number) {
   const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
   return isOrigin
     ? undefined
-    : problem(`scope/allowedEmbedOrigins/${n}`, 'is no origin, such as https://example.org');
+    : problem(`scope/allowedEmbedOrigins/${n}`, 'must be an origin, for example https://example.org');
 }
 
 function readScope(scope: Static<typeof NewScope>): EmbedScope {

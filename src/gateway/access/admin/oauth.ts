@@ -216,13 +216,16 @@ async function loadClient(body: Static<typeof NewClient>, { identity }: Deps) {
   const ends = expiresAt ? Date.parse(expiresAt) : null;
   requireSound([
     ...allowedScopes.map((one, n) =>
-      scopes.has(one) ? undefined : problem(`allowedScopes/${n}`, 'is no scope of this server'),
+      scopes.has(one) ? undefined : problem(`allowedScopes/${n}`, 'must be a scope of this server'),
     ),
     ...allowedGrantTypes.map((one, n) => grantTypeProblem(one, n, clientType)),
     ...redirectUris.map((one, n) =>
       isRedirect(one)
         ? undefined
-        : problem(`redirectUris/${n}`, 'must be an https address without fragment, or one of this machine'),
+        : problem(
+            `redirectUris/${n}`,
+            'must be an https URL without a fragment, or an http URL of localhost',
+          ),
     ),
     ends !== null && ends <= Date.now() ? problem('expiresAt', 'must be a time in the future') : undefined,
   ]);
@@ -233,7 +236,7 @@ function grantTypeProblem(type: string, n: number, clientType: string) {
   if (!(GRANT_TYPES as readonly string[]).includes(type))
     return problem(`allowedGrantTypes/${n}`, `must be ${GRANT_TYPES.join(' or ')}`);
   return clientType === 'public'
-    ? problem(`allowedGrantTypes/${n}`, 'needs a secret, which public clients do not have')
+    ? problem(`allowedGrantTypes/${n}`, 'is only for confidential clients, which have a secret')
     : undefined;
 }
 

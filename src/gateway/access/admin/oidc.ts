@@ -194,7 +194,7 @@ function authorityProblem(authority: string): BodyProblem | undefined {
   const isAddress = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   return isAddress && url.username === '' && url.password === ''
     ? undefined
-    : problem('authority', 'must be an http or https address without credentials, query and fragment');
+    : problem('authority', 'must be an http or https URL without credentials, query and fragment');
 }
 
 /**

@@ -52,7 +52,7 @@ const key: Param<string> = {
   schema: Type.String({ minLength: 1, maxLength: 200 }),
   parse(raw) {
     if (raw === undefined || raw === '')
-      throw badParameter('key', 'is required: the key of a policy, or one that a policy for * counts');
+      throw badParameter('key', 'is required. Send the key of a policy, or one that a policy for * counts');
     if (raw.length > 200) throw badParameter('key', 'must have at most 200 characters');
     return raw;
   },

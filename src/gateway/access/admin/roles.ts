@@ -193,7 +193,7 @@ async function requireFree(name: string, id: string | undefined, { state }: Deps
     name === ANONYMOUS_ROLE ||
     BUILT_IN_ROLES.some((role) => role.name === name) ||
     stored.some((role) => role.body.name === name && role.id !== id);
-  if (isTaken) refuse(problem('name', 'is the name of another role'));
+  if (isTaken) refuse(problem('name', 'is the name of another role. Choose another name'));
 }
 
 function grantProblem({ service, layer, operation }: Grant, n: number, { permissions }: Deps) {
@@ -201,7 +201,10 @@ function grantProblem({ service, layer, operation }: Grant, n: number, { permiss
   const isNarrow = service !== '*' || layer !== '*';
   // It would grant more than it says.
   return isNarrow && isGrant(operation, permissions())
-    ? problem(`permissions/${n}`, 'is of the management API, so its service and layer are *')
+    ? problem(
+        `permissions/${n}`,
+        'must have * as service and layer, because its permission is for the management API',
+      )
     : undefined;
 }
 

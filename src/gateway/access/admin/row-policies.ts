@@ -79,6 +79,6 @@ function chooseComparison(text: string): RowComparison {
   const lower = text.toLowerCase();
   return (
     ROW_COMPARISONS.find((one) => SPELLINGS[one].includes(lower)) ??
-    refuse(problem('comparison', 'must be in, equals, eq or ='))
+    refuse(problem('comparison', 'must be one of in, equals, eq and ='))
   );
 }

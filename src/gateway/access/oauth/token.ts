@@ -32,14 +32,18 @@ export async function tokenReply(
   deps: OAuthDeps,
 ): Promise<Reply> {
   const credentials = readCredentials(x.header('authorization'), request);
-  if (credentials === 'both') return refusal('invalid_request', 'Send the client secret in one place.');
+  if (credentials === 'both')
+    return refusal(
+      'invalid_request',
+      'client_secret: is in the Authorization header and in the body. Send it once.',
+    );
   const { clients } = deps;
   const client =
     credentials && (await clients.withSecret(credentials.id, credentials.secret, x.clientAddress));
   if (!client) return refusal('invalid_client', 'The client or its secret is wrong.');
   const { grant_type: grant } = request;
-  if (grant === undefined) return refusal('invalid_request', 'grant_type is missing.');
-  if (grant !== GRANT) return refusal('unsupported_grant_type', `The one grant type is ${GRANT}.`);
+  if (grant === undefined) return refusal('invalid_request', `grant_type: is required. Use ${GRANT}.`);
+  if (grant !== GRANT) return refusal('unsupported_grant_type', `grant_type: must be ${GRANT}.`);
   if (!client.body.allowedGrantTypes.includes(GRANT))
     return refusal('unauthorized_client', `The client may not use ${GRANT}.`);
   const scopes = listScopes(client, request.scope);

@@ -13,7 +13,7 @@ export function createNewCopy({ choice, ...layer }: NewLayer): NewCopy {
   const { license, licenseUrl, attribution, publisher, sourceUrl } = layer;
   requireSound(
     Object.keys(others).map((name) =>
-      problem(name === 'key' ? 'primaryKey' : name, 'is of tables of databases alone'),
+      problem(name === 'key' ? 'primaryKey' : name, 'is only for tables of databases'),
     ),
   );
   const words = { license, licenseUrl, attribution, publisher, sourceUrl };

@@ -312,7 +312,7 @@ function requireFields(changes: readonly Static<typeof FieldChange>[], { source 
   requireSound(
     changes.map(({ name, domain }, n) => {
       const field = source.fields.find((one) => one.name === name);
-      if (!field) return problem(`fields/${n}/name`, 'is no field of the layer');
+      if (!field) return problem(`fields/${n}/name`, 'must be a field of the layer');
       const wrong = domain && domainProblem(field, domain);
       return wrong ? problem(`fields/${n}/domain`, wrong) : undefined;
     }),
@@ -353,16 +353,16 @@ function requireRelationships(
   const ids = related.map(({ id }) => id);
   requireSound(
     related.map(({ id, relatedLayerId, role, originField, destinationField }, n) => {
-      if (ids.indexOf(id) < n) return problem(`relationships/${n}/id`, 'is there twice');
+      if (ids.indexOf(id) < n) return problem(`relationships/${n}/id`, 'is given twice');
       const other = catalog().byLayerId(relatedLayerId);
       if (!hasFeatures(other))
-        return problem(`relationships/${n}/relatedLayerId`, 'is no layer with features');
+        return problem(`relationships/${n}/relatedLayerId`, 'must be a layer with features');
       const [origin, destination] =
         role === 'origin' ? [source, whole(other).source] : [whole(other).source, source];
       if (!hasField(origin, originField))
-        return problem(`relationships/${n}/originField`, 'is no field of the origin');
+        return problem(`relationships/${n}/originField`, 'must be a field of the origin');
       if (!hasField(destination, destinationField))
-        return problem(`relationships/${n}/destinationField`, 'is no field of the destination');
+        return problem(`relationships/${n}/destinationField`, 'must be a field of the destination');
       return undefined;
     }),
   );

@@ -284,7 +284,7 @@ function readChoice(body: Static<typeof Validate>): TableChoice {
   requireSound([
     geometryType === undefined || TYPES.test(geometryType)
       ? undefined
-      : problem('geometryType', 'must be a type as Point or MultiPolygon'),
+      : problem('geometryType', 'must be a geometry type, for example Point or MultiPolygon'),
   ]);
   return {
     schema,
@@ -317,7 +317,7 @@ function readLayer(body: Publish): NewLayer {
 
 function addressProblem(member: string, url: string | undefined) {
   const isAddress = url === undefined || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol));
-  return isAddress ? undefined : problem(member, 'must be an http or https address');
+  return isAddress ? undefined : problem(member, 'must be an http or https URL');
 }
 
 function validationView(

@@ -62,10 +62,14 @@ export const serviceOperations = group(
         ...errorDocs([400, 403, 503]),
       },
       reply(x, { alerts }) {
-        if (!x.upgradable) throw new ApiError('invalid-request', 'Alerts are told on a WebSocket only.');
+        if (!x.upgradable)
+          throw new ApiError(
+            'invalid-request',
+            'Upgrade: alerts are sent on a WebSocket only. Open one at this URL.',
+          );
         refuseForeignPages(x);
         if (alerts.isFull)
-          throw new ApiError('unavailable', 'There are too many subscribers.', {
+          throw new ApiError('unavailable', 'There are too many subscribers. Retry later.', {
             headers: { 'retry-after': '10' },
           });
         const { principal } = x;

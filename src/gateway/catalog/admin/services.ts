@@ -248,7 +248,8 @@ function listLayers(name: string, { catalog }: Services<'catalog'>): Collection[
 }
 
 export function requireServiceName(name: string, deps: Services<'catalog'>): void {
-  if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
+  const names = serviceNames(deps);
+  if (!names.includes(name)) throw notFound('service', name.slice(0, 100), names);
 }
 
 function requireLayer(name: string, id: number, deps: Services<'catalog'>): Collection {
@@ -321,7 +322,7 @@ function findStrategy(
   collection: Collection,
   before: MergeStrategy | undefined,
 ): MergeStrategy | undefined {
-  requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is of layers of rasters')]);
+  requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is only for raster layers')]);
   if (strategy === undefined || strategy === null) return undefined;
   const isMerge = (of: MergeStrategy | undefined) => MERGES.some((one) => one === of);
   const wrong =

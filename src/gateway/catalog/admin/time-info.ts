@@ -34,12 +34,12 @@ export function requireTimeFields(
     const name = time[member];
     if (name === null) return undefined;
     const same = fields.filter((field) => field.name === name);
-    if (same.length === 0) return problem(`${within}${member}`, 'is no field of a layer');
+    if (same.length === 0) return problem(`${within}${member}`, 'must be a field of a layer');
     return same.some(fits) ? undefined : problem(`${within}${member}`, wrong);
   };
   requireSound([
-    check('startTimeField', isTimeField, 'holds no dates or times'),
-    check('endTimeField', isTimeField, 'holds no dates or times'),
+    check('startTimeField', isTimeField, 'must be a field of dates or times'),
+    check('endTimeField', isTimeField, 'must be a field of dates or times'),
     check('trackIdField', () => true, ''),
   ]);
 }

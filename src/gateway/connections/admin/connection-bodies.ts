@@ -87,7 +87,7 @@ export function readConnectionTarget(
   if (provider === 'AwsS3') return readBucket(body, deps);
   requireSound([
     provider ? undefined : problem('provider', `must be one of ${OWN_PROVIDERS.join(', ')}`),
-    region === undefined ? undefined : problem('region', 'is of buckets of S3 alone'),
+    region === undefined ? undefined : problem('region', 'is only for S3 buckets'),
   ]);
   if (provider === 'AzureBlob') return { provider, ...readContainer(body, deps) };
   if (provider && isServiceKind(provider)) return { provider, ...readService(body, deps) };
@@ -147,7 +147,7 @@ function readRemote(
   const { host, databaseName, username } = body;
   const { sslMode } = chooseSslMode(body, 'Require');
   requireSound([
-    isHost(host) ? undefined : problem('host', 'must be one name or address'),
+    isHost(host) ? undefined : problem('host', 'must be one host name or IP address'),
     ...problems,
     contradiction(body),
   ]);
@@ -164,10 +164,12 @@ function readAddress(body: AddressBody, { connections }: Services<'connections'>
   const { sslMode } = chooseSslMode(body, 'Require');
   const unallowed = hostProblem({ host, port }, connections.settings.allow);
   requireSound([
-    isHost(host) ? undefined : problem('host', 'must be one name or address'),
+    isHost(host) ? undefined : problem('host', 'must be one host name or IP address'),
     unallowed === undefined ? undefined : problem('host', unallowed),
     ...Object.entries({ databaseName, username }).map(([name, text]) =>
-      /^[^\0]+$/.test(text) ? undefined : problem(name, 'must not be empty, and hold no NUL'),
+      /^[^\0]+$/.test(text)
+        ? undefined
+        : problem(name, 'must not be empty, and must not contain NUL characters'),
     ),
     databaseName.length > DATABASE_NAME
       ? problem('databaseName', `must have at most ${DATABASE_NAME} characters`)
@@ -194,7 +196,7 @@ export function chooseSslMode(
 function contradiction({ sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequired' | 'sslMode'>) {
   const mode = MODES.find((one) => one.toLowerCase() === sslMode?.toLowerCase());
   return sslRequired && mode && !requiresSsl(mode)
-    ? problem('sslMode', 'contradicts sslRequired')
+    ? problem('sslMode', 'contradicts sslRequired. Omit one of them')
     : undefined;
 }
 
@@ -204,15 +206,17 @@ export function checkCredential(
 ): Credential {
   if (secretReference === undefined) {
     requireSound([
-      secretType === undefined ? undefined : problem('secretType', 'needs secretReference'),
-      password?.includes('\0') ? problem('password', 'must not hold NUL') : undefined,
+      secretType === undefined ? undefined : problem('secretType', 'is only allowed with secretReference'),
+      password?.includes('\0') ? problem('password', 'must not contain NUL characters') : undefined,
     ]);
     return { password };
   }
   const wrong = referenceProblem(secretReference, connections.settings.secrets);
   const type = secretReference.split(':')[0]!;
   requireSound([
-    password === undefined ? undefined : problem('password', 'is given, and secretReference too'),
+    password === undefined
+      ? undefined
+      : problem('password', 'cannot be combined with secretReference. Send one of them'),
     wrong === undefined ? undefined : problem('secretReference', wrong),
     secretType === undefined || secretType.toLowerCase() === type
       ? undefined

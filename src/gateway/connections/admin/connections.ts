@@ -100,7 +100,8 @@ export const connections = group(
           data: DetailSchema,
           errors: [400, 404],
           async answer({ params: { id } }, { connections }) {
-            if (id === 'tables') throw badParameter('id', 'name a connection: /connections/{id}/tables');
+            if (id === 'tables')
+              throw badParameter('id', 'is the id of a connection. Use /connections/{id}/tables');
             const stored = await connections.get(id);
             return detail(stored, connections, (await connections.checks()).get(stored.id));
           },

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../core/errors/errors.js';
+import { type ApiError, badMember } from '../../../core/errors/errors.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { buildCaller } from '../../../services/access/identity/submitter.js';
 import type { SubmitOptions } from '../../../services/jobs/engine.js';
@@ -15,7 +15,7 @@ export const EMBEDDED_SCHEMA = 'main';
 /** Throws 400 naming the member. */
 export function requireSchema(member: string, schema: string | undefined): void {
   if (schema !== undefined && schema !== '' && schema !== EMBEDDED_SCHEMA)
-    throw createMemberError(member, 'can only be main: the embedded store has one schema');
+    throw createMemberError(member, 'must be main, the only schema of the embedded store');
 }
 
 /** Throws 400 naming the member. */
@@ -23,7 +23,7 @@ export function requireTable(member: string, table: string): string {
   if (!TABLE_NAME.test(table))
     throw createMemberError(
       member,
-      'must be letters, digits and underscores, at most 60, and not begin with a digit',
+      'must be 1 to 60 letters, digits and underscores, and must not start with a digit',
     );
   return table;
 }
@@ -57,5 +57,5 @@ export async function finishedOrCancelled(
 }
 
 export function createMemberError(name: string, detail: string): ApiError {
-  return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+  return badMember(name, detail);
 }

@@ -107,7 +107,7 @@ export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WC
   reply: async (x: Exchange<Record<never, never>, Static<typeof WcsBody>>, deps): Promise<Reply> => {
     const format = x.body.outputFormat ?? GEOTIFF;
     if (!/^(image\/(geo)?tiff|geotiff|gtiff)/i.test(format))
-      throw createMemberError('outputFormat', 'must be GeoTIFF: image/tiff');
+      throw createMemberError('outputFormat', 'must be image/tiff (GeoTIFF)');
     const { version, ...result } = await importAll(x, deps, 'wcs');
     return json({ ...result, requestedOutputFormat: format, resolvedVersion: version || null });
   },
@@ -136,12 +136,15 @@ async function importAll(x: CoverageExchange, deps: Deps, protocol: CoverageProt
   const { body } = x;
   const dryRun = body.dryRun ?? true;
   const applyMode = body.applyMode ?? false;
-  if (!dryRun && !applyMode) throw createMemberError('applyMode', 'must be true where dryRun is not');
+  if (!dryRun && !applyMode) throw createMemberError('applyMode', 'must be true, unless dryRun is true');
   if (body.targetServiceName !== undefined && body.targetServiceName !== 'default')
-    throw createMemberError('targetServiceName', 'can only be default: layers begin in that service');
+    throw createMemberError('targetServiceName', 'must be default, the service of new layers');
   const plan = await loadPlan(x, deps, protocol);
   if (body.targets?.name !== undefined && plan.coverages.length !== 1)
-    throw createMemberError('targets.name', `names one coverage, and ${plan.coverages.length} are selected`);
+    throw createMemberError(
+      'targets.name',
+      `is the name of one coverage, but ${plan.coverages.length} are selected`,
+    );
   const records: CoverageRecord[] = [];
   for (const coverage of plan.coverages) records.push(await loadRecord(x, deps, coverage, dryRun));
   return {
@@ -172,7 +175,7 @@ async function loadPlan(
     return await pools.run('ingest.coveragePlan', task, { signal: x.signal, caller: x.caller });
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-missing')
-      throw createMemberError('coverageSelection', `cannot be met: ${error.message}`);
+      throw createMemberError('coverageSelection', `cannot be applied: ${error.message}`);
     throw timelyFailure('serviceUrl', error);
   }
 }

@@ -163,9 +163,9 @@ function boxProblem(bbox: readonly number[] | undefined): Problem | undefined {
   if (!bbox) return undefined;
   const message =
     bbox.length === 5
-      ? 'bbox must have 4 or 6 numbers'
+      ? 'must be 4 or 6 numbers'
       : bbox[1]! > bbox[bbox.length / 2 + 1]!
-        ? 'bbox has its south above its north'
+        ? 'must have its south below its north'
         : undefined;
   return message === undefined ? undefined : { code: 'invalid_bbox', message };
 }
@@ -204,8 +204,8 @@ function buildReply(body: ImportBody, table: string, job: JobRow): Reply {
 /** Failures without a code come from the store. */
 function createFailure({ state, failure_code: code, failure_message: message }: JobRow): Problem {
   if (code === 'forbidden') throw new ApiError('forbidden', message ?? 'The collection cannot be replaced.');
-  if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is taken.');
-  if (state === 'Cancelled') throw new ApiError('conflict', 'The import was cancelled.');
+  if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is in use.');
+  if (state === 'Cancelled') throw new ApiError('conflict', 'The import was cancelled. Start it again.');
   const text = message ?? 'The import failed.';
   if (code?.startsWith(PREFIX)) return { code: code.slice(PREFIX.length), message: text };
   const isOfSource = ['source-unreadable', 'invalid-input', 'unprocessable', 'no-data'].includes(code ?? '');

@@ -249,15 +249,16 @@ async function update(x: Exchange<typeof byId>, deps: Deps): Promise<Reply> {
 /** Members in any case; null keeps, and an empty text clears. */
 function readChange(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw refused('The body is no JSON object.');
+    throw refused('The body is not a JSON object.');
   const change: ReturnType<typeof readChange> = {};
   for (const [member, value] of Object.entries(body)) {
     const property = Object.keys(Update.properties).find(
       (name) => name.toLowerCase() === member.toLowerCase(),
     );
-    if (property === undefined) throw refused(`There is no member '${member.slice(0, 100)}' to change.`);
+    if (property === undefined)
+      throw refused(`${member.slice(0, 100)}: is not a member that can be changed.`);
     if (value === null) continue;
-    if (typeof value !== 'string') throw refused(`${property} must be a text.`);
+    if (typeof value !== 'string') throw refused(`${property}: must be a string.`);
     Object.assign(change, changedMember(property, value.trim()));
   }
   return change;
@@ -266,7 +267,7 @@ function readChange(body: unknown): { name?: string; description?: string | null
 function changedMember(member: string, value: string) {
   if (member === 'description') return { description: atMost(member, value, 4000) || null };
   if (member === 'acquisitionDate') return { acquired: value === '' ? null : instant(member, value) };
-  if (value === '') throw refused('name must not be empty.');
+  if (value === '') throw refused('name: must not be empty.');
   return { name: atMost(member, value, 256) };
 }
 

@@ -110,18 +110,18 @@ interface Request extends Omit<PackageInput, 'file'> {
 
 function parseRequest({ tilesetId, fileName, minZoom, maxZoom, dryRun }: PackageExchange['params']): Request {
   if (tilesetId === undefined || tilesetId.length > ID_LENGTH || !ID.test(tilesetId))
-    throw wrong(`tilesetId must be lower case letters, digits, _ and -, at most ${ID_LENGTH}.`);
+    throw wrong(`tilesetId: must be 1 to ${ID_LENGTH} lower-case letters, digits, underscores and hyphens.`);
   if (isLayerNumber(tilesetId))
     throw wrong(`tilesetId: '${tilesetId}' could be the number of another layer. Add a letter to it.`);
   const name = (fileName ?? 'package.tpkx').toLowerCase();
   const ending = PACKAGE_ENDINGS.find((one) => name.endsWith(one));
-  if (!ending) throw wrong(`fileName must end with one of ${PACKAGE_ENDINGS.join(', ')}.`);
+  if (!ending) throw wrong(`fileName: must end with one of ${PACKAGE_ENDINGS.join(', ')}.`);
   const [lowest, highest] = [
     parseZoom('minZoom', minZoom, 0),
     parseZoom('maxZoom', maxZoom, LIMITS.tileZoom),
   ];
-  if (lowest > highest) throw wrong('minZoom must not be above maxZoom.');
-  if (dryRun !== undefined && !/^(true|false)$/i.test(dryRun)) throw wrong('dryRun must be true or false.');
+  if (lowest > highest) throw wrong('minZoom: must not be above maxZoom.');
+  if (dryRun !== undefined && !/^(true|false)$/i.test(dryRun)) throw wrong('dryRun: must be true or false.');
   const isTried = dryRun?.toLowerCase() === 'true';
   return { name: tilesetId, ending, minZoom: lowest, maxZoom: highest, dryRun: isTried };
 }
@@ -129,7 +129,7 @@ function parseRequest({ tilesetId, fileName, minZoom, maxZoom, dryRun }: Package
 function parseZoom(name: string, raw: string | undefined, usual: number): number {
   if (raw === undefined) return usual;
   if (!/^\d{1,2}$/.test(raw) || Number(raw) > LIMITS.tileZoom)
-    throw wrong(`${name} must be a whole number from 0 to ${LIMITS.tileZoom}.`);
+    throw wrong(`${name}: must be an integer from 0 to ${LIMITS.tileZoom}.`);
   return Number(raw);
 }
 

@@ -112,7 +112,7 @@ async function start(x: WfsExchange, deps: Deps): Promise<Reply> {
   requireSchema('targetSchema', body.targetSchema);
   const targetCrs = requireSrid('targetSrid', body.targetSrid ?? 4326);
   if (!body.dryRun && !body.applyMode)
-    throw createMemberError('applyMode', 'must be true where dryRun is not');
+    throw createMemberError('applyMode', 'must be true, unless dryRun is true');
   const plan = await loadPlan(x, deps);
   const targets = listTargets(body, plan);
   const views: FeatureTypeView[] = [];
@@ -148,7 +148,7 @@ function requestFor({ serviceUrl, username, password, requestTimeoutSeconds = 12
 function listTargets({ featureTypeNames }: WfsBody, { types }: WfsPlan): Target[] {
   const missing = featureTypeNames?.find((name) => !types.some((one) => one.name === name));
   if (missing !== undefined)
-    throw createMemberError('featureTypeNames', `names ${missing}, which the server does not have`);
+    throw createMemberError('featureTypeNames', `'${missing}' does not exist on the server`);
   const chosen = featureTypeNames ? types.filter(({ name }) => featureTypeNames.includes(name)) : types;
   const targets = chosen.map((layer) => ({ layer, table: tableName(layer.name.replace(/^.*:/, '')) }));
   const tables = targets.map(({ table }) => table);

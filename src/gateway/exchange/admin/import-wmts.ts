@@ -117,7 +117,7 @@ async function run(x: WmtsExchange, deps: Deps): Promise<Reply> {
   const began = Date.now();
   const { body } = x;
   const dryRun = body.dryRun ?? false;
-  if (!dryRun && !body.applyMode) throw createMemberError('applyMode', 'must be true where dryRun is not');
+  if (!dryRun && !body.applyMode) throw createMemberError('applyMode', 'must be true, unless dryRun is true');
   if ((body.minZoom ?? 0) > (body.maxZoom ?? LIMITS.tileZoom))
     throw createMemberError('minZoom', 'must not be above maxZoom');
   const views: TileSetView[] = [];
@@ -173,8 +173,7 @@ function selectSets(body: WmtsBody, sets: readonly RemoteTileSet[]): RemoteTileS
     of: (set: RemoteTileSet) => string,
   ) => {
     const missing = body[member]?.find((name) => !sets.some((set) => of(set) === name));
-    if (missing !== undefined)
-      throw createMemberError(member, `names ${missing}, which the server does not have`);
+    if (missing !== undefined) throw createMemberError(member, `'${missing}' does not exist on the server`);
     return (set: RemoteTileSet) => body[member]?.includes(of(set)) ?? true;
   };
   const isLayer = named('layerIdentifiers', ({ layer }) => layer);
@@ -310,6 +309,6 @@ async function exportSet(
       warnings: [job.failure_message ?? `The export ended: ${job.state}.`],
     };
   const { persisted, absent } = JSON.parse(job.result_json!) as WmtsOutcome;
-  const warnings = absent > 0 ? [`The server has no tile at ${absent} of the addresses.`] : [];
+  const warnings = absent > 0 ? [`The server has no tile at ${absent} of the URLs.`] : [];
   return { classification: 'exported', tilesPersisted: persisted, warnings };
 }

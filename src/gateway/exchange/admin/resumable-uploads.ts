@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../../core/errors/errors.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
@@ -124,9 +124,12 @@ interface BeginParams {
 async function begin(x: Exchange & { params: BeginParams }, deps: Deps): Promise<Reply> {
   requireVersion(x.params.version);
   const length = requireBytes('Upload-Length', x.params.length);
-  if (length === 0) throw wrong('Upload-Length', 'must be at least 1: an empty file is no data');
+  if (length === 0) throw wrong('Upload-Length', 'must be at least 1. An empty file has no data');
   if (length > LIMITS.uploadBytes)
-    throw new ApiError('payload-too-large', `The file is larger than ${LIMITS.uploadBytes} bytes.`);
+    throw new ApiError(
+      'payload-too-large',
+      `The file is too large. The limit is ${LIMITS.uploadBytes} bytes.`,
+    );
   const fields = parseMetadata(x.params.metadata);
   const fileName = requireFileName(fields.get('filename'));
   const upload = await deps.resumableUploads.create({
@@ -146,7 +149,7 @@ async function go(
 ): Promise<Reply> {
   requireVersion(x.params.version);
   if (x.header('content-type')?.toLowerCase() !== MEDIA_TYPE)
-    throw new ApiError('unsupported-media-type', `Send the bytes as ${MEDIA_TYPE}.`);
+    throw new ApiError('unsupported-media-type', `Content-Type: must be ${MEDIA_TYPE}.`);
   const offset = requireBytes('Upload-Offset', x.params.offset);
   const { uploadId } = x.params;
   await requireStillReplaceable(x, deps);
@@ -203,7 +206,7 @@ function buildView(upload: ResumableUpload): Static<typeof ResumableSchema> {
 
 function requireVersion(version: string | undefined): void {
   if (version !== VERSION)
-    throw new ApiError('precondition-failed', `Tus-Resumable must be ${VERSION}.`, { headers: VERSIONS });
+    throw new ApiError('precondition-failed', `Tus-Resumable: must be ${VERSION}.`, { headers: VERSIONS });
 }
 
 function requireBytes(name: string, text: string | undefined): number {
@@ -218,22 +221,23 @@ function parseMetadata(text = ''): Map<string, string> {
   const fields = new Map<string, string>();
   for (const pair of text.split(',')) {
     const [, key, value = ''] = /^\s*([^\s,]+)(?: ([A-Za-z0-9+/]*={0,2}))?\s*$/.exec(pair) ?? [];
-    if (key === undefined) throw wrong('Upload-Metadata', 'must be pairs of a key and base64');
+    if (key === undefined)
+      throw wrong('Upload-Metadata', 'must be pairs of a key and a Base64 value, separated by commas');
     fields.set(key.toLowerCase(), Buffer.from(value, 'base64').toString('utf8'));
   }
   return fields;
 }
 
 function requireFileName(text: string | undefined): string {
-  if (!text) throw wrong('Upload-Metadata', 'must hold filename');
+  if (!text) throw wrong('Upload-Metadata', 'must contain filename');
   const extensions = Object.keys(IMPORT_FORMATS);
   if (!extensions.includes(getFormatExtension(text))) {
-    const reason = reasonNotRead(text) ?? 'Files of this kind are not imported.';
-    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${extensions.join(', ')}.`);
+    const reason = reasonNotRead(text) ?? 'Files of this kind cannot be imported.';
+    throw new ApiError('unsupported-media-type', `${reason} Use ${extensions.join(', ')}.`);
   }
   return text.replace(/\p{C}/gu, '').slice(0, 200);
 }
 
 function wrong(name: string, detail: string): ApiError {
-  return new ApiError('invalid-parameter', `${name} ${detail}`, { errors: [{ name, detail }] });
+  return badParameter(name, detail);
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { EditMode, EditOperation, EditOutcome } from '../../../core/edits/edits.js';
-import { ApiError, ERROR_TABLE } from '../../../core/errors/errors.js';
+import { ApiError, badMember, ERROR_TABLE } from '../../../core/errors/errors.js';
+import { formatFieldError, prefixField } from '../../../core/errors/field-errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
@@ -80,10 +81,8 @@ export function batchOperation(
       const target = itemTarget(x, deps, x.params.collectionId, x.params.contentCrs);
       const { operations: entries, failFast = false, atomic = false } = x.body;
       if (entries.length > LIMITS.batchOperations) {
-        const detail = `must not hold more than ${LIMITS.batchOperations} operations`;
-        throw new ApiError('invalid-body', `/operations ${detail}`, {
-          errors: [{ name: '/operations', detail }],
-        });
+        const detail = `must have at most ${LIMITS.batchOperations} operations; received ${entries.length}`;
+        throw badMember('/operations', detail);
       }
       const mode: EditMode = atomic ? 'atomic' : failFast ? 'failFast' : 'each';
       const outcomes = await runBatch(x, deps, target, entries.map(readOperation), mode);
@@ -120,16 +119,16 @@ function readOperation(entry: BatchEntry): EditOperation | EditOutcome {
 function readEntry({ type, featureId, feature }: BatchEntry): EditOperation | EditOutcome {
   const verb = type.toUpperCase();
   if (verb === 'DELETE')
-    return featureId ? { type: 'delete', id: featureId } : refused('featureId is missing');
-  if (verb !== 'CREATE' && verb !== 'UPDATE') return refused('type must be CREATE, UPDATE or DELETE');
-  if (feature === undefined) return refused('feature is missing');
+    return featureId ? { type: 'delete', id: featureId } : refused('featureId: is required.');
+  if (verb !== 'CREATE' && verb !== 'UPDATE') return refused('type: must be CREATE, UPDATE or DELETE.');
+  if (feature === undefined) return refused('feature: is required.');
   const [wrong] = featureErrors(feature);
-  if (wrong) return refused(`feature${wrong.name === '/' ? '' : wrong.name} ${wrong.detail}`);
+  if (wrong) return refused(formatFieldError(prefixField('/feature', wrong)));
   const body = feature as FeatureBody;
   const input = featureInput(body);
   const id = featureId ?? (body.id === undefined ? undefined : String(body.id));
   if (verb === 'CREATE') return { type: 'create', id, feature: input };
-  return id === undefined ? refused('featureId is missing') : { type: 'replace', id, feature: input };
+  return id === undefined ? refused('featureId: is required.') : { type: 'replace', id, feature: input };
 }
 
 function refused(message: string): EditOutcome {

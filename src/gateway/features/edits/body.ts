@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import type { FeatureInput } from '../../../core/edits/edits.js';
-import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { type ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
 import type { Param } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { JsonText } from '../../../core/values/json-text.js';
@@ -64,12 +64,13 @@ export function featureInput(body: PatchBody): FeatureInput {
 export function bodyId(body: PatchBody, path?: string): string | undefined {
   if (body.id === undefined) return undefined;
   const id = String(body.id);
-  if (path !== undefined && id !== path) throw wrongMember('/id', 'is not the id of this feature');
+  if (path !== undefined && id !== path)
+    throw wrongMember('/id', 'must be the id of the feature in the path');
   return id;
 }
 
 export function wrongMember(name: string, detail: string): ApiError {
-  return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+  return badMember(name, detail);
 }
 
 /** CRS of the coordinates in a body (OGC 18-058r1, requirement 16); whether it is offered shows with the collection. */
@@ -82,7 +83,10 @@ export const contentCrs = {
     if (raw === undefined) return undefined;
     const crs = parseCrs(raw);
     if (!crs)
-      throw badParameter('Content-Crs', `is not a known coordinate reference system: '${raw.slice(0, 120)}'`);
+      throw badParameter(
+        'Content-Crs',
+        `'${raw.slice(0, 120)}' is not a known coordinate reference system. Use for example EPSG:4326 or http://www.opengis.net/def/crs/EPSG/0/3857`,
+      );
     return crs;
   },
 } satisfies Param;

@@ -191,5 +191,8 @@ async function expectedRow(
   });
   if (!stored) throw notFound('feature', id.slice(0, 100));
   if (namesRow(tags, stored.shown, collection, ITEM_FORMATS)) return stored.row;
-  throw new ApiError('precondition-failed', 'The feature has changed since the entity tag of If-Match.');
+  throw new ApiError(
+    'precondition-failed',
+    'If-Match: the feature has changed since this entity tag. Read it again and retry with its ETag.',
+  );
 }

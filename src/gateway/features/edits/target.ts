@@ -26,6 +26,7 @@ export function itemTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
 function inputCrs(collection: VectorCollection, contentCrs: Crs | undefined): Crs {
   if (!contentCrs) return defaultCrs(collection);
   const offered = collection.crs.find((crs) => crs.uri === contentCrs.uri);
-  if (!offered) throw badParameter('Content-Crs', 'is not offered by this collection; see its crs list');
+  if (!offered)
+    throw badParameter('Content-Crs', 'is not supported by this collection. Use a CRS of its crs list');
   return offered;
 }

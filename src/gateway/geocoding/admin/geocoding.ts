@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../../core/errors/errors.js';
+import { ApiError, badMember } from '../../../core/errors/errors.js';
 import { REFERENCE_FIELDS } from '../../../core/geocoding/geocoding.js';
 import { GEOCODING_LIMITS } from '../../../core/geocoding/limits.js';
 import type { Exchange } from '../../../core/http/operation.js';
@@ -210,7 +210,10 @@ async function receive(x: Exchange, { geocoding: { locators } }: Deps): Promise<
 function parseForm(fields: ReadonlyMap<string, string>) {
   const locatorName = fields.get('locatorname')?.trim() ?? '';
   if (!LOCATOR_NAME.test(locatorName))
-    throw wrong('locatorName', 'must be letters, digits, _ and -, at most 64, and begin with a letter');
+    throw wrong(
+      'locatorName',
+      'must be 1 to 64 letters, digits, underscores and hyphens, and must start with a letter',
+    );
   const text = fields.get('mode')?.trim().toLowerCase() || 'replace';
   const mode = MODES.find((one) => one === text);
   if (!mode) throw wrong('mode', `must be ${MODES.join(' or ')}`);
@@ -222,7 +225,7 @@ function parseFieldMap(text: string | undefined): Record<string, string> | undef
   if (!text) return undefined;
   const map = readJson(text);
   if (typeof map !== 'object' || map === null || Array.isArray(map))
-    throw wrong('fieldMap', 'must be a JSON object: fields by columns');
+    throw wrong('fieldMap', 'must be a JSON object of fields by columns');
   for (const value of Object.values(map))
     if (typeof value !== 'string') throw wrong('fieldMap', 'must have names of fields as its values');
   return map as Record<string, string>;
@@ -232,10 +235,10 @@ function readJson(text: string): unknown {
   try {
     return parseJsonText(text);
   } catch (error) {
-    throw wrong('fieldMap', error instanceof JsonBoundsError ? error.message : 'is not JSON');
+    throw wrong('fieldMap', error instanceof JsonBoundsError ? error.message : 'must be JSON');
   }
 }
 
 function wrong(name: string, detail: string): ApiError {
-  return new ApiError('invalid-body', `${name} ${detail}.`, { errors: [{ name, detail }] });
+  return badMember(name, detail);
 }

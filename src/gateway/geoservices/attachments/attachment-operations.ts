@@ -167,7 +167,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
-          if (!file) throw badParameter('attachment', 'is missing');
+          if (!file) throw badParameter('attachment', 'is required');
           const added = await attachments.add(x, readAddress(x.params), file, readKeywords(fields) ?? '');
           return jsonReply({ addAttachmentResult: editResult(added) }, format);
         }),
@@ -183,10 +183,10 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
           const id = readIntegerMember({ attachmentId: fields['attachmentid'] }, 'attachmentId');
-          if (id === undefined) throw badParameter('attachmentId', 'is missing');
+          if (id === undefined) throw badParameter('attachmentId', 'is required');
           const change = { file, keywords: readKeywords(fields) };
           if (!file && change.keywords === undefined)
-            throw badParameter('attachment', 'or keywords must be there');
+            throw badParameter('attachment', 'is required, or keywords');
           const changed = await attachments.change(x, readAddress(x.params), id, change);
           return jsonReply({ updateAttachmentResult: editResult(changed) }, format);
         }),
@@ -207,7 +207,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         const members = x.body as Members;
         const format = documentFormat(members);
         const ids = readIntegersMember(members, 'attachmentIds', GEOSERVICES_LIMITS.attachmentsListed);
-        if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
+        if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is required');
         const there = await attachments.remove(x, readAddress(x.params), ids);
         const deleteAttachmentResults = ids.map((id) => editResult({ id }, there.has(id)));
         return jsonReply({ deleteAttachmentResults }, format);

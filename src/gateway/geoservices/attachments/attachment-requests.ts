@@ -29,10 +29,10 @@ export function attachmentSearch(members: Members): {
     if (readTextMember(members, name, LIMITS.urlBytes) !== undefined)
       throw badParameter(name, 'is not supported');
   const most = readIntegerMember(members, 'resultRecordCount') ?? GEOSERVICES_LIMITS.attachmentsListed;
-  if (most < 1) throw badParameter('resultRecordCount', 'must be a whole number from 1');
+  if (most < 1) throw badParameter('resultRecordCount', 'must be an integer of at least 1');
   const offset = readIntegerMember(members, 'resultOffset') ?? 0;
   if (offset > GEOSERVICES_LIMITS.attachmentOffset)
-    throw badParameter('resultOffset', `must not be above ${GEOSERVICES_LIMITS.attachmentOffset}`);
+    throw badParameter('resultOffset', `must be at most ${GEOSERVICES_LIMITS.attachmentOffset}`);
   return {
     search: {
       objectIds: readObjectIdsMember(members, 'objectIds', GEOSERVICES_LIMITS.attachmentsListed),
@@ -56,7 +56,7 @@ function readFilter(members: Members): AttachmentSearch['filter'] {
       return geoServicesFilter({ where }, schema, storageCrs);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw badParameter('definitionExpression', error.errors?.[0]?.detail ?? 'is no condition');
+      throw badParameter('definitionExpression', error.errors?.[0]?.detail ?? 'must be a condition');
     }
   };
 }
@@ -88,7 +88,7 @@ function readWords(members: Members, name: string): string[] | undefined {
 function parseSizes(members: Members): [least: number, greatest: number] {
   const text = readTextMember(members, 'size', 40);
   const [, least, greatest] = /^\s*(\d+)\s*(?:,\s*(\d+)\s*)?$/.exec(text ?? '0') ?? [];
-  if (least === undefined) throw badParameter('size', 'must be one or two whole numbers');
+  if (least === undefined) throw badParameter('size', 'must be one or two integers');
   return [Number(least), greatest === undefined ? Number.POSITIVE_INFINITY : Number(greatest)];
 }
 
@@ -97,6 +97,6 @@ export function readKeywords(fields: Members): string | undefined {
   const { keywords } = fields;
   if (typeof keywords !== 'string') return undefined;
   if (keywords.length > LIMITS.attachmentKeywords)
-    throw badParameter('keywords', `must not be longer than ${LIMITS.attachmentKeywords} characters`);
+    throw badParameter('keywords', `must have at most ${LIMITS.attachmentKeywords} characters`);
   return keywords;
 }

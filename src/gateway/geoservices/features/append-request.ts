@@ -49,13 +49,13 @@ const OTHER_SOURCES = ['appendUploadId', 'appendItemId', 'appendSourceInfo', 'so
 /** Layers of a feature collection, or the one of a feature set or of a list of features. */
 export function sourceLayers(members: Members): AppendSourceLayer[] {
   const other = OTHER_SOURCES.find((name) => members[name]);
-  if (other !== undefined) throw badParameter(other, 'is not supported: send the features as edits');
+  if (other !== undefined) throw badParameter(other, 'is not supported. Send the features in edits');
   readChoiceMember(members, 'appendUploadFormat', {
     values: ['featureCollection'],
     fallback: 'featureCollection',
   });
   const { edits } = members;
-  if (edits === undefined || edits === null || edits === '') throw badParameter('edits', 'is missing');
+  if (edits === undefined || edits === null || edits === '') throw badParameter('edits', 'is required');
   if (Array.isArray(edits) || (typeof edits === 'string' && /^\s*\[/.test(edits)))
     return [{ name: undefined, id: undefined, features: readFeatures(members, 'edits') }];
   const collection = readObjectMember(members, 'edits')!;
@@ -108,7 +108,10 @@ function buildKey({ source }: VectorCollection, name: string | undefined): Match
     return { name: idColumn, isWhole: true };
   const field = fields.find((one) => one.name.toLowerCase() === name.toLowerCase());
   if (!field || field.isMasked || !['integer', 'string'].includes(field.type))
-    throw badParameter('upsertMatchingField', 'must be the object id, or a field of whole numbers or texts');
+    throw badParameter(
+      'upsertMatchingField',
+      'must be the object id field, or a field of integers or strings',
+    );
   return { name: field.name, isWhole: field.type === 'integer' };
 }
 
@@ -171,6 +174,6 @@ export function fieldMapping(
 function required(parameter: string, target: (name: string) => string | undefined, name: unknown): string {
   const own = typeof name === 'string' ? target(name) : undefined;
   if (own === undefined)
-    throw badParameter(parameter, `names '${String(name).slice(0, 60)}', which the layer does not have`);
+    throw badParameter(parameter, `'${String(name).slice(0, 60)}' is not a field of the layer`);
   return own;
 }

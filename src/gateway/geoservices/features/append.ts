@@ -98,7 +98,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
         if (plans.length > 1 && plans.some(({ options }) => options.atomic))
           throw badParameter(
             'rollbackOnFailure',
-            'must be false for several layers: each is a transaction of its own',
+            'must be false for several layers, because each layer has its own transaction',
           );
         const layers: (AppendResult & { id: number })[] = [];
         for (const plan of plans) {
@@ -142,12 +142,13 @@ function targets(members: Members): Target[] {
   const all = mappings
     ? mappings.map(({ id, sourceTableName, ...own }) => {
         const source = sources.find(({ name }) => name === sourceTableName);
-        if (!source) throw badParameter('layerMappings', 'name a layer that edits do not have');
+        if (!source) throw badParameter('layerMappings', 'must name layers of edits');
         return { source, number: id, own };
       })
     : sources.map((source) => ({ source, number: source.id, own: {} }));
   const numbers = all.map(({ number }) => wholeNumber(mappings ? 'layerMappings' : 'edits', number));
-  if (new Set(numbers).size < numbers.length) throw badParameter('layerMappings', 'name a layer twice');
+  if (new Set(numbers).size < numbers.length)
+    throw badParameter('layerMappings', 'must name each layer once');
   return only ? all.filter((_, i) => only.includes(numbers[i]!)) : all;
 }
 

@@ -108,7 +108,7 @@ export function parseUnitLength(value: unknown, what: string): number {
 
 export function requireTimeZone(parameter: string, value: unknown): string {
   if (typeof value !== 'string' || value.length > 100 || !isTimeZone(value))
-    throw badParameter(parameter, 'must name an IANA time zone');
+    throw badParameter(parameter, 'must be an IANA time zone, for example Europe/Zurich');
   return value;
 }
 
@@ -151,7 +151,7 @@ function readBoundaries(parameters: Members, isTime: boolean): AnyNumber[] {
 export function readBinCount(members: Members, name: string): number {
   const number = readPositive(members, name);
   if (!Number.isInteger(number) || number > LIMITS.bins)
-    throw bad(`${name} must be a whole number from 1 to ${LIMITS.bins}`);
+    throw bad(`must have an integer from 1 to ${LIMITS.bins} as ${name}`);
   return number;
 }
 

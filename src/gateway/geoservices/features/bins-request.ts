@@ -57,13 +57,14 @@ const SPLITS: ReadonlySet<Field['type']> = new Set(['string', 'integer', 'boolea
 /** `queryBins`. */
 export function binsRequest(layer: VectorCollection, members: Members): BinsRequest {
   const bin = readObjectMember(members, 'bin');
-  if (!bin) throw badParameter('bin', 'is missing');
+  if (!bin) throw badParameter('bin', 'is required');
   for (const name of ['stackBy', 'onExpression', 'transformation', 'normalizationType'])
-    if (bin[name] !== undefined && bin[name] !== null) throw badParameter('bin', `${name} is not supported`);
+    if (bin[name] !== undefined && bin[name] !== null)
+      throw badParameter('bin', `'${name}' is not supported`);
   const field = fieldNamed(layer, 'bin', bin['onField']);
   const isTime = TIMES.has(field.type);
   if (!isTime && !NUMBERS.has(field.type))
-    throw badParameter('bin', `'${field.name}' holds neither numbers nor times`);
+    throw badParameter('bin', `'${field.name}' has neither numbers nor times`);
   const zone = zoneOfAnswer(members);
   // Days have no zone: theirs is that in which they are counted.
   const cut = readBinCut(bin, isTime, field.type === 'date' ? UTC : (zone ?? UTC));
@@ -80,11 +81,11 @@ export function binsRequest(layer: VectorCollection, members: Members): BinsRequ
 /** `queryDateBins`. */
 export function dateBinsRequest(layer: VectorCollection, members: Members): BinsRequest {
   const bin = readObjectMember(members, 'bin');
-  if (!bin) throw badParameter('bin', 'is missing');
+  if (!bin) throw badParameter('bin', 'is required');
   if (readFlagMember(members, 'returnCentroid', false))
     throw badParameter('returnCentroid', 'is not supported');
   const field = fieldNamed(layer, 'binField', members['binField']);
-  if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' holds no times`);
+  if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' has no times`);
   const zone = zoneOfAnswer(members);
   const cut = dateCut(bin, members, zone ?? UTC);
   return readRequest(layer, members, { field, cut, limits: [limitColumn('boundary', field, 'lower', zone)] });
@@ -97,7 +98,7 @@ function dateCut(bin: Members, members: Members, zone: string): BinCut {
     throw badParameter('bin', 'must have either calendarBin or fixedBin');
   const start = readTextMember(members, 'binStart', 40);
   if (calendar) {
-    if (start !== undefined) throw badParameter('binStart', 'goes with fixedBin');
+    if (start !== undefined) throw badParameter('binStart', 'is only for fixedBin');
     const own = calendar['timezone'] ?? calendar['timeZone'];
     return readCalendarCut(calendar, own === undefined ? zone : requireTimeZone('bin', own));
   }
@@ -194,10 +195,10 @@ function limitColumn(
 function readSplit(layer: VectorCollection, bin: Members): Parts['split'] {
   const split = readObjectMember(bin, 'splitBy');
   if (split === undefined) return undefined;
-  if ((split['type'] ?? 'field') !== 'field') throw badParameter('bin', 'splitBy must be of the type field');
+  if ((split['type'] ?? 'field') !== 'field') throw badParameter('bin', 'must have the splitBy type field');
   const { name } = fieldNamed(layer, 'bin', split['value']);
   const field = layer.source.fields.find((one) => one.name === name);
-  if (!field || !SPLITS.has(field.type)) throw badParameter('bin', `cannot be split by '${name}'`);
+  if (!field || !SPLITS.has(field.type)) throw badParameter('bin', `cannot be split by the field '${name}'`);
   const alias = split['outAlias'] || name;
   if (typeof alias !== 'string' || !NAME_PATTERN.test(alias))
     throw badParameter('bin', 'outAlias must be a name of letters and digits');
@@ -211,7 +212,7 @@ function fieldNamed(
 ): Pick<Field, 'name' | 'type'> {
   const name =
     typeof value === 'string' ? listComparableFields(layer).get(value.trim().toLowerCase()) : undefined;
-  if (name === undefined) throw badParameter(parameter, 'names no field that can be compared');
+  if (name === undefined) throw badParameter(parameter, 'must name a field that can be compared');
   return valueField(layer.source, name);
 }
 

@@ -83,7 +83,7 @@ export function calculateOperation(deps: EditDeps): Operation {
 /** Throws 400 for values that a field cannot have. */
 function assignments(layer: VectorCollection, members: Members) {
   const list = readObjectsMember(members, PARAMETER, MAX_ASSIGNMENTS) ?? [];
-  if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
+  if (list.length === 0) throw badParameter(PARAMETER, 'is required');
   const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
   const values: Record<string, JsonText> = {};
   const expressions: Record<string, Operand> = {};
@@ -91,15 +91,15 @@ function assignments(layer: VectorCollection, members: Members) {
     const name = readTextMember(one, 'field', MAX_TEXT) ?? '';
     const field = fields.get(name.toLowerCase());
     if (!field || field.generated || field.isMasked)
-      throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
+      throw badParameter(PARAMETER, `'${name.slice(0, 60)}' is not a field that can be changed`);
     if (Object.hasOwn(values, field.name) || Object.hasOwn(expressions, field.name))
-      throw badParameter(PARAMETER, `names ${field.name} twice`);
+      throw badParameter(PARAMETER, `has the field '${field.name}' twice`);
     const sql = readTextMember(one, 'sqlExpression', MAX_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
     if (sql !== undefined) expressions[field.name] = parseOperand(layer, field, sql);
     else if ('value' in one) Object.assign(values, literal(layer, field, one['value']));
-    else throw badParameter(PARAMETER, `has neither value nor sqlExpression for ${field.name}`);
+    else throw badParameter(PARAMETER, `must have value or sqlExpression for ${field.name}`);
   }
   return { values, expressions };
 }
@@ -110,7 +110,7 @@ function parseOperand(layer: VectorCollection, { name, type }: Field, sql: strin
   const { operand, kind } = parseValueExpression(PARAMETER, sql, schema, { now: Date.now() });
   const kinds = KINDS[type] ?? [];
   if (!kinds.includes(kind))
-    throw badParameter(PARAMETER, `is a ${kind}, which ${name} of type ${type} cannot be`);
+    throw badParameter(PARAMETER, `is a ${kind}, which does not fit the field ${name} of type ${type}`);
   return operand;
 }
 

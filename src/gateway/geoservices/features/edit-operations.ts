@@ -112,14 +112,14 @@ function serviceOperation(deps: EditDeps): Operation {
       const format = documentFormat(members);
       requirePlain(members);
       const list = readObjectsMember(members, 'edits', GEOSERVICES_LIMITS.replicaEdits);
-      if (!list) throw badParameter('edits', 'is missing');
+      if (!list) throw badParameter('edits', 'is required');
       if (new Set(list.map(({ id }) => String(id))).size < list.length)
-        throw badParameter('edits', 'name a layer twice');
+        throw badParameter('edits', 'must name each layer once');
       const atomic = readFlagMember(members, 'rollbackOnFailure', true);
       if (atomic && list.length > 1)
         throw badParameter(
           'rollbackOnFailure',
-          'must be false for several layers: each is a transaction of its own',
+          'must be false for several layers, because each layer has its own transaction',
         );
       // All of them can be tried before the first is.
       const plans = list.map((one) =>
@@ -160,7 +160,7 @@ async function featuresToDelete(
 ): Promise<{ deletes: unknown; filter?: Expression }> {
   const names = ['where', 'objectIds', 'geometry'];
   if (names.every((name) => members[name] === undefined || members[name] === ''))
-    throw badParameter('objectIds', 'or where or geometry must be there');
+    throw badParameter('objectIds', 'is required, or where or geometry');
   if (names.every((name) => name === 'objectIds' || !members[name])) return { deletes: members['objectIds'] };
   const { task, query } = queryRequest(layer, { ...members, f: 'json', returnGeometry: 'false' });
   const limit = LIMITS.batchOperations + 1;

@@ -94,7 +94,8 @@ export async function runLayerEdits(
 
 export function requirePlain(members: Members): void {
   for (const name of ['useGlobalIds', 'returnEditMoment', 'async'])
-    if (readFlagMember(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+    if (readFlagMember(members, name, false))
+      throw badParameter(name, 'must be false. true is not supported');
   for (const name of ['attachments', 'gdbVersion', 'assetMaps'])
     if (members[name]) throw badParameter(name, 'is not supported');
 }

@@ -114,7 +114,7 @@ export function mergeParameters({ query, body }: { query: string; body: unknown 
   const ofBody = (body ?? {}) as Members;
   for (const [name, value] of Object.entries(ofQuery))
     if (Object.hasOwn(ofBody, name) && ofBody[name] !== value)
-      throw badParameter(name, 'stands in the query and in the body');
+      throw badParameter(name, 'is in the query and in the body. Send it once');
   return { ...ofQuery, ...ofBody };
 }
 

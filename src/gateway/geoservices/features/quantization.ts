@@ -98,7 +98,7 @@ function readExtent({ extent }: Members, crs: Crs): readonly number[] | undefine
   const from = reference === undefined || reference === null ? crs : spatialReference(PARAMETER, reference);
   const box = boxIn([west, south, east, north], from, crs);
   if (box.every(Number.isFinite)) return box;
-  throw badParameter(PARAMETER, 'has an extent that does not lie in the spatial reference of the answer');
+  throw badParameter(PARAMETER, 'has an extent outside the spatial reference of the response');
 }
 
 function readNumber(value: unknown): number {

@@ -73,7 +73,8 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = readFlagMember(members, 'returnCountOnly', false);
   const extentOnly = readFlagMember(members, 'returnExtentOnly', false);
-  if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
+  if (extentOnly && format === 'pbf')
+    throw badParameter('f', 'cannot be pbf with returnExtentOnly. Use json');
   return {
     format,
     query,
@@ -115,7 +116,8 @@ function numbersOfAnswer(
   format: QueryFormat,
 ): Pick<ItemsTask, 'centroid' | 'quantisation'> {
   const centroid = readFlagMember(members, 'returnCentroid', false);
-  if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
+  if (centroid && format === 'geojson')
+    throw badParameter('returnCentroid', 'is not supported with f=geojson. Use f=json');
   const decimals = readPrecision(members, crs);
   const quantisation =
     readQuantization(members, crs, decimals) ??
@@ -190,7 +192,7 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
     const name = fieldName(part);
     if (name === '*') return source.fields;
     if (!names.has(name))
-      throw badParameter('outFields', `names '${part.trim().slice(0, 60)}', which the layer does not have`);
+      throw badParameter('outFields', `'${part.trim().slice(0, 60)}' is not a field of the layer`);
     const field = names.get(name);
     if (field) choice.add(field);
   }
@@ -230,10 +232,10 @@ export function orderKeys(
   const keys = text.split(',').map((part) => {
     const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
     const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
-    if (field === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
+    if (field === undefined) throw badParameter(parameter, `'${part.trim().slice(0, 60)}' is not allowed`);
     return { field, descending: order.toLowerCase() === 'desc' };
   });
-  if (keys.length > MAX_KEYS) throw badParameter(parameter, `names more than ${MAX_KEYS} fields`);
+  if (keys.length > MAX_KEYS) throw badParameter(parameter, `must name at most ${MAX_KEYS} fields`);
   return keys;
 }
 
@@ -244,7 +246,7 @@ function readTolerance(members: Members): number {
   if (value === undefined || value === null || value === '') return 0;
   const tolerance = scalarNumber(name, value);
   if (!(tolerance >= 0 && tolerance < Number.POSITIVE_INFINITY))
-    throw badParameter(name, 'must be a number from 0');
+    throw badParameter(name, 'must be a number of at least 0');
   return tolerance;
 }
 

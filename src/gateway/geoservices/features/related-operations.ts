@@ -130,7 +130,8 @@ interface Ends {
 function chooseEnds(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
   const { own, other } = getRelationshipFields(relationship);
   const [ownType, otherType] = [findFieldType(own, layer), findFieldType(other, related)];
-  if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
+  if (!ownType || !otherType)
+    throw badParameter('relationshipId', 'depends on a field that you may not read');
   return { own, ownType, other, otherType };
 }
 
@@ -149,7 +150,7 @@ async function originsByValue(
   members: Members,
 ): Promise<Origins> {
   const objectIds = readObjectIdsMember(members, 'objectIds', GEOSERVICES_LIMITS.geoServicesRecords);
-  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
+  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is required');
   const ids = objectIds.join(',');
   const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });
   const { features } = await read(x, deps, { ...task, limit: objectIds.length });
@@ -201,9 +202,9 @@ const readTruth = (value: unknown, type: string) =>
 
 function readRelationship({ relationships = [] }: VectorCollection, members: Members): Relationship {
   const id = readIntegerMember(members, 'relationshipId');
-  if (id === undefined) throw badParameter('relationshipId', 'is missing');
+  if (id === undefined) throw badParameter('relationshipId', 'is required');
   const match = relationships.find((one, i) => relationshipId(one, i) === id);
-  if (!match) throw badParameter('relationshipId', `${id} is no relationship of the layer`);
+  if (!match) throw badParameter('relationshipId', `there is no relationship ${id} of the layer`);
   return match;
 }
 

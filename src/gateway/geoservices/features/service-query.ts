@@ -58,7 +58,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
         if (bytes > LIMITS.geoServicesBytes)
           throw new ApiError(
             'payload-too-large',
-            'The layers have too much for one answer: ask for them one by one.',
+            'The response would be too large. Request the layers one by one.',
           );
         const head = `${parts.length === 0 ? '{"layers":[' : ','}{"id":${layerId},`;
         // The document without its opening brace.
@@ -79,13 +79,13 @@ interface LayerQuery {
 /** A list of objects with `layerId`, `where` and `outFields`, or conditions by the numbers. Throws 400 naming `layerDefs`. */
 function readLayers(members: Members): LayerQuery[] {
   const text = members['layerDefs'];
-  if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
+  if (text === undefined || text === '') throw badParameter('layerDefs', 'is required');
   const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));
   const list: readonly Members[] = isList
     ? readObjectsMember(members, 'layerDefs', LIMITS.collectionsPerRequest)!
     : Object.entries(layerDefs(members)).map(([layerId, where]) => ({ layerId, where }));
   if (list.length > LIMITS.collectionsPerRequest)
-    throw badParameter('layerDefs', `must not name more than ${LIMITS.collectionsPerRequest} layers`);
+    throw badParameter('layerDefs', `must name at most ${LIMITS.collectionsPerRequest} layers`);
   return list.map(({ layerId, where, outFields }) => ({
     layerId: wholeNumber('layerDefs', layerId),
     where: where || '1=1',

@@ -65,7 +65,7 @@ export function groupsRequest(layer: VectorCollection, members: Members): Groups
   if (statistics === undefined) {
     for (const name of ['groupByFieldsForStatistics', 'having'])
       if (readTextMember(members, name, MAX_FIELDS) !== undefined)
-        throw badParameter(name, 'goes with outStatistics');
+        throw badParameter(name, 'is only for outStatistics');
     if (!isDistinct) return undefined;
   }
   requireNoFeatures(members, statistics ? 'outStatistics' : 'returnDistinctValues');
@@ -128,7 +128,7 @@ function readRequest(
 export function requireDifferent(names: readonly string[]): void {
   const lower = names.map((name) => name.toLowerCase());
   const twice = lower.findIndex((name, i) => lower.indexOf(name) !== i);
-  if (twice >= 0) throw badParameter('outStatistics', `names '${names[twice]!.slice(0, 60)}' twice`);
+  if (twice >= 0) throw badParameter('outStatistics', `has the name '${names[twice]!.slice(0, 60)}' twice`);
 }
 
 function readSort(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
@@ -157,7 +157,7 @@ export function readOutputStatistics(
 ): OutputStatistic[] | undefined {
   const objects = readObjectsMember(members, 'outStatistics', GEOSERVICES_LIMITS.geoServicesStatistics);
   if (objects === undefined) return undefined;
-  if (objects.length === 0) throw badParameter('outStatistics', 'holds no statistic');
+  if (objects.length === 0) throw badParameter('outStatistics', 'must have at least one statistic');
   return objects.map((object) => outputStatistic(layer, object));
 }
 
@@ -165,13 +165,17 @@ function outputStatistic(layer: VectorCollection, object: Members): OutputStatis
   const word = scalarText('outStatistics', object['statisticType'] ?? '').toLowerCase();
   const type = Object.hasOwn(WORDS, word) ? WORDS[word]! : undefined;
   if (type === undefined)
-    throw badParameter('outStatistics', `statisticType must be one of ${Object.keys(WORDS).join(', ')}`);
+    throw badParameter('outStatistics', `must have a statisticType of ${Object.keys(WORDS).join(', ')}`);
   const field = object['onStatisticField'];
-  if (typeof field !== 'string') throw badParameter('outStatistics', 'onStatisticField must be a name');
+  if (typeof field !== 'string')
+    throw badParameter('outStatistics', 'must have a field name as onStatisticField');
   const statistic = requireStatistic(layer, 'outStatistics', type, field);
   const name = object['outStatisticFieldName'] || `${type.toUpperCase()}_${statistic.field}`;
   if (typeof name !== 'string' || !NAME_PATTERN.test(name))
-    throw badParameter('outStatistics', 'outStatisticFieldName must be a name of letters and digits');
+    throw badParameter(
+      'outStatistics',
+      'must have an outStatisticFieldName of letters, digits and underscores',
+    );
   if (!type.startsWith('percentile')) return { name, statistic };
   return { name, statistic: { ...statistic, percentile: readPercentile(object) } };
 }
@@ -181,9 +185,9 @@ function readPercentile(object: Members): GroupStatistic['percentile'] {
   const { value, orderBy = 'ASC' } = requireObject('outStatistics', parameters ?? null);
   const fraction = scalarNumber('outStatistics', value ?? '');
   if (!['number', 'string'].includes(typeof value) || value === '' || !(fraction >= 0 && fraction <= 1))
-    throw badParameter('outStatistics', 'value of statisticParameters must be a number from 0 to 1');
+    throw badParameter('outStatistics', 'must have a value of statisticParameters from 0 to 1');
   if (!/^(asc|desc)$/i.test(scalarText('outStatistics', orderBy)))
-    throw badParameter('outStatistics', 'orderBy of statisticParameters must be ASC or DESC');
+    throw badParameter('outStatistics', 'must have ASC or DESC as orderBy of statisticParameters');
   return { fraction, descending: /^desc$/i.test(scalarText('outStatistics', orderBy)) };
 }
 
@@ -206,10 +210,10 @@ export function requireStatistic(
 ): GroupStatistic {
   const isAll = type === 'count' && name.trim() === '*';
   const field = isAll ? layer.source.idColumn : listComparableFields(layer).get(plainName(name));
-  if (field === undefined) throw badParameter(parameter, `cannot be of '${name.slice(0, 60)}'`);
+  if (field === undefined) throw badParameter(parameter, `cannot use the field '${name.slice(0, 60)}'`);
   const { type: fieldType } = valueField(layer.source, field);
   if (!['count', 'min', 'max'].includes(type) && !NUMBERS.has(fieldType))
-    throw badParameter(parameter, `${type} takes numbers, and '${field}' holds none`);
+    throw badParameter(parameter, `${type} needs numbers, but '${field}' has none`);
   return { type, field };
 }
 
@@ -224,12 +228,12 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
   const fields = listComparableFields(layer);
   const names = text.split(',').map((part) => {
     const name = fields.get(plainName(part));
-    if (name === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
+    if (name === undefined) throw badParameter(parameter, `'${part.trim().slice(0, 60)}' is not allowed`);
     return name;
   });
   const distinct = [...new Set(names)];
   if (distinct.length > MAX_GROUP_FIELDS)
-    throw badParameter(parameter, `names more than ${MAX_GROUP_FIELDS} fields`);
+    throw badParameter(parameter, `must name at most ${MAX_GROUP_FIELDS} fields`);
   return distinct;
 }
 
@@ -237,11 +241,11 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
  * All fields except the key, which would make every feature distinct. The key is used only if the request names it.
  */
 function distinctFields(layer: VectorCollection, text: string | undefined): string[] {
-  if (text === undefined || text.trim() === '') throw badParameter('outFields', 'is missing');
+  if (text === undefined || text.trim() === '') throw badParameter('outFields', 'is required');
   if (text.trim() !== '*') return groupFields(layer, 'outFields', text);
   const names = [...listComparableFields(layer).values()].filter((name) => name !== layer.source.idColumn);
-  if (names.length === 0) throw badParameter('outFields', 'names nothing that has distinct values');
+  if (names.length === 0) throw badParameter('outFields', 'must name a field with distinct values');
   if (names.length > MAX_GROUP_FIELDS)
-    throw badParameter('outFields', `names more than ${MAX_GROUP_FIELDS} fields`);
+    throw badParameter('outFields', `must name at most ${MAX_GROUP_FIELDS} fields`);
   return names;
 }

@@ -34,7 +34,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
       if (more)
         throw new ApiError(
           'payload-too-large',
-          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
+          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features. Request fewer of each group with topCount.`,
         );
       // The second read also applies the row filter of the principal, as every read does.
       const filter = and(readable(layer).filter, equalsAny(layer.source.idColumn, ids.map(idLiteral)));
@@ -50,13 +50,13 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
 
 function topTask(layer: VectorCollection, members: Members): TopTask {
   const top = readObjectMember(members, 'topFilter');
-  if (!top) throw badParameter('topFilter', 'is missing');
+  if (!top) throw badParameter('topFilter', 'is required');
   const groupBy = groupFields(layer, 'topFilter', joinList(top['groupByFields']));
-  if (groupBy.length === 0) throw badParameter('topFilter', 'has no groupByFields');
+  if (groupBy.length === 0) throw badParameter('topFilter', 'must have groupByFields');
   const count = wholeNumber('topFilter', top['topCount']);
-  if (count < 1) throw badParameter('topFilter', 'must have a topCount from 1');
+  if (count < 1) throw badParameter('topFilter', 'must have a topCount of at least 1');
   const sort = orderKeys(joinList(top['orderByFields']), listComparableFields(layer), 'topFilter');
-  if (sort.length === 0) throw badParameter('topFilter', 'has no orderByFields');
+  if (sort.length === 0) throw badParameter('topFilter', 'must have orderByFields');
   return {
     ...readFeatureQuery(layer, members),
     groupBy,

@@ -75,7 +75,8 @@ const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})?$/i;
 function readLanguageCode(members: Members): string | undefined {
   const text = readTextMember(members, 'langCode', 20);
   if (text === undefined) return undefined;
-  if (!LANGUAGE.test(text)) throw badParameter('langCode', 'must be the code of a language, as de or pt-BR');
+  if (!LANGUAGE.test(text))
+    throw badParameter('langCode', 'must be a language code, for example de or pt-BR');
   return text.toLowerCase();
 }
 
@@ -98,7 +99,7 @@ const MAX_LISTED = 50;
 function readList(members: Members, name: string): string[] {
   const words = (readTextMember(members, name, 2000) ?? '').toLowerCase().split(',');
   const list = words.map((word) => word.trim()).filter((word) => word !== '');
-  if (list.length > MAX_LISTED) throw badParameter(name, `must not have more than ${MAX_LISTED} members`);
+  if (list.length > MAX_LISTED) throw badParameter(name, `must have at most ${MAX_LISTED} members`);
   return list;
 }
 
@@ -107,7 +108,7 @@ function readWindow(members: Members): PlaceWindow | undefined {
   if (value === undefined || value === '') return undefined;
   return naming('searchExtent', () => {
     const literal = geometryLiteral(value, 'esriGeometryEnvelope', ownCrs);
-    if (!('bbox' in literal)) throw badParameter('searchExtent', 'is no envelope');
+    if (!('bbox' in literal)) throw badParameter('searchExtent', 'must be an envelope');
     const [west, south, east, north] = literal.bbox as [number, number, number, number];
     if (literal.crs === CRS84.proj) return inDegrees({ west, south, east, north });
     const box = transformBox([west, south, east, north], literal.crs ?? CRS84.proj, CRS84.proj);
@@ -117,7 +118,7 @@ function readWindow(members: Members): PlaceWindow | undefined {
 
 function inDegrees(window: PlaceWindow): PlaceWindow {
   if (!Object.values(window).every(Number.isFinite))
-    throw badParameter('searchExtent', 'lies outside of its spatial reference');
+    throw badParameter('searchExtent', 'is outside its spatial reference');
   return window;
 }
 
@@ -129,7 +130,7 @@ function readLocation(members: Members): [x: number, y: number] | undefined {
   if (value === undefined || value === '') return undefined;
   return naming('location', () => {
     const literal = geometryLiteral(value, 'esriGeometryPoint', ownCrs);
-    if (!('type' in literal) || literal.type !== 'Point') throw badParameter('location', 'is no point');
+    if (!('type' in literal) || literal.type !== 'Point') throw badParameter('location', 'must be a point');
     const point = Float64Array.from(literal.coordinates as number[]);
     if (literal.crs !== undefined && literal.crs !== CRS84.proj)
       transformPoints(point, literal.crs, CRS84.proj);
@@ -146,7 +147,7 @@ function readLocation(members: Members): [x: number, y: number] | undefined {
 /** An integer up to `most`. */
 function readCount(members: Members, name: string, { most, usual }: { most: number; usual: number }): number {
   const count = readIntegerMember(members, name) ?? usual;
-  if (count === 0) throw badParameter(name, 'must be whole numbers from 1');
+  if (count === 0) throw badParameter(name, 'must be integers of at least 1');
   return Math.min(count, most);
 }
 
@@ -163,7 +164,7 @@ export function candidatesRequest(members: Members): CandidatesRequest {
   const { countryCode: _, ...address } = members;
   const words = readWords(address);
   const magicKey = readTextMember(members, 'magicKey', GEOSERVICES_LIMITS.geocodeKey);
-  if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is missing');
+  if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is required');
   const near = readLocation(members);
   const limit = readCount(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });
   const filter = readFilter(members, 'category');
@@ -177,7 +178,7 @@ export function candidatesRequest(members: Members): CandidatesRequest {
 
 export function suggestRequest(members: Members): SuggestQuery {
   const text = readTextMember(members, 'text', GEOSERVICES_LIMITS.geocodeText);
-  if (text === undefined) throw badParameter('text', 'is missing');
+  if (text === undefined) throw badParameter('text', 'is required');
   const near = readLocation(members);
   const limit = readCount(members, 'maxSuggestions', {
     most: GEOSERVICES_LIMITS.geocodeSuggestions,
@@ -188,7 +189,7 @@ export function suggestRequest(members: Members): SuggestQuery {
 
 export function reverseRequest(members: Members): { query: ReverseQuery; crs: Crs } {
   const at = readLocation(members);
-  if (!at) throw badParameter('location', 'is missing');
+  if (!at) throw badParameter('location', 'is required');
   const value = members['distance'];
   const distance =
     value === undefined || value === '' ? GEOSERVICES_LIMITS.geocodeReach : scalarNumber('distance', value);
@@ -206,11 +207,11 @@ export interface BatchRequest {
 export function batchRequest(members: Members): BatchRequest {
   const filter = readFilter(members, 'category');
   const set = readObjectMember(members, 'addresses');
-  if (!set) throw badParameter('addresses', 'is missing');
+  if (!set) throw badParameter('addresses', 'is required');
   const { records } = set;
   if (!Array.isArray(records)) throw badParameter('addresses', 'must have a list of records');
   if (records.length > LIMITS.geocodeBatch)
-    throw badParameter('addresses', `must not have more than ${LIMITS.geocodeBatch} records`);
+    throw badParameter('addresses', `must have at most ${LIMITS.geocodeBatch} records`);
   return {
     crs: outSR(members),
     records: records.map((record, i) => {

@@ -170,7 +170,8 @@ function buildKey(text: string): [locator: string, key: string] {
 async function reverse(x: Exchange, geocoder: Geocoder, members: Members) {
   const { query, crs } = reverseRequest(members);
   const nearest = await geocoder.reverse(x, query);
-  if (!nearest) throw badParameter('location', `has no place within ${query.distance} metres`);
+  if (!nearest)
+    throw badParameter('location', `has no address within ${query.distance} metres. Increase distance`);
   return reverseDocument(nearest.place, crs);
 }
 

@@ -151,7 +151,7 @@ async function offset(compute: Compute, members: Members) {
   const geometries = linesOrAreas(readGeometries(members, 'geometries'), 'geometries');
   const isArea = geometries[0]!.type === 'MultiPolygon';
   if (geometries.some(({ type }) => (type === 'MultiPolygon') !== isArea))
-    throw badParameter('geometries', 'must be all lines or all areas');
+    throw badParameter('geometries', 'must be all polylines or all polygons');
   readFlagMember(members, 'simplifyResult', true);
   const unit = readLengthUnit(members, 'offsetUnit');
   const distance =

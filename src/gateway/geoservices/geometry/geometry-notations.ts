@@ -56,7 +56,7 @@ async function fromStrings(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
   const strings = listMember(members, 'strings');
   if (!strings.every((one) => typeof one === 'string' && one.length <= MAX_TEXT))
-    throw badParameter('strings', `must be text of ${MAX_TEXT} characters at most`);
+    throw badParameter('strings', `must be a string of at most ${MAX_TEXT} characters`);
   const notation = readNotation(members);
   const result = await compute({
     verb: 'read',
@@ -116,7 +116,7 @@ function readNotation(members: Members): Notation {
 
 function listMember(members: Members, name: string): unknown[] {
   const list = readListMember(members, name, GEOSERVICES_LIMITS.geometries);
-  if (!list || list.length === 0) throw badParameter(name, 'is missing, or empty');
+  if (!list || list.length === 0) throw badParameter(name, 'is required, and must not be empty');
   return list;
 }
 

@@ -52,13 +52,13 @@ export function referenceMember(members: Members, name: string): Crs | undefined
     return readSpatialReference(members, name);
   // The form and the query bound its length.
   const crs = typeof definition === 'string' ? parseWktCrs(definition) : undefined;
-  if (!crs) throw badParameter(name, 'is not a spatial reference that PROJ reads');
+  if (!crs) throw badParameter(name, 'must be the code or the WKT of a spatial reference');
   return crs;
 }
 
 export function requireReference(members: Members, name: string): Crs {
   const crs = referenceMember(members, name);
-  if (!crs) throw badParameter(name, 'is missing');
+  if (!crs) throw badParameter(name, 'is required');
   return crs;
 }
 
@@ -85,7 +85,7 @@ function chooseOne(
 ): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const key = String(value).trim().toLowerCase();
-  if (!Object.hasOwn(units, key)) throw badParameter(name, 'is not a unit that is supported');
+  if (!Object.hasOwn(units, key)) throw badParameter(name, 'must be the code of a linear or angular unit');
   return units[key];
 }
 
@@ -101,9 +101,9 @@ export function finiteNumbers(members: Members, name: string): number[] {
   const list = (Array.isArray(read) ? read : [read]).map((one) =>
     typeof one === 'number' ? one : typeof one === 'string' && one.trim() !== '' ? Number(one) : Number.NaN,
   );
-  if (list.length === 0) throw badParameter(name, 'must hold a number');
+  if (list.length === 0) throw badParameter(name, 'must have at least one number');
   if (list.length > GEOSERVICES_LIMITS.geometryDistances)
-    throw badParameter(name, `must not have more than ${GEOSERVICES_LIMITS.geometryDistances} members`);
+    throw badParameter(name, `must have at most ${GEOSERVICES_LIMITS.geometryDistances} members`);
   if (!list.every((one) => Math.abs(one) <= LIMITS.mapReach))
     throw badParameter(name, `must be numbers of at most ${LIMITS.mapReach}`);
   return list;
@@ -124,20 +124,20 @@ export function readPositiveNumber(members: Members, name: string): number {
 /** `{geometryType, geometries: […]}`, a list of geometries, or points as `x,y,x,y`. */
 export function readGeometries(members: Members, name: string, { heights = false } = {}): Geometry[] {
   const value = members[name];
-  if (value === undefined || value === '') throw badParameter(name, 'is missing');
+  if (value === undefined || value === '') throw badParameter(name, 'is required');
   const read = typeof value === 'string' ? textual(name, value) : value;
   const list = Array.isArray(read) ? read : requireObject(name, read)['geometries'];
   if (!Array.isArray(list) || list.length === 0)
-    throw badParameter(name, 'has no list of geometries, or an empty one');
+    throw badParameter(name, 'must have a non-empty array of geometries');
   if (list.length > GEOSERVICES_LIMITS.geometries)
-    throw badParameter(name, `has more than ${GEOSERVICES_LIMITS.geometries} geometries`);
+    throw badParameter(name, `must have at most ${GEOSERVICES_LIMITS.geometries} geometries`);
   return list.map((one) => oneGeometry(name, one, heights));
 }
 
 /** A geometry, or `{geometryType, geometry}`. */
 export function geometryMember(members: Members, name: string): Geometry {
   const value = members[name];
-  if (value === undefined || value === '') throw badParameter(name, 'is missing');
+  if (value === undefined || value === '') throw badParameter(name, 'is required');
   const read = requireObject(name, typeof value === 'string' ? parseLenientJson(name, value) : value);
   return oneGeometry(name, read['geometry'] ?? read, false);
 }
@@ -146,7 +146,7 @@ function textual(name: string, text: string): unknown {
   if (/^\s*[[{]/.test(text)) return parseLenientJson(name, text);
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   if (numbers.length % 2 !== 0 || !numbers.every(Number.isFinite))
-    throw badParameter(name, 'is no list of x,y');
+    throw badParameter(name, 'must be a list of x,y');
   return numbers.flatMap((x, i) => (i % 2 === 0 ? [{ x, y: numbers[i + 1] }] : []));
 }
 
@@ -159,7 +159,7 @@ function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
     throw badParameter(name, `cannot be read: ${error.message}`);
   }
-  throw badParameter(name, 'has an empty geometry');
+  throw badParameter(name, 'must not have empty geometries');
 }
 
 function hasHeights(value: unknown): boolean {

@@ -244,13 +244,16 @@ async function buffer(compute: Compute, members: Members) {
   const ground = readFlagMember(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
   const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / getMetresPerUnit(plane);
   const operations = finiteNumbers(members, 'distances').map((one): GeometryOperation => {
-    if (ground && one <= 0) throw badParameter('distances', 'must be above 0 over the ground');
+    if (ground && one <= 0) throw badParameter('distances', 'must be above 0 for geodesic buffers');
     return { name: 'buffer', distance: one * scale, ...(ground ? { ground } : { segments: 16 }) };
   });
   const geometries = readGeometries(members, 'geometries');
   // A polygon has at least four positions, so a larger product would exceed the limit anyway.
   if (geometries.length * operations.length * 4 > LIMITS.geometryPositions)
-    throw badParameter('distances', `make more than ${LIMITS.geometryPositions / 4} areas of all geometries`);
+    throw badParameter(
+      'distances',
+      `make more than ${LIMITS.geometryPositions / 4} polygons. Send fewer geometries or distances`,
+    );
   const union = readFlagMember(members, 'unionResults', false);
   const planes = { from: from.proj, plane: plane.proj, target: target.proj };
   const result = await compute({ verb: 'each', operations, union, geometries, ...planes });

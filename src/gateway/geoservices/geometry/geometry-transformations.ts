@@ -27,7 +27,7 @@ async function findTransformations(compute: Compute, members: Members) {
   if (readFlagMember(members, 'vertical', false)) throw badParameter('vertical', 'is not supported');
   const most = members['numOfResults'] === undefined ? 1 : finiteNumber(members, 'numOfResults');
   if (!Number.isInteger(most) || (most < 1 && most !== -1))
-    throw badParameter('numOfResults', 'must be a whole number from 1, or -1');
+    throw badParameter('numOfResults', 'must be an integer of at least 1, or -1');
   const result = await compute({
     verb: 'find-ways',
     geometries: [],
@@ -74,7 +74,8 @@ export function readDatumSteps(members: Members): StepChoice[] | undefined {
 }
 
 function readCode({ latestWkid, wkid }: Members): number {
-  if (latestWkid === undefined && wkid === undefined) throw badParameter('transformation', 'has no wkid');
+  if (latestWkid === undefined && wkid === undefined)
+    throw badParameter('transformation', 'must have a wkid');
   return wholeNumber('transformation', latestWkid ?? wkid);
 }
 

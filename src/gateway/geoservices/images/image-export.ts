@@ -110,12 +110,12 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     : undefined;
   const quality = readIntegerMember(members, 'compressionQuality');
   if (quality !== undefined && (quality < 1 || quality > 100))
-    throw badParameter('compressionQuality', 'must be from 1 to 100');
+    throw badParameter('compressionQuality', 'must be an integer from 1 to 100');
   const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
   const version = readChoiceMember(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
   const bands = listBands(collection, members);
   if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
-    throw badParameter('bandIds', 'must be one band or three for a picture');
+    throw badParameter('bandIds', 'must be one band or three for an image');
   return {
     answer: readChoiceMember(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     collection: ruled(collection, members),
@@ -137,7 +137,7 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
 function listBands({ bands }: RasterCollection, members: Members): number[] | undefined {
   const ids = readIntegersMember(members, 'bandIds', MAX_TEXT);
   if (ids?.some((id) => id >= bands.length))
-    throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
+    throw badParameter('bandIds', `must be bands from 0 to ${bands.length - 1}`);
   return ids?.map((id) => id + 1);
 }
 
@@ -146,7 +146,7 @@ function readDecimal(members: Members, name: 'noData' | 'compressionTolerance'):
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value) || (name === 'compressionTolerance' && value < 0))
-    throw badParameter(name, name === 'noData' ? 'must be one number' : 'must be a number from 0');
+    throw badParameter(name, name === 'noData' ? 'must be one number' : 'must be a number of at least 0');
   return value;
 }
 
@@ -154,7 +154,10 @@ async function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<
   const { collection, window, format, bands, nodata, quality, datetime, rendering } = request;
   const { look, style } = rendering;
   if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
-    throw badParameter('renderingRule', 'has a relief, which goes with no bands, colours and values');
+    throw badParameter(
+      'renderingRule',
+      'has a relief, which cannot be combined with bands, colours and values',
+    );
   const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
   const usual = { ...NO_MAP_PARAMS, quality, datetime, transparent: true, dpi: undefined };
   if (Object.keys(look).length === 0 && isInStyle(shown, bands, nodata))
@@ -185,7 +188,7 @@ function isInStyle(
 async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
   const { collection, window, bands, resampling, datetime, encoding, tolerance, lercVersion } = request;
   if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
-    throw badParameter('renderingRule', 'is of pictures: tiff and lerc have the values themselves');
+    throw badParameter('renderingRule', 'is only for images. tiff and lerc have the values of the raster');
   const { bbox, crs, width, height } = window;
   try {
     const { result } = await readCoverage(x, pools, collection, {
@@ -203,7 +206,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     return await coverageReply(result);
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
-      throw badParameter('bbox', 'does not touch the raster');
+      throw badParameter('bbox', 'must intersect the raster');
     throw error;
   }
 }

@@ -32,14 +32,14 @@ interface FoundImage {
 export function findImages(collection: RasterCollection, members: Members): object {
   const { where } = members;
   if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
-    throw badParameter('where', 'must be 1=1 of image services');
+    throw badParameter('where', 'must be 1=1 for image services');
   const own = layerCrs(collection);
   const to = findPosition('toGeometry', members, own);
-  if (!to) throw badParameter('toGeometry', 'is required: the position that the images must show');
+  if (!to) throw badParameter('toGeometry', 'is required. Send the position that the images must show');
   const from = findPosition('fromGeometry', members, own) ?? to;
   const ids = readIntegersMember(members, 'objectIds', MAX_IMAGES);
   const maxCount = readIntegerMember(members, 'maxCount') ?? MAX_IMAGES;
-  if (!(maxCount >= 1)) throw badParameter('maxCount', `must be from 1 to ${MAX_IMAGES}, not ${maxCount}`);
+  if (!(maxCount >= 1)) throw badParameter('maxCount', `must be an integer from 1 to ${MAX_IMAGES}`);
   const found = listGranules(collection)
     .map((granule, i) => foundImage(granule, i + 1, from))
     .filter(({ id, granule }) => (!ids || ids.includes(id)) && boxesTouch([...to, ...to], granule.extent84))
@@ -54,7 +54,7 @@ function findPosition(name: string, members: Members, own: Crs): PlacePosition |
   if (geometry === undefined || geometry === '') return undefined;
   const { middle, crs } = placeGeometry({ ...members, geometry, geometryType: 'esriGeometryPoint' }, own);
   const place = transformToDegrees(middle, crs);
-  if (!place) throw badParameter(name, 'is outside of the coordinate reference system');
+  if (!place) throw badParameter(name, 'is outside the coordinate reference system');
   return place;
 }
 

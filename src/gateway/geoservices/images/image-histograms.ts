@@ -68,7 +68,7 @@ async function counted(x: Exchange, { pools }: MapDeps, { layerId }: RasterColle
     return { statistics: bands.map(buildStatistics), histograms: bands.map(buildHistogram) };
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
-    if (error.code === 'no-data') throw badParameter('geometry', 'does not touch the raster');
+    if (error.code === 'no-data') throw badParameter('geometry', 'must intersect the raster');
     if (error.code === 'too-large')
       throw badParameter('pixelSize', `must be larger, or the geometry smaller: ${error.message}`);
     throw error;
@@ -95,7 +95,7 @@ function readArea(members: Members, collection: RasterCollection) {
     return { bbox: literal.bbox as Box, crs: literal.crs === crs.proj ? crs : CRS84, polygons: undefined };
   if (literal.type !== 'MultiPolygon') throw badParameter('geometry', 'must be an envelope or a polygon');
   const bbox = computeEnvelope(literal)!;
-  if (!(bbox[0] < bbox[2] && bbox[1] < bbox[3])) throw badParameter('geometry', 'has no area');
+  if (!(bbox[0] < bbox[2] && bbox[1] < bbox[3])) throw badParameter('geometry', 'must have an area');
   return { bbox, crs, polygons: literal.coordinates as Position[][][] };
 }
 
@@ -118,6 +118,6 @@ function listBands(collection: RasterCollection, members: Members): number[] | u
   const { look, style } = parseRenderingRule(collection, members);
   const { bands, ...others } = look;
   if (style || Object.keys(others).length > 0)
-    throw badParameter('renderingRule', 'must be None or ExtractBand: values are counted as they are stored');
+    throw badParameter('renderingRule', 'must be None or ExtractBand, because stored values are counted');
   return bands && [...bands];
 }

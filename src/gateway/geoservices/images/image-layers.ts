@@ -3,6 +3,7 @@ import type { CatalogSnapshot, RasterCollection } from '../../../core/catalog/co
 import { listMosaicMembers, ofMembers } from '../../../core/catalog/raster-sources.js';
 import { unreadFailure } from '../../../core/catalog/unread.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { suggestName } from '../../../core/errors/near-names.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { listGranules } from '../../../services/rasters/granules.js';
 import type { MapDeps } from '../maps/map-layers.js';
@@ -15,16 +16,28 @@ export function requireImage(deps: MapDeps, principal: Principal, id: string): R
   if (hasCoverage(collection)) return collection;
   const { refused } = catalog;
   if (refused.collections.some((one) => one.id === id))
-    throw new ApiError(refused.why, 'Credentials are needed to read this image service.');
+    throw new ApiError(
+      refused.why,
+      'Credentials are required to read this image service. Send an API key or a token.',
+    );
   const unread = unreadFailure(catalog, (one) => one.id === id);
-  throw unread ?? new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
+  throw (
+    unread ??
+    new ApiError(
+      'not-found',
+      `There is no image service '${id.slice(0, 100)}'.${suggestName(
+        id,
+        catalog.collections.filter(hasCoverage).map((one) => one.id),
+      )}`,
+    )
+  );
 }
 
 /** The image service with the lowest layer number that the caller may read. Throws 404 if there is none. */
 export function requireFirstImage(deps: MapDeps, principal: Principal): RasterCollection {
   const images = deps.visible(principal).collections.filter(hasCoverage);
   const first = images.sort((a, b) => a.layerId - b.layerId)[0];
-  if (!first) throw new ApiError('not-found', 'There is no image service.');
+  if (!first) throw new ApiError('not-found', 'This server has no image service. Publish a raster first.');
   return first;
 }
 
@@ -42,7 +55,7 @@ export function ruled(collection: RasterCollection, members: Members): RasterCol
   const method = rule?.['mosaicMethod'] ?? 'esriMosaicNone';
   if (!rule || method === 'esriMosaicNone') return collection;
   if (method !== 'esriMosaicLockRaster')
-    throw badParameter('mosaicRule', 'has a method that is neither esriMosaicNone nor esriMosaicLockRaster');
+    throw badParameter('mosaicRule', 'must have the method esriMosaicNone or esriMosaicLockRaster');
   const granules = listGranules(collection);
   const ids = (naming('mosaicRule', () => readListMember(rule, 'lockRasterIds', granules.length)) ?? []).map(
     (id) => wholeNumber('mosaicRule', id),
@@ -53,7 +66,7 @@ export function ruled(collection: RasterCollection, members: Members): RasterCol
     throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
   if (!listMosaicMembers(raster.source)) {
     if (granules.length === 1) return collection;
-    throw badParameter('mosaicRule', 'is of mosaics: times of a series are chosen by time');
+    throw badParameter('mosaicRule', 'is only for mosaics. Select a time step with time');
   }
   const source = ofMembers(
     raster.source,

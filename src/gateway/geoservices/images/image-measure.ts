@@ -82,7 +82,7 @@ async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
     ...createPlaneOptions(place.crs),
   });
   const [point] = result.geometries;
-  if (point?.type !== 'Point') throw badParameter('fromGeometry', 'has no middle');
+  if (point?.type !== 'Point') throw badParameter('fromGeometry', 'must have a centroid');
   const displayValue = point.coordinates.join(', ');
   return { value: createEsriShape(point, place.crs), displayValue, uncertainty: null };
 }
@@ -110,7 +110,7 @@ async function distance(
     target,
   });
   const point = result.geometries[0] as Point | null | undefined;
-  if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
+  if (!point) throw badParameter('toGeometry', 'has no position on Earth');
   const [east, north] = point.coordinates as [number, number];
   const degrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
   const unit = readChoiceMember(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
@@ -123,13 +123,14 @@ async function distance(
 /** Longitude and latitude. */
 function transformed({ middle, crs }: PlaceGeometry): PlacePosition {
   const place = transformToDegrees(middle, crs);
-  if (!place) throw badParameter('fromGeometry', 'lies nowhere on Earth');
+  if (!place) throw badParameter('fromGeometry', 'has no position on Earth');
   return place;
 }
 
 async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: Members) {
   const geometry = buildGeometry(from);
-  if (!geometry.type.endsWith('Polygon')) throw badParameter('fromGeometry', 'must be an area');
+  if (!geometry.type.endsWith('Polygon'))
+    throw badParameter('fromGeometry', 'must be a polygon or an envelope');
   const { measures } = await runTask(x, pools, 'process.geometry', {
     verb: 'measure',
     ground: true,

@@ -206,7 +206,8 @@ async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollecti
 async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
   const [positions, { crs }, datetime] = [listPositions(place), place, readTime(members)];
-  if (positions.length > MAX_SAMPLES) throw badParameter('geometry', `has more than ${MAX_SAMPLES} points`);
+  if (positions.length > MAX_SAMPLES)
+    throw badParameter('geometry', `must have at most ${MAX_SAMPLES} points`);
   const source = ruled(collection, members);
   const all: object[] = [];
   for (const [locationId, at] of positions.entries()) {
@@ -222,9 +223,9 @@ async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollectio
 function catalog(collection: RasterCollection, members: Members) {
   const { where } = members;
   for (const name of ['geometry', 'orderByFields', 'outStatistics', 'groupByFieldsForStatistics'])
-    if (members[name]) throw badParameter(name, 'is not supported of image services');
+    if (members[name]) throw badParameter(name, 'is not supported for image services');
   if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
-    throw badParameter('where', 'must be 1=1 of image services');
+    throw badParameter('where', 'must be 1=1 for image services');
   const ids = readIntegersMember(members, 'objectIds', MAX_TEXT);
   const time = readTime(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};

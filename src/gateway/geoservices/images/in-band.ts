@@ -1,4 +1,5 @@
 import type { ApiError } from '../../../core/errors/errors.js';
+import { formatFieldError } from '../../../core/errors/field-errors.js';
 import type { Reply } from '../../../core/http/operation.js';
 import { stringifyExactly } from '../../../core/values/json.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
@@ -18,7 +19,7 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
     const code =
       error instanceof InvalidCredentials ? INVALID_TOKEN : status === 401 ? TOKEN_REQUIRED : status;
     geoServicesErrors.cell(server, name, String(code)).inc();
-    const details = errors.map(({ name: member, detail }) => `${member} ${detail}`);
+    const details = errors.map(formatFieldError);
     const later = headers?.['retry-after'];
     return {
       ...jsonReply({ error: { code, message, details } }),

@@ -29,7 +29,7 @@ export interface PlaceGeometry {
 /** The `geometry` of a request; two numbers are a point. Throws 400 naming the parameter. */
 export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
   const { geometry } = members;
-  if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is missing');
+  if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is required');
   let crs = readSpatialReference(members, 'sr') ?? own;
   const isNumbers = typeof geometry === 'string' && !geometry.trim().startsWith('{');
   const type =

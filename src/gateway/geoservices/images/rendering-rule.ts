@@ -38,7 +38,7 @@ export function parseRenderingRule(collection: RasterCollection, members: Member
 }
 
 function readFunction(collection: RasterCollection, rule: Members, depth: number): ImageRendering {
-  if (depth > MAX_DEPTH) wrong(`is deeper than ${MAX_DEPTH} functions`);
+  if (depth > MAX_DEPTH) wrong(`must have at most ${MAX_DEPTH} nested functions`);
   const name = rule['rasterFunction'];
   const args = requireObject('renderingRule', rule['rasterFunctionArguments'] ?? {});
   const within = args['Raster'] ?? args['raster'];
@@ -75,20 +75,20 @@ function wrong(detail: string): never {
 function listBands({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
   const numbers = ids.map((id) => scalarNumber('renderingRule', id) + 1);
   if (!numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= bands.length))
-    wrong(`names a band that is none of 0 to ${bands.length - 1}`);
+    wrong(`must name bands from 0 to ${bands.length - 1}`);
   // With two bands only the first is shown, with more than three the first three.
   return numbers.length >= 3 ? numbers.slice(0, 3) : numbers.slice(0, 1);
 }
 
 function readList(args: Members, ...names: readonly string[]): readonly unknown[] {
   const value = names.map((name) => args[name]).find((one) => one !== undefined);
-  if (!Array.isArray(value) || value.length === 0) wrong(`lacks the list ${names[0]}`);
+  if (!Array.isArray(value) || value.length === 0) wrong(`must have the array ${names[0]}`);
   return value;
 }
 
 function readNumber(args: Members, name: string, fallback?: number): number {
   const value = args[name] ?? fallback;
-  if (typeof value !== 'number' || !Number.isFinite(value)) wrong(`lacks the number ${name}`);
+  if (typeof value !== 'number' || !Number.isFinite(value)) wrong(`must have the number ${name}`);
   return value;
 }
 
@@ -100,7 +100,7 @@ function stretched({ collection, args, inner }: Step): Look {
   const type = readNumber(args, 'StretchType', 0);
   if (type === 0) return {};
   if (type !== STANDARD_DEVIATION && type !== MINIMUM_MAXIMUM)
-    wrong(`has the stretch type ${type}: 0, ${STANDARD_DEVIATION} and ${MINIMUM_MAXIMUM} are supported`);
+    wrong(`has the stretch type ${type}. Use 0, ${STANDARD_DEVIATION} or ${MINIMUM_MAXIMUM}`);
   const own = args['Statistics'];
   const rows = Array.isArray(own) && own.length > 0 ? own.map(readStatistics) : shownBands(collection, inner);
   const deviations = readNumber(args, 'NumberOfStandardDeviations', 2);
@@ -109,7 +109,8 @@ function stretched({ collection, args, inner }: Step): Look {
       ? [min, max]
       : [Math.max(min, mean - deviations * stdDev), Math.min(max, mean + deviations * stdDev)],
   );
-  if (ranges.length === 0 || !ranges.every(([min, max]) => min < max)) wrong('stretches no range of values');
+  if (ranges.length === 0 || !ranges.every(([min, max]) => min < max))
+    wrong('must stretch a range of values');
   return { rescale: ranges.length >= 3 ? ranges.slice(0, 3) : ranges.slice(0, 1) };
 }
 
@@ -118,12 +119,12 @@ type Statistics = NonNullable<BandInfo['statistics']>;
 /** `[min, max, mean, standard deviation]`. */
 function readStatistics(row: unknown): Statistics {
   const [min, max, mean = 0, stdDev = 0] = readNumbers(row);
-  if (![min, max, mean, stdDev].every(Number.isFinite)) wrong('has Statistics that are no numbers');
+  if (![min, max, mean, stdDev].every(Number.isFinite)) wrong('must have numbers in Statistics');
   return { min: min!, max: max!, mean, stdDev };
 }
 
 function shownBands({ bands }: RasterCollection, { look }: ImageRendering): Statistics[] {
-  if (look.expression) wrong('stretches an expression: it needs Statistics');
+  if (look.expression) wrong('must have Statistics, because it stretches an expression');
   const numbers = look.bands ?? (bands.length >= 3 ? [1, 2, 3] : [1]);
   return numbers.map(
     (number) => bands[number - 1]?.statistics ?? wrong(`has no statistics of band ${number}`),
@@ -143,12 +144,12 @@ function readColormap(args: Members): NonNullable<Look['colormap']> {
   const name = args['ColorRamp'] ?? args['ColorrampName'] ?? args['ColormapName'];
   const colors = typeof name === 'string' ? ramp(name.toLowerCase().replaceAll(' ', '')) : undefined;
   if (colors) return { kind: 'ramp', colors };
-  if (name !== undefined) wrong('names a colour ramp that is not known');
+  if (name !== undefined) wrong('must name a known colour ramp');
   const list = readList(args, 'Colormap');
-  if (list.length > LIMITS.colormapEntries) wrong(`has more than ${LIMITS.colormapEntries} colours`);
+  if (list.length > LIMITS.colormapEntries) wrong(`must have at most ${LIMITS.colormapEntries} colours`);
   const rows = list.map((row) => readNumbers(row));
   if (!rows.every((row) => row.length >= 4 && row.every(Number.isFinite)))
-    wrong('has a Colormap that is not of values, reds, greens and blues');
+    wrong('must have a Colormap of [value, red, green, blue]');
   return {
     kind: 'values',
     values: rows.map(([value]) => value!),
@@ -173,9 +174,9 @@ const NDVI = 1;
 function arithmetic(collection: RasterCollection, args: Members): Look {
   const method = readNumber(args, 'Method', USER_DEFINED);
   const text = args['BandIndexes'] ?? args['BandIndices'];
-  if (typeof text !== 'string') wrong('lacks the text BandIndexes');
+  if (typeof text !== 'string') wrong('must have the string BandIndexes');
   if (method === USER_DEFINED) return { ...parseExpression(text.toLowerCase()) };
-  if (method !== NDVI) wrong(`has the method ${method}: ${USER_DEFINED} and ${NDVI} are supported`);
+  if (method !== NDVI) wrong(`has the method ${method}. Use ${USER_DEFINED} or ${NDVI}`);
   const [infrared = Number.NaN, visible = Number.NaN] = text.trim().split(/\s+/).map(Number);
   return index(collection, infrared - 1, visible - 1);
 }
@@ -183,7 +184,7 @@ function arithmetic(collection: RasterCollection, args: Members): Look {
 function parseExpression(text: string): Look {
   try {
     const expression = parseBandMath(text);
-    if (expression.length !== 1 && expression.length !== 3) wrong('must be of one expression, or three');
+    if (expression.length !== 1 && expression.length !== 3) wrong('must have one expression, or three');
     return { expression, ...(/\//.test(text) ? { rescale: [[-1, 1]] } : {}) };
   } catch (error) {
     if (!(error instanceof BandMathError)) throw error;

@@ -28,11 +28,11 @@ export function rampColors(ramp: Members, count: number): Rgba[] {
 function readRamp(ramp: Members): Ramp {
   if (ramp['type'] === 'algorithmic') return algorithmic(ramp);
   if (ramp['type'] !== 'multipart')
-    throw badParameter(PARAMETER, 'type of colorRamp must be algorithmic or multipart');
+    throw badParameter(PARAMETER, 'must have a colorRamp of the type algorithmic or multipart');
   const parts = (readObjectsMember({ [PARAMETER]: ramp['colorRamps'] }, PARAMETER, MAX_PARTS) ?? []).map(
     algorithmic,
   );
-  if (parts.length === 0) throw badParameter(PARAMETER, 'colorRamps must hold ramps');
+  if (parts.length === 0) throw badParameter(PARAMETER, 'must have colour ramps in colorRamps');
   return (at) => {
     const part = Math.min(Math.floor(at * parts.length), parts.length - 1);
     return parts[part]!(at * parts.length - part);
@@ -42,7 +42,7 @@ function readRamp(ramp: Members): Ramp {
 function algorithmic(ramp: Members): Ramp {
   const name = ramp['algorithm'] ?? 'esriCIELabAlgorithm';
   const space = typeof name === 'string' && Object.hasOwn(SPACES, name) ? SPACES[name] : undefined;
-  if (!space) throw badParameter(PARAMETER, `algorithm must be ${Object.keys(SPACES).join(' or ')}`);
+  if (!space) throw badParameter(PARAMETER, `must have the algorithm ${Object.keys(SPACES).join(' or ')}`);
   const [from, to] = [parseRampColor(ramp['fromColor']), parseRampColor(ramp['toColor'])];
   const [first, last] = [space.from(buildRgb(from)), space.from(buildRgb(to))];
   return (at) => {
@@ -62,7 +62,7 @@ const buildRgb = ([red, green, blue]: Rgba): Triple => [red, green, blue];
 function parseRampColor(value: unknown): Rgba {
   const isByte = (one: unknown) => Number.isInteger(one) && (one as number) >= 0 && (one as number) <= 255;
   if (!Array.isArray(value) || value.length < 3 || value.length > 4 || !value.every(isByte))
-    throw badParameter(PARAMETER, 'colours must be lists of red, green, blue and alpha, 0 to 255');
+    throw badParameter(PARAMETER, 'must have colours of [red, green, blue, alpha], each from 0 to 255');
   return [value[0], value[1], value[2], value[3] ?? 255];
 }
 
@@ -157,6 +157,6 @@ export function baseSymbolIn(definition: Members, fallback: Members): Members {
   if (value === undefined || value === null) return fallback;
   const symbol = requireObject(PARAMETER, value);
   if (!SYMBOLS.includes(symbol['type'] as string))
-    throw badParameter(PARAMETER, `type of baseSymbol must be ${SYMBOLS.join(' or ')}`);
+    throw badParameter(PARAMETER, `must have a baseSymbol of the type ${SYMBOLS.join(' or ')}`);
   return symbol;
 }

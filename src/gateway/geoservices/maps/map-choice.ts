@@ -56,7 +56,10 @@ function shown(
   const [, verb = 'show', list] =
     /^\s*(?:(show|hide|include|exclude|top|visible|all)\s*:?)?\s*([\d,\s]*)$/i.exec(text) ?? [];
   if (list === undefined)
-    throw badParameter('layers', 'must be show:, hide:, include: or exclude: and numbers');
+    throw badParameter(
+      'layers',
+      'must be show:, hide:, include: or exclude: and the numbers of layers, for example show:0,2',
+    );
   const ids =
     list.trim() === '' ? undefined : new Set(list.split(',').map((id) => wholeNumber('layers', id)));
   const isOut = ['hide', 'exclude'].includes(verb.toLowerCase());
@@ -140,7 +143,7 @@ function dynamicChoice(
     return drawnBy(layer, one['drawingInfo']);
   });
   const ids = new Set(layers.map(({ id }) => id));
-  if (ids.size < layers.length) throw badParameter('dynamicLayers', 'names a layer twice');
+  if (ids.size < layers.length) throw badParameter('dynamicLayers', 'must name each layer once');
   return { layers, filters };
 }
 

@@ -183,6 +183,6 @@ export function exportAddress(x: Exchange, members: Members): string {
     query.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   const address = `${x.path}?${query}`;
   if (address.length > LIMITS.urlBytes)
-    throw badParameter('f', 'must be image: the address of the picture would be too long');
+    throw badParameter('f', 'must be image, because the URL of the image would be too long');
   return `${x.baseUrl}${address}`;
 }

@@ -39,7 +39,7 @@ export function createFindOperations(deps: MapDeps): Operation[] {
     async run(x, { serviceId }, members) {
       const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
       const text = readTextMember(members, 'searchText', MAX_TEXT);
-      if (text === undefined) throw badParameter('searchText', 'is missing');
+      if (text === undefined) throw badParameter('searchText', 'is required');
       const search = { text, contains: readFlagMember(members, 'contains', true) };
       const { layers, filters } = mapChoice(all, members, deps.visible(x.principal));
       const query = {

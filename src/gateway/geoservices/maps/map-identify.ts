@@ -114,7 +114,7 @@ function pixelSize(members: Members): number {
   if (!(width >= 1 && height >= 1)) throw badParameter('imageDisplay', 'must be width,height,dpi');
   if (!extent) {
     if (readIntegerMember(members, 'tolerance'))
-      throw badParameter('mapExtent', 'is missing: a tolerance is in pixels');
+      throw badParameter('mapExtent', 'is required, because a tolerance is in pixels');
     return 0;
   }
   const [minx, miny, maxx, maxy] = extent.bbox;

@@ -93,8 +93,7 @@ function parseColumn(ending: ServiceTiles['ending']): Param<number> {
     ...pathString('column', column.description),
     parse(raw: string | undefined) {
       const [, digits] = /^(\d{1,10})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
-      if (digits === undefined)
-        throw badParameter('column', `must be a whole number, perhaps with ${ending}`);
+      if (digits === undefined) throw badParameter('column', `must be an integer, optionally with ${ending}`);
       return Number(digits);
     },
   };

@@ -43,11 +43,11 @@ export function imageWindow(members: Members, { own, whole, settings }: WindowCo
   const from = box?.crs ?? readSpatialReference(members, 'bboxSR') ?? own;
   const crs = readSpatialReference(members, 'imageSR') ?? from;
   const bbox = box ? boxIn(box.bbox, from, crs) : whole && boxIn(whole, own, crs);
-  if (!bbox) throw badParameter('bbox', 'is missing: nobody knows where the layers lie');
+  if (!bbox) throw badParameter('bbox', 'is required, because the layers have no known extent');
   if (!(bbox[2] - bbox[0] > MIN_SIDE && bbox[3] - bbox[1] > MIN_SIDE))
-    throw badParameter('bbox', 'has no area');
+    throw badParameter('bbox', 'must have an area');
   if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
-    throw badParameter('bbox', 'reaches farther than any place on Earth');
+    throw badParameter('bbox', 'must be inside the area of its coordinate reference system');
   return { bbox: widened(bbox, width / height), crs, width, height };
 }
 
@@ -92,7 +92,7 @@ function readSize(members: Members, { own, all: most }: WindowSettings): [number
   if (more.length > 0 || width < 1 || height < 1)
     throw badParameter('size', 'must be width,height in pixels');
   if (width > most.maxImageWidth || height > most.maxImageHeight)
-    throw badParameter('size', `is above ${most.maxImageWidth} x ${most.maxImageHeight} pixels`);
+    throw badParameter('size', `must be at most ${most.maxImageWidth} x ${most.maxImageHeight} pixels`);
   return [width, height];
 }
 

@@ -126,7 +126,7 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
 function chooseField(layer: VectorCollection, value: unknown): string {
   const field =
     typeof value === 'string' ? listComparableFields(layer).get(value.trim().toLowerCase()) : undefined;
-  if (field === undefined) throw bad('names no field that can be compared');
+  if (field === undefined) throw bad('must name a field that can be compared');
   return field;
 }
 

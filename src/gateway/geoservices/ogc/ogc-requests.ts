@@ -21,7 +21,7 @@ export function parseOgcParameters(query: string, repeatable: readonly string[] 
     if (!repeatable.includes(key) && (pairs.get(key) ?? value) !== value)
       throw badParameter(
         key,
-        `comes with two values, '${pairs.get(key)!.slice(0, 40)}' and '${value.slice(0, 40)}'`,
+        `has two values, '${pairs.get(key)!.slice(0, 40)}' and '${value.slice(0, 40)}'. Send one`,
       );
     pairs.set(key, value);
   }
@@ -43,7 +43,7 @@ export function readPixelCount(
   const value = pairs[name];
   const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
   if (!(number >= least && number <= most))
-    throw badParameter(name, `must be a whole number of ${least} to ${most}`);
+    throw badParameter(name, `must be an integer from ${least} to ${most}`);
   return number;
 }
 
@@ -51,7 +51,8 @@ export function readPixelCount(
 export function crsNamed(name: string, value: unknown): Crs {
   const text = typeof value === 'string' ? value : '';
   const crs = parseCrs(/^CRS:84$/i.test(text) ? 'CRS84' : text);
-  if (!crs || crs.isPlane) throw badParameter(name, 'is not a known coordinate reference system');
+  if (!crs || crs.isPlane)
+    throw badParameter(name, 'must be a known coordinate reference system, for example EPSG:4326');
   return crs;
 }
 

@@ -77,7 +77,7 @@ export function requireText(pairs: Members, locator: string, maxLength = MAX_LIS
 export function requireValue(pairs: Members, locator: string, value: string): void {
   const text = requireText(pairs, locator);
   if (text === value) return;
-  const detail = `${locator.toUpperCase()}: '${text.slice(0, 40)}' is not offered. Use ${value}.`;
+  const detail = `${locator.toUpperCase()}: '${text.slice(0, 40)}' is not supported. Use ${value}.`;
   throw owsError('InvalidParameterValue', locator, detail);
 }
 
@@ -89,7 +89,7 @@ export function requireOperation<T extends string>(
 ): T {
   const name = requireText(pairs, 'service');
   if (name.toUpperCase() !== service) {
-    const detail = `SERVICE: '${name.slice(0, 40)}' is not the service at this address. Use ${service}.`;
+    const detail = `SERVICE: '${name.slice(0, 40)}' is not the service at this URL. Use ${service}.`;
     throw owsError('InvalidParameterValue', 'service', detail);
   }
   const request = requireText(pairs, 'request');
@@ -104,7 +104,7 @@ export function requireOperation<T extends string>(
 export function negotiateVersion(pairs: Members, versions: readonly string[]): void {
   const list = readTextMember(pairs, 'ACCEPTVERSIONS', MAX_LIST);
   if (list === undefined || list.split(',').some((one) => versions.includes(one.trim()))) return;
-  const detail = `ACCEPTVERSIONS: none of '${list.slice(0, 80)}' is offered. Use ${versions.join(' or ')}.`;
+  const detail = `ACCEPTVERSIONS: none of '${list.slice(0, 80)}' is supported. Use ${versions.join(' or ')}.`;
   throw owsError('VersionNegotiationFailed', '', detail);
 }
 

@@ -1,5 +1,6 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { formatFieldError, withReceived } from '../../../core/errors/field-errors.js';
 import type { Crs } from '../../../core/geometry/crs.js';
 import { parseNumber } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -67,8 +68,8 @@ function withCode<T>({ parameter, code, locator, received }: Fault, read: () => 
     return read();
   } catch (error) {
     if (!(error instanceof ApiError) || error.errors?.[0]?.code !== undefined) throw error;
-    const value = received === undefined ? '' : `'${received.slice(0, 80)}' `;
-    throw owsError(code, locator, `${parameter}: ${value}${error.errors?.[0]?.detail ?? error.message}`);
+    const detail = error.errors?.[0]?.detail ?? error.message;
+    throw owsError(code, locator, formatFieldError(withReceived({ name: parameter, detail }, received)));
   }
 }
 
@@ -137,7 +138,7 @@ function readInterval(
     throw owsError(
       'InvalidEncodingSyntax',
       'subset',
-      `SUBSET: '${name}(${value})' is malformed. Use ${name}(low,high) or ${name}(place).`,
+      `SUBSET: '${name}(${value})' is malformed. Use ${name}(low,high) or ${name}(position).`,
     );
   const ends = parts.map((part) => {
     if (part === '*' && parts.length === 2) return undefined;
@@ -152,7 +153,7 @@ function readInterval(
   const isBeyond = least < -180 || most > 180;
   const bounds = { least, most, isTurning: axis === 'x' && crs.geographic && isBeyond };
   const clipped = clipInterval({ low, high }, bounds, collection.raster.width);
-  if (!clipped) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
+  if (!clipped) throw wrong(`is outside the coverage, which has ${least} to ${most}.`);
   return { name, ...clipped };
 }
 
@@ -209,7 +210,12 @@ function readBands(collection: RasterCollection, pairs: Members): number[] | und
 
 function requireBand(collection: RasterCollection, name: string): number {
   const parameter = 'RANGESUBSET';
-  if (name === '') throw owsError('InvalidEncodingSyntax', 'rangeSubset', `${parameter}: a name is empty.`);
+  if (name === '')
+    throw owsError(
+      'InvalidEncodingSyntax',
+      'rangeSubset',
+      `${parameter}: a name is empty. Separate names by single commas.`,
+    );
   const fault = { parameter, code: 'NoSuchField', locator: name } as const;
   return withCode(fault, () => findBand(collection, parameter, name));
 }
@@ -225,7 +231,7 @@ const SCALINGS = ['SCALEFACTOR', 'SCALEAXES', 'SCALESIZE', 'SCALEEXTENT'] as con
 function readScaling(pairs: Members, sliced: readonly SpatialAxis[]): WcsScaling | undefined {
   const [name, other] = SCALINGS.filter((one) => readTextMember(pairs, one, MAX_TEXT) !== undefined);
   if (name === undefined) return undefined;
-  if (other !== undefined) throw badParameter(other, `does not go with ${name}`);
+  if (other !== undefined) throw badParameter(other, `cannot be combined with ${name}`);
   const raw = readTextMember(pairs, name, MAX_TEXT)!;
   if (name === 'SCALEFACTOR') {
     const factor = readFactor(name, raw);
@@ -290,7 +296,7 @@ function scaleTerms(
 function readFactor(name: string, raw: string): number {
   const factor = parseNumber(raw);
   if (factor !== undefined && factor > 0 && factor <= 1e6) return factor;
-  const detail = `${name}: '${raw.slice(0, 40)}' is not a factor. Use a number above 0, at most 1000000.`;
+  const detail = `${name}: '${raw.slice(0, 40)}' is not a factor. Use a number above 0 and at most 1000000.`;
   throw owsError('InvalidScaleFactor', raw, detail);
 }
 

@@ -93,7 +93,7 @@ export function wcsOperation(deps: MapDeps): Operation {
 /** Each identifier of a list. Throws emptyCoverageIdList and NoSuchCoverage. */
 function requireCoverages(collection: RasterCollection, pairs: Members): void {
   const ids = (readTextMember(pairs, 'COVERAGEID', MAX_TEXT) ?? '').split(',').filter((id) => id !== '');
-  const detail = `COVERAGEID: no coverage is named. Use ${encodeCoverageId(collection)}.`;
+  const detail = `COVERAGEID: must not be empty. Use ${encodeCoverageId(collection)}.`;
   if (ids.length === 0) throw owsError('emptyCoverageIdList', 'coverageId', detail);
   for (const id of ids) requireCoverage(collection, id);
 }
@@ -114,7 +114,7 @@ async function coverage(
   const isMultipart = requireChoice(pairs, 'mediaType', MULTIPART);
   const method = readTextMember(pairs, 'INTERPOLATION', MAX_TEXT);
   if (method !== undefined) {
-    const detail = 'INTERPOLATION: the parameter is not offered. Leave it out.';
+    const detail = 'INTERPOLATION: is not supported. Omit it.';
     throw owsError('InvalidParameterValue', 'interpolation', detail);
   }
   const request = readWcsRequest(collection, pairs, x.query);
@@ -147,7 +147,7 @@ async function read(
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
     if (error.code === 'no-data')
-      throw owsError('InvalidSubsetting', 'subset', 'SUBSET: the coverage has no values there.');
+      throw owsError('InvalidSubsetting', 'subset', 'SUBSET: the coverage has no values in this subset.');
     if (error.code !== 'too-large') throw error;
     const { scaledBy } = request;
     if (scaledBy === undefined)

@@ -32,7 +32,7 @@ export function negotiateWmsVersion(pairs: Members): WmsVersion {
   const text = pairs[name] || '1.3.0';
   const [, major, minor] = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/.exec(String(text)) ?? [];
   if (major === undefined)
-    throw badParameter(name, `'${String(text).slice(0, 40)}' is not a version: use 1.3.0 or 1.1.1`);
+    throw badParameter(name, `'${String(text).slice(0, 40)}' is not a supported version. Use 1.3.0 or 1.1.1`);
   return Number(major) * 1000 + Number(minor) < 1003 ? '1.1.1' : '1.3.0';
 }
 

@@ -71,7 +71,7 @@ export function wmsOperation(deps: MapDeps): Operation {
       const pairs = parseOgcParameters(x.query);
       const name = readTextMember(pairs, 'SERVICE', 20) ?? 'WMS';
       if (name.toUpperCase() !== 'WMS')
-        throw badParameter('SERVICE', `'${name}' is not the service at this address: use WMS`);
+        throw badParameter('SERVICE', `'${name}' is not the service at this URL. Use WMS`);
       const version = negotiateWmsVersion(pairs);
       switch (readOgcRequest(pairs, ['GetCapabilities', 'GetMap', 'GetFeatureInfo', 'GetLegendGraphic'])) {
         case 'GetCapabilities': {
@@ -102,7 +102,7 @@ function layersNamed(
   const names = readTextMember(pairs, name, MAX_TEXT)?.split(',') ?? [];
   if (names.length === 0) throw badParameter(name, 'must name layers');
   if (names.length > LIMITS.collectionsPerRequest)
-    throw badParameter(name, `must name ${LIMITS.collectionsPerRequest} layers at most`);
+    throw badParameter(name, `must name at most ${LIMITS.collectionsPerRequest} layers`);
   return [...new Set(names)].map((one) => {
     const id = wholeNumber(name, one);
     return all.find(({ layerId }) => layerId === id) ?? noLayer(name, id, catalog);
@@ -137,7 +137,7 @@ function readBox(pairs: Members, crs: Crs, version: WmsVersion): Box {
     throw badParameter('BBOX', 'must be minx,miny,maxx,maxy');
   const [a, b, c, d] = numbers as [number, number, number, number];
   const box: Box = version === '1.3.0' && crs.northFirst ? [b, a, d, c] : [a, b, c, d];
-  if (!(box[0] < box[2] && box[1] < box[3])) throw badParameter('BBOX', 'has no area');
+  if (!(box[0] < box[2] && box[1] < box[3])) throw badParameter('BBOX', 'must have an area');
   return box;
 }
 

@@ -139,7 +139,7 @@ function requireLayer(pairs: Members, service: string): void {
 function readIndex(pairs: Members, locator: 'TileRow' | 'TileCol'): number {
   const text = requireText(pairs, locator);
   if (!/^[+-]?\d{1,15}$/.test(text)) {
-    const detail = `${locator.toUpperCase()}: '${text.slice(0, 40)}' is not a whole number from 0.`;
+    const detail = `${locator.toUpperCase()}: '${text.slice(0, 40)}' is not an integer of at least 0.`;
     throw owsError('InvalidParameterValue', locator, detail);
   }
   const index = Number(text);

@@ -132,7 +132,7 @@ function parseFeatures(name: string, value: unknown, baseUrl: string): unknown {
     if (member !== 'f' && member !== 'token' && !(member === 'where' && ALL.test(said)))
       throw badParameter(
         name,
-        `must name its condition as filter (CQL2), and not as ${member.slice(0, 60)} in the address`,
+        `must have its condition in filter (CQL2), not in ${member.slice(0, 60)} of the URL`,
       );
   return { collection: layer[1]!, ...(filter === undefined ? {} : { filter }) };
 }

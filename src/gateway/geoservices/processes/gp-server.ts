@@ -166,7 +166,10 @@ async function loadEnd(
     throw error;
   });
   if (late.state === 'Succeeded' || late.state === 'Failed') return late;
-  throw new ApiError('deadline-exceeded', 'The task takes too long to be waited for: use submitJob.');
+  throw new ApiError(
+    'deadline-exceeded',
+    'The task takes too long for a synchronous response. Use submitJob.',
+  );
 }
 
 const isOpen = ({ state }: JobRow) => state === 'Queued' || state === 'Running';
@@ -245,14 +248,17 @@ function requirePermission(x: Exchange, permission: string): void {
     principal.kind === 'certificate' ||
     isBasic(x.header('authorization'));
   if (isSentAlong && x.method !== 'POST')
-    throw new ApiError('forbidden', 'Ask by POST, or with a token: an address can be that of any page.');
+    throw new ApiError(
+      'forbidden',
+      'The request is not allowed by GET with cookies. Use POST, or send a token.',
+    );
   if (!permits(principal, permission)) throw missing(principal, permission);
 }
 
 const missing = ({ kind }: Principal, permission: string) =>
   new ApiError(
     kind === 'anonymous' ? 'unauthenticated' : 'forbidden',
-    `The permission ${permission} is missing.`,
+    `This operation requires the permission ${permission}, which the caller does not have.`,
   );
 
 function submit(

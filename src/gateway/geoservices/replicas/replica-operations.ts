@@ -190,6 +190,6 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
 
 function getId(members: Members): string {
   const id = readTextMember(members, 'replicaID', 100);
-  if (id === undefined) throw badParameter('replicaID', 'is missing');
+  if (id === undefined) throw badParameter('replicaID', 'is required');
   return id;
 }

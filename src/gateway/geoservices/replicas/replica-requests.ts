@@ -78,7 +78,8 @@ function requirePlain(members: Members): void {
     fallback: 'esriTransportTypeEmbedded',
   });
   for (const name of ['async', 'returnAttachments', 'returnAttachmentDatabyURL'])
-    if (readFlagMember(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+    if (readFlagMember(members, name, false))
+      throw badParameter(name, 'must be false. true is not supported');
 }
 
 function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): LayerChoice[] {
@@ -106,14 +107,17 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
 /** Replicas follow the feed, whose events name features by their keys. */
 function copied(layer: VectorCollection): VectorCollection {
   if (isNumbered(layer.source))
-    throw badParameter('layers', `layer ${layer.layerId} has keys that are no numbers: it cannot be copied`);
+    throw badParameter(
+      'layers',
+      `layer ${layer.layerId} has keys that are not numbers, so it cannot be replicated`,
+    );
   return layer;
 }
 
 function requireFollowed(layers: readonly LayerChoice[]): void {
   for (const { collection } of layers)
     if (!collection.source.writable)
-      throw badParameter('layers', `layer ${collection.layerId} is only read, so its changes are not told`);
+      throw badParameter('layers', `layer ${collection.layerId} is read-only, so it has no change feed`);
 }
 
 function layerFilter(collection: VectorCollection, members: Members, query: Members): Expression | undefined {
@@ -167,7 +171,7 @@ export function changeRequests(
   const requests = choices.map((choice) => {
     const generation = generations.get(choice.collection.layerId);
     if (generation === undefined)
-      throw badParameter('layerServerGens', `has no generation of layer ${choice.collection.layerId}`);
+      throw badParameter('layerServerGens', `must have a generation for layer ${choice.collection.layerId}`);
     return { choice, generation };
   });
   const crs = readFlagMember(members, 'returnIdsOnly', false)
@@ -193,7 +197,7 @@ function readWants(members: Members): Wants {
 
 function readGenerations(members: Members, name: string): Map<number, number> {
   const list = readObjectsMember(members, name, MAX_LAYERS);
-  if (!list) throw badParameter(name, 'is missing');
+  if (!list) throw badParameter(name, 'is required');
   return new Map(
     list.map(({ id, serverGen }) => [
       wholeNumber(`${name}.id`, id),
@@ -220,14 +224,15 @@ export function syncRequest(
 ): SyncRequest {
   requirePlain(members);
   if (members['editsUploadID'] || members['editsUploadId'])
-    throw badParameter('editsUploadID', 'is not supported: send the edits in edits');
+    throw badParameter('editsUploadID', 'is not supported. Send the edits in edits');
   const layers = replica.syncModel === 'perLayer' ? ofLayers(members) : ofReplica(replica, members);
   const edits = collectEdits(catalogs, caller, replica, members);
   const uploading = new Set(
     layers.flatMap(({ layerId, direction }) => (direction === 'download' ? [] : [layerId])),
   );
   for (const layerId of edits.keys())
-    if (!uploading.has(layerId)) throw badParameter('edits', `layer ${layerId} is not to be uploaded`);
+    if (!uploading.has(layerId))
+      throw badParameter('edits', `layer ${layerId} is not uploaded by this replica`);
   return {
     layers,
     edits,
@@ -238,21 +243,21 @@ export function syncRequest(
 
 function ofReplica({ layers }: Replica, members: Members): LayerSync[] {
   const generation = readIntegerMember(members, 'replicaServerGen');
-  if (generation === undefined) throw badParameter('replicaServerGen', 'is missing');
+  if (generation === undefined) throw badParameter('replicaServerGen', 'is required');
   const direction = readDirection(members);
   return layers.map(({ layerId }) => ({ layerId, generation, direction }));
 }
 
 function ofLayers(members: Members): LayerSync[] {
   const list = readObjectsMember(members, 'syncLayers', MAX_LAYERS);
-  if (!list || list.length === 0) throw badParameter('syncLayers', 'is missing');
+  if (!list || list.length === 0) throw badParameter('syncLayers', 'is required');
   const layers = list.map((one) => ({
     layerId: wholeNumber('syncLayers.id', one['id']),
     generation: wholeNumber('syncLayers.serverGen', one['serverGen']),
     direction: readDirection(one),
   }));
   if (new Set(layers.map(({ layerId }) => layerId)).size < layers.length)
-    throw badParameter('syncLayers', 'names a layer twice');
+    throw badParameter('syncLayers', 'must name each layer once');
   return layers;
 }
 
@@ -270,7 +275,7 @@ function collectEdits(
   let count = 0;
   for (const one of list) {
     const layerId = wholeNumber('edits.id', one['id']);
-    if (edits.has(layerId)) throw badParameter('edits', `names layer ${layerId} twice`);
+    if (edits.has(layerId)) throw badParameter('edits', `has layer ${layerId} twice`);
     if (!replica.layers.some((layer) => layer.layerId === layerId))
       throw badParameter('edits', `the replica has no layer ${layerId}`);
     const collection = requireLayer(catalogs, caller.principal, { ...caller, layerId, parameter: 'edits' });
@@ -279,7 +284,7 @@ function collectEdits(
     if (count > GEOSERVICES_LIMITS.replicaEdits)
       throw badParameter(
         'edits',
-        `must not have more than ${GEOSERVICES_LIMITS.replicaEdits} edits: send them in parts`,
+        `must have at most ${GEOSERVICES_LIMITS.replicaEdits} edits. Send them in several requests`,
       );
     requireOnce(ofLayer, layerId);
     edits.set(layerId, ofLayer);

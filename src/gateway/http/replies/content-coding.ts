@@ -9,9 +9,13 @@ export function requireContentCoding(x: HttpExchange, codings: readonly ContentC
   const coding = name === 'x-gzip' ? 'gzip' : name;
   const match = codings.find((one) => one === coding);
   if (match) return match;
-  throw new ApiError('unsupported-media-type', `The content coding ${name.slice(0, 60)} is not taken here.`, {
-    headers: { 'accept-encoding': codings.join(', ') },
-  });
+  throw new ApiError(
+    'unsupported-media-type',
+    `Content-Encoding: '${name.slice(0, 60)}' is not supported here. Use ${codings.join(', ')}.`,
+    {
+      headers: { 'accept-encoding': codings.join(', ') },
+    },
+  );
 }
 
 /**
@@ -28,9 +32,13 @@ export async function inflateBody(
     return new Uint8Array(await decompress(body, coding, maxBytes));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-      throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`, {
-        cause,
-      });
-    throw new ApiError('invalid-body', `The request body is not ${coding}.`, { cause });
+      throw new ApiError(
+        'payload-too-large',
+        `The request body is too large. The limit is ${maxBytes} bytes.`,
+        {
+          cause,
+        },
+      );
+    throw new ApiError('invalid-body', `Content-Encoding: the request body is not ${coding}.`, { cause });
   }
 }

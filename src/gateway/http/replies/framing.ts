@@ -31,10 +31,15 @@ function findProblem(
   coding: string,
 ): ApiError | undefined {
   for (const [name, count] of Object.entries(counts))
-    if (count > 1) return new ApiError('invalid-request', `The header ${name} is given more than once.`);
-  if (NO_AUTHORITY.test(host)) return new ApiError('invalid-request', 'The header host is malformed.');
+    if (count > 1)
+      return new ApiError('invalid-request', `${name}: the header is given more than once. Send it once.`);
+  if (NO_AUTHORITY.test(host))
+    return new ApiError(
+      'invalid-request',
+      'Host: the header is malformed. Send a host name, optionally with a port.',
+    );
   if (coding !== '' && coding !== 'chunked')
-    return new ApiError('not-implemented', 'The transfer coding of the body is not known; send it chunked.');
+    return new ApiError('not-implemented', 'Transfer-Encoding: must be chunked.');
   return undefined;
 }
 
@@ -42,5 +47,5 @@ function findProblem(
 export function requireMetExpectation(x: HttpExchange): void {
   const expected = x.header('expect');
   if (expected !== undefined && expected.toLowerCase() !== '100-continue')
-    throw new ApiError('expectation-failed', 'Only 100-continue can be expected.');
+    throw new ApiError('expectation-failed', 'Expect: must be 100-continue.');
 }

@@ -131,7 +131,10 @@ async function spooled(parts: AsyncIterable<Uint8Array>): Promise<Pick<Result, '
     return { bytes, size: bytes.size, etag: hash.digest('base64url').slice(0, 20) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    throw new ApiError('insufficient-storage', 'The server has no room to keep the result for its parts.');
+    throw new ApiError(
+      'insufficient-storage',
+      'The server has no space to store the result for range requests. Request it without Range.',
+    );
   }
 }
 

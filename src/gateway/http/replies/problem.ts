@@ -1,5 +1,6 @@
-import { ApiError, type ErrorCode, type FieldError } from '../../../core/errors/errors.js';
+import { ApiError, type ErrorCode } from '../../../core/errors/errors.js';
 import { TaskFailure, type TaskFailureCode } from '../../../core/errors/failure.js';
+import { type FieldError, formatDetail, formatFieldError } from '../../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../../core/errors/help-url.js';
 import { storageFailure } from '../../../core/errors/storage-faults.js';
 import type { Reply, Surface } from '../../../core/http/operation.js';
@@ -32,12 +33,19 @@ export function asApiError(error: unknown): ApiError {
   const failure = error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) {
     const code = TASK_FAILURES[failure.code];
-    const detail = code === 'internal' ? 'The request could not be completed.' : failure.message;
+    const detail =
+      code === 'internal'
+        ? 'The request could not be completed. The log of the server has the reason under the correlation id.'
+        : failure.message;
     const later = code === 'unavailable' || code === 'deadline-exceeded' || code === 'too-many-requests';
     const headers = later ? { 'retry-after': retrySeconds(failure.retryAfterMs) } : undefined;
     return new ApiError(code, detail, { cause: failure, headers });
   }
-  return new ApiError('internal', 'The request could not be completed.', { cause: error });
+  return new ApiError(
+    'internal',
+    'The request could not be completed. The log of the server has the reason under the correlation id.',
+    { cause: error },
+  );
 }
 
 function retrySeconds(ms: number | undefined): string {
@@ -80,18 +88,19 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
 }
 
 /** One invalid member, with the member names that existing clients read and with our own. */
-function clientError({ name, detail, code = 'invalid', path = name }: FieldError) {
+function clientError(error: FieldError) {
+  const { name, code = 'invalid', path = name } = error;
   const segments = path.split('/').filter((segment) => segment !== '');
   const index = segments.find((segment) => /^\d+$/.test(segment));
   return {
     name,
-    detail,
+    detail: formatDetail(error),
     code,
     severity: 'error',
     path,
     fieldId: segments.findLast((segment) => !/^\d+$/.test(segment)) ?? null,
     itemIndex: index === undefined ? null : Number(index),
-    message: `${name} ${detail}`,
+    message: formatFieldError(error),
   };
 }
 

@@ -18,9 +18,13 @@ export function parseByteRange(x: Exchange, size: number, etag: string): ByteRan
   const end = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
   if (to !== '' && from !== '' && Number(from) > Number(to)) return undefined;
   if (start >= size || (from === '' && Number(to) === 0)) {
-    throw new ApiError('range-not-satisfiable', `There are ${size} bytes.`, {
-      headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' },
-    });
+    throw new ApiError(
+      'range-not-satisfiable',
+      `Range: the requested range starts after the end of the file. The file has ${size} bytes.`,
+      {
+        headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' },
+      },
+    );
   }
   return [start, end];
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ApiError } from '../../../core/errors/errors.js';
+import { type ApiError, badMember } from '../../../core/errors/errors.js';
 import { isJsonObject } from '../../../core/values/json.js';
 
 /** Returns the value as its schema spells it. Throws `invalid-body`. */
@@ -129,6 +129,6 @@ function takesNull(schema: TSchema): boolean {
 }
 
 function repeated(pointer: string, name: string): ApiError {
-  const detail = `the member is given more than once, in different case. Send ${name} once.`;
-  return new ApiError('invalid-body', `${pointer}: ${detail}`, { errors: [{ name: pointer, detail }] });
+  const detail = `is given more than once, in different case. Send ${name} once.`;
+  return badMember(pointer, detail);
 }

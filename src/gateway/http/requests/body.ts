@@ -112,7 +112,11 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (;;) {
-      if (this.#aborted) throw new ApiError('invalid-request', 'The request body was cut off.');
+      if (this.#aborted)
+        throw new ApiError(
+          'invalid-request',
+          'The request body was interrupted before its end. Send it again.',
+        );
       const chunk = this.#chunks.shift();
       if (chunk) {
         this.#size -= chunk.byteLength;
@@ -138,7 +142,10 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   async collect(maxBytes: number, memory: ReceivedBytes): Promise<Uint8Array<ArrayBuffer>[]> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      const error = new ApiError('request-timeout', 'The request body took too long to arrive.');
+      const error = new ApiError(
+        'request-timeout',
+        'The request body took too long to arrive. Send it again.',
+      );
       timer = setTimeout(() => reject(error), HTTP_LIMITS.bodySeconds * 1000);
     });
     try {
@@ -154,7 +161,10 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     for await (const part of this) {
       size += part.byteLength;
       if (size > maxBytes) {
-        throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
+        throw new ApiError(
+          'payload-too-large',
+          `The request body is too large. The limit is ${maxBytes} bytes.`,
+        );
       }
       memory.take(part.byteLength + PART_BYTES);
       parts.push(part);

@@ -57,7 +57,8 @@ export class Idempotency {
    * take effect only while `hold` is held, because others may have been told that the request was lost.
    */
   async once(request: RepeatableRequest, work: (hold: Hold) => Promise<Reply>): Promise<Reply> {
-    if (!KEY.test(request.key)) throw badParameter('Idempotency-Key', 'must be 1 to 255 visible characters');
+    if (!KEY.test(request.key))
+      throw badParameter('Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
     const { principal, target } = request;
     const keyed = { principal, keyHash: computeHash(request.key), target };
     const { presence } = this.cluster;
@@ -138,19 +139,26 @@ export class Idempotency {
 }
 
 function otherRequest(what: string): ApiError {
-  return new ApiError('unprocessable', `The Idempotency-Key was used for a request with ${what}.`);
+  return new ApiError(
+    'unprocessable',
+    `Idempotency-Key: was used for a request with ${what}. Use another key.`,
+  );
 }
 
 function running(): ApiError {
-  return new ApiError('conflict', 'A request with this Idempotency-Key is being answered.', {
-    headers: { 'retry-after': '1' },
-  });
+  return new ApiError(
+    'conflict',
+    'Idempotency-Key: a request with this key is in progress. Retry after it has ended.',
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );
 }
 
 function lostKeyError(): ApiError {
   return new ApiError(
     'conflict',
-    'The server, or a database of it, was lost while it answered a request with this Idempotency-Key. Look whether it was carried out before you send it with another key.',
+    'Idempotency-Key: the server or its database failed during the request with this key. Check whether the change was made before you send it with another key.',
   );
 }
 
@@ -194,7 +202,7 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
 
 function replayed(text: string | null, request: RepeatableRequest): Reply {
   if (text === null)
-    throw new ApiError('conflict', 'The request was carried out; its answer is too large to be kept.');
+    throw new ApiError('conflict', 'The request was completed before. Its response is too large to repeat.');
   const { body, ...head } = opened(text, request);
   return {
     ...head,
@@ -211,7 +219,10 @@ function opened(text: string, request: RepeatableRequest): ReplyParts {
     const clear = Buffer.concat([cipher.update(bytes.subarray(12, -16)), cipher.final()]);
     return JSON.parse(clear.toString('utf8')) as ReplyParts;
   } catch {
-    throw new ApiError('conflict', 'The request was carried out; its answer was for other credentials.');
+    throw new ApiError(
+      'conflict',
+      'The request was completed before, with other credentials. Its response is not repeated.',
+    );
   }
 }
 

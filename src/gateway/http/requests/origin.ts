@@ -8,5 +8,8 @@ import type { Exchange } from '../../../core/http/operation.js';
 export function refuseForeignPages(x: Pick<Exchange, 'header' | 'principal' | 'baseUrl'>): void {
   const origin = x.header('origin');
   if (origin !== undefined && x.principal.kind !== 'anonymous' && new URL(x.baseUrl).origin !== origin)
-    throw new ApiError('forbidden', 'Streams with credentials are not opened for pages of other sites.');
+    throw new ApiError(
+      'forbidden',
+      'Origin: streams with cookies are only for pages of this site. Send a token instead.',
+    );
 }

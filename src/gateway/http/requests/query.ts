@@ -1,6 +1,7 @@
-import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { ApiError, badParameter, fieldFailure } from '../../../core/errors/errors.js';
+import { adviseName } from '../../../core/errors/near-names.js';
 import type { Operation, Param } from '../../../core/http/operation.js';
-import { nameReceived } from './received-value.js';
+import { nameReceived, renameField } from './received-value.js';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -19,7 +20,7 @@ export function parseQuery(query: string, repeatable = NONE, allowsEqual = false
     const before = values.get(name);
     if (before === value && allowsEqual) continue;
     const mayRepeat = repeatable.has(name) || (allowsEqual && repeatable.has(name.toLowerCase()));
-    if (before !== undefined && !mayRepeat) throw badParameter(name, 'is given more than once');
+    if (before !== undefined && !mayRepeat) throw badParameter(name, 'is given more than once. Send it once');
     values.set(name, before === undefined ? value : `${before},${value}`);
   }
   return values;
@@ -30,7 +31,10 @@ function decodePart(text: string): string {
   try {
     return decodeURIComponent(text.replace(/\+/g, ' '));
   } catch {
-    throw new ApiError('invalid-request', 'The query string has a malformed percent escape.');
+    throw new ApiError(
+      'invalid-request',
+      'The query string has a malformed percent escape. Encode % as %25.',
+    );
   }
 }
 
@@ -71,8 +75,8 @@ export function readParams(
   if (!plan.open) {
     for (const name of query.keys()) {
       if (!plan.queryNames.has(name)) {
-        const detail = 'is not a parameter of this operation';
-        throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+        const detail = `is not a parameter of this operation.${adviseName(name, plan.queryNames)}`;
+        throw fieldFailure('unknown-parameter', [{ name, detail }]);
       }
     }
   }
@@ -83,10 +87,19 @@ export function readParams(
       values[key] = param.parse(raw);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      throw nameReceived(error, (name) => (name === param.name ? raw : undefined));
+      const sent = sentName(param, query);
+      throw nameReceived(renameField(error, param.name, sent), (name) =>
+        name === sent ? raw : query.get(name),
+      );
     }
   }
   return values;
+}
+
+/** The name by which a client sent a parameter: an error blames what was sent. */
+function sentName({ in: place, name, aliases = [] }: Param, query: Map<string, string>): string {
+  if (place !== 'query' || query.has(name)) return name;
+  return aliases.find((alias) => query.has(alias)) ?? name;
 }
 
 function rawValue(

@@ -17,7 +17,7 @@ export class ReceivedBytes {
       all + bytes > HTTP_LIMITS.receivedBytes ||
       (this.isAnonymous && anonymous + bytes > HTTP_LIMITS.anonymousReceivedBytes);
     if (full)
-      throw new ApiError('unavailable', 'Too many request bodies are being received.', {
+      throw new ApiError('unavailable', 'The server is receiving too many request bodies. Retry later.', {
         headers: { 'retry-after': '2' },
       });
     this.#add(bytes);

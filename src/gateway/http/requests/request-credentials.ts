@@ -48,7 +48,10 @@ export function requireSameOrigin(x: HttpExchange): void {
   const isOwn =
     site === undefined ? origin === new URL(x.baseUrl).origin : site === 'same-origin' || site === 'none';
   if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
-    throw new ApiError('forbidden', 'A page of another site asked for this.');
+    throw new ApiError(
+      'forbidden',
+      'Origin: changes with cookies are only allowed from pages of this site. Send a token instead.',
+    );
 }
 
 /** Whether a session can be of a program: a browser sends the cookie only to its site, and names the page. */

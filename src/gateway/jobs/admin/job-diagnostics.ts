@@ -129,7 +129,7 @@ function computePosition(cursor: string): number {
   if (typeof after !== 'number')
     throw badParameter(
       'eventCursor',
-      `is not a cursor of these events. Use ${START}, or nextCursor of a page`,
+      `must be a cursor of these events. Use ${START}, or nextCursor of a page`,
     );
   return after;
 }

@@ -105,7 +105,7 @@ export const proposals = group(
       errors: [400, 404, 409],
       async answer({ params, body, principal }, deps) {
         const reason = body.reason.trim();
-        if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
+        if (reason === '') throw new ApiError('invalid-body', 'reason: must not be empty.');
         return buildDetail(await deps.proposals.reject(params.id, reason, principal));
       },
     }),

@@ -85,17 +85,17 @@ async function loadRegistration(body: Static<typeof Register>, { connections }: 
   if (provider === 'Local')
     throw new ApiError(
       'invalid-request',
-      'A cloud raster is not Local: import the file, or publish its folder.',
+      'A cloud raster cannot have the provider Local. Import the file, or publish its folder.',
     );
   requireKey('objectKey', rest.objectKey);
   const stored = connection === undefined ? undefined : await bucketConnection(connection, connections);
   requireSound([
     stored === undefined || stored.body.provider === provider
       ? undefined
-      : problem('provider', 'is not that of the connection'),
+      : problem('provider', 'must be that of the connection'),
     stored === undefined || stored.body.databaseName === rest.bucket
       ? undefined
-      : problem('bucket', `must be ${stored.body.databaseName}, as of the connection`),
+      : problem('bucket', `must be ${stored.body.databaseName}, the bucket of the connection`),
   ]);
   return {
     ...rest,
@@ -115,7 +115,7 @@ async function bucketConnection(idOrName: string, connections: Connections): Pro
     stored !== undefined &&
     !connections.isSource(stored) &&
     isBucketProvider(getConnectionProvider(stored.body));
-  requireSound([isBucket ? undefined : problem('connection', 'is no connection of a bucket')]);
+  requireSound([isBucket ? undefined : problem('connection', 'must be a connection to a bucket')]);
   return stored!;
 }
 

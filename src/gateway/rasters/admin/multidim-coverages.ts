@@ -115,7 +115,7 @@ function parseRegistration({
   if (!EXTENSIONS[format].includes(extname(objectKey).toLowerCase()))
     throw new ApiError(
       'invalid-request',
-      `objectKey of ${format} must end with ${EXTENSIONS[format].join(', ')}.`,
+      `objectKey: must end with ${EXTENSIONS[format].join(', ')} for ${format}.`,
     );
   return {
     ...body,

@@ -1,10 +1,11 @@
 import Type from 'typebox';
-import { ApiError } from '../../../core/errors/errors.js';
+import { badMember } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import { findEpsgCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
+import { namingReceived } from '../../http/requests/received-value.js';
 
 /** Fields of the raster import form other than the file. */
 export interface RasterForm {
@@ -47,10 +48,17 @@ export const TEXT_PARTS: ReadonlySet<string> = new Set(['worldfile', 'prjfile'])
 
 /** `fields` has lower case names. Throws 400 naming the first wrong field. */
 export function parseRasterForm(fields: ReadonlyMap<string, string>): RasterForm {
+  return namingReceived(
+    (name) => fields.get(name.toLowerCase()),
+    () => readForm(fields),
+  );
+}
+
+function readForm(fields: ReadonlyMap<string, string>): RasterForm {
   const field = (name: string) => fields.get(name.toLowerCase())?.trim() || undefined;
   const layerId = field('layerId') ?? wrong('layerId', 'is required');
   if (!/^\d{1,10}$/.test(layerId) || Number(layerId) < 1 || Number(layerId) > INT32)
-    wrong('layerId', 'must be a whole number from 1 on');
+    wrong('layerId', `must be an integer from 1 to ${INT32}`);
   const name = field('name') ?? wrong('name', 'is required');
   const crs = findCrs(field('srid'), field('prjFile'));
   const worldFile = field('worldFile');
@@ -71,30 +79,31 @@ export function instant(name: string, raw: string): string {
   const pattern = /^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
   const zoned = /([Zz]|[+-]\d{2}:\d{2})$/.test(raw.slice(10)) || raw.length === 10 ? raw : `${raw}Z`;
   const value = pattern.test(raw) ? Date.parse(zoned) : Number.NaN;
-  if (Number.isNaN(value)) wrong(name, 'must be a date or date-time, as 2026-01-31 or 2026-01-31T12:00:00Z');
+  if (Number.isNaN(value))
+    wrong(name, 'must be a date or a date-time, for example 2026-01-31 or 2026-01-31T12:00:00Z');
   return new Date(value).toISOString().replace('.000Z', 'Z');
 }
 
 /** Checks the length of a text. */
 export function atMost(name: string, text: string, length: number): string {
-  if (text.length > length) wrong(name, `is longer than ${length} characters`);
+  if (text.length > length) wrong(name, `must have at most ${length} characters`);
   return text;
 }
 
 function findCrs(srid: string | undefined, prj: string | undefined): string | undefined {
   if (srid !== undefined) {
     const crs = /^\d{1,7}$/.test(srid) ? findEpsgCrs(Number(srid)) : undefined;
-    return crs?.proj ?? wrong('srid', 'must be an EPSG code');
+    return crs?.proj ?? wrong('srid', 'must be an EPSG code, for example 4326');
   }
   if (prj === undefined) return undefined;
   if (prj.length > RASTER_LIMITS.sidecarBytes)
-    wrong('prjFile', `is longer than ${RASTER_LIMITS.sidecarBytes} characters`);
+    wrong('prjFile', `must have at most ${RASTER_LIMITS.sidecarBytes} characters`);
   if (!/^[A-Z_]+\s*\[/i.test(prj)) wrong('prjFile', 'must be the WKT of a coordinate reference system');
   try {
     describeCrs(prj);
     return prj;
   } catch {
-    return wrong('prjFile', 'is no coordinate reference system');
+    return wrong('prjFile', 'must be the WKT of a coordinate reference system');
   }
 }
 
@@ -104,7 +113,7 @@ function readWorldFile(text: string): RasterInfo['geoTransform'] {
   const [a, d, b, e, c, f] = numbers as [number, number, number, number, number, number];
   if (numbers.length !== 6 || !numbers.every(Number.isFinite))
     wrong('worldFile', 'must be six lines of numbers');
-  if (a * e - b * d === 0) wrong('worldFile', 'gives pixels without an area');
+  if (a * e - b * d === 0) wrong('worldFile', 'must describe pixels with an area');
   return [c - (a + b) / 2, a, b, f - (d + e) / 2, d, e];
 }
 
@@ -112,10 +121,10 @@ function listZooms(raw: string): number[] {
   const parts = raw.split(',').map((part) => part.trim());
   const zooms = parts.map((part) => (/^\d{1,2}$/.test(part) ? Number(part) : Number.NaN));
   if (!zooms.every((zoom) => zoom <= LIMITS.tileZoom))
-    wrong('tileZoomLevels', `must be whole numbers from 0 to ${LIMITS.tileZoom}, separated by commas`);
+    wrong('tileZoomLevels', `must be integers from 0 to ${LIMITS.tileZoom}, separated by commas`);
   return [...new Set(zooms)].sort((a, b) => a - b);
 }
 
 function wrong(name: string, detail: string): never {
-  throw new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+  throw badMember(name, detail);
 }

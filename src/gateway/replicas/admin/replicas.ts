@@ -167,8 +167,10 @@ async function requireConflict(
 /** A member that belongs to another action is refused, because ignoring it would hide a mistake. */
 function readDecision(body: Static<typeof ResolveBody>): Decision {
   const { action: name, fieldValues, geometry } = body;
-  if (fieldValues && name !== 'mergeFields') throw badParameter('fieldValues', 'belong to mergeFields');
-  if (geometry && name !== 'chooseGeometry') throw badParameter('geometry', 'belongs to chooseGeometry');
+  if (fieldValues && name !== 'mergeFields')
+    throw badParameter('fieldValues', 'are only for the action mergeFields');
+  if (geometry && name !== 'chooseGeometry')
+    throw badParameter('geometry', 'is only for the action chooseGeometry');
   return body as Decision;
 }
 

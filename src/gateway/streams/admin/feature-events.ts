@@ -74,7 +74,8 @@ export const featureEvents = group(
       data: Page,
       errors: [400],
       async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
-        if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
+        if (from !== undefined && to !== undefined && from > to)
+          throw badParameter('from', "must not be after 'to'");
         const bounds = await state.feed.bounds();
         const problem = cursor === undefined ? undefined : findProblem(cursor, bounds);
         const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../../core/errors/errors.js';
+import { badMember } from '../../../core/errors/errors.js';
+import { listNames } from '../../../core/errors/near-names.js';
 import type { BodySpec } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { SldDiagnostic } from '../../../core/styles/sld/report.js';
@@ -89,8 +90,6 @@ function ascii(value: unknown): string {
 /** Throws `invalid-parameter` for an attribute that a layer does not have. */
 export function requireAttribute(names: readonly string[], field: string | undefined): void {
   if (field === undefined || names.includes(field)) return;
-  const detail = `the layer has no attribute of plain values with the name '${field.slice(0, 60)}'`;
-  throw new ApiError('invalid-body', `/preferredField ${detail}`, {
-    errors: [{ name: '/preferredField', detail }],
-  });
+  const detail = `'${field.slice(0, 60)}' is not an attribute with plain values. Use ${listNames(names)}`;
+  throw badMember('/preferredField', detail);
 }

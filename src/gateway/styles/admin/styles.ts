@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
-import { ApiError } from '../../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -178,7 +178,7 @@ interface Put {
 async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: Deps): Promise<Put> {
   const { mapLibreStyle, changedBy, changeSummary } = body;
   if (!mapLibreStyle && !body.drawingInfo)
-    throw new ApiError('invalid-body', 'One of mapLibreStyle and drawingInfo is required.');
+    throw new ApiError('invalid-body', 'mapLibreStyle or drawingInfo is required.');
   if (body.drawingInfo) requireBounded(body.drawingInfo, '/drawingInfo');
   const drawingInfo = body.drawingInfo && bindDocument('drawingInfo', body.drawingInfo, '/drawingInfo');
   const collection = styles.styled(params.layerId);
@@ -244,7 +244,7 @@ async function importSld(x: StyleExchange<unknown>, { styles, pools }: Deps): Pr
 
 /** Response to an SLD without anything that can be drawn: the style of the layer is unchanged. */
 function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readonly SldDiagnostic[]): Reply {
-  const message = 'The style cannot be drawn: see the diagnostics.';
+  const message = 'The style cannot be drawn. The diagnostics list the reasons.';
   const data = { detectedVersion: detectedVersion ?? null, diagnostics };
   const body = JSON.stringify({ success: false, data, message, timestamp: new Date().toISOString() });
   return { status: 422, mediaType: 'application/json', body };
@@ -256,7 +256,10 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: Deps) {
   // Legends show values of the sampled rows.
   requireWhole([collection], 'read', x.principal, deps);
   if (!hasFeatures(collection))
-    throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
+    throw new ApiError(
+      'invalid-request',
+      'layerId: must be a feature layer, because styles are only suggested for these.',
+    );
   const { classCount = 5, ...preferred } = x.body ?? {};
   const samples = await readFieldSamples(x, pools, collection, preferred.preferredField);
   requireAttribute(
@@ -283,7 +286,7 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: Deps) {
 /** Error response for an invalid style in the member with this JSON pointer. */
 function refusal({ problems }: StyleError, member: string): ApiError {
   const errors = problems.map(({ path, detail }) => ({ name: `${member}${path}`, detail }));
-  return new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
+  return fieldFailure('invalid-body', errors);
 }
 
 function view(id: number, stored: StoredStyle | undefined, { styles }: Deps): Static<typeof LayerStyle> {

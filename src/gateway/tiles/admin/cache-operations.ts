@@ -166,5 +166,5 @@ function parseScope({ keyPattern, serviceId, layerId, scope }: Static<typeof Inv
   if (serviceId !== undefined) return { scope: { kind: 'service', serviceId }, name: 'service' };
   if (scope === 'ogc-metadata') return { scope: { kind: 'metadata' }, name: 'ogc-metadata' };
   if (scope === 'all') return { scope: { kind: 'all' }, name: 'all' };
-  throw new ApiError('invalid-body', 'One of keyPattern, serviceId, layerId and scope is required.');
+  throw new ApiError('invalid-body', 'keyPattern, serviceId, layerId or scope is required.');
 }

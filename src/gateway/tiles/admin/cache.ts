@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { CacheScope } from '../../../core/cluster/notes.js';
-import { ApiError } from '../../../core/errors/errors.js';
+import { badMember } from '../../../core/errors/errors.js';
 import { TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { describeCacheHealth } from './cache-views.js';
@@ -69,6 +69,6 @@ function readScope(body: Static<typeof Invalidate>): CacheScope {
 }
 
 function lacking(scope: string, member: string): never {
-  const detail = `is required with scope ${scope}`;
-  throw new ApiError('invalid-body', `/${member} ${detail}`, { errors: [{ name: `/${member}`, detail }] });
+  const detail = `is required for the scope ${scope}`;
+  throw badMember(`/${member}`, detail);
 }

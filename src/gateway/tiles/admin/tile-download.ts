@@ -56,5 +56,5 @@ async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise
 }
 
 function missing(): ApiError {
-  return new ApiError('not-found', 'This job has no archive, or it was removed.');
+  return new ApiError('not-found', 'The job has no archive, or the archive was removed. Run the job again.');
 }

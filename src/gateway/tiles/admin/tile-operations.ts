@@ -165,11 +165,11 @@ function parseInput(body: StartBody, deps: Deps, principal: Principal): TileJobI
   const { operation } = body;
   requireTarget(body);
   if (body.style !== undefined && body.style !== 'default')
-    throw new ApiError('invalid-request', 'The only style is default.');
+    throw new ApiError('invalid-request', 'styleId: must be default.');
   const collections = listCollections(body, deps, principal);
   const { minZoom = Math.min(USUAL_ZOOMS.minZoom, body.maxZoom ?? 0) } = body;
   const { maxZoom = Math.max(USUAL_ZOOMS.maxZoom, minZoom) } = body;
-  if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom must not be above maxZoom.');
+  if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom: must not be above maxZoom.');
   return {
     operation,
     collections: collections.map(({ id }) => id),
@@ -190,9 +190,9 @@ function parseInput(body: StartBody, deps: Deps, principal: Principal): TileJobI
 function requireTarget({ operation, layerId, serviceId }: StartBody): void {
   const needed = operation as TileOperation;
   if (isArchiving(needed) && layerId === undefined)
-    throw new ApiError('invalid-request', `layerId is required for ${operation}.`);
+    throw new ApiError('invalid-request', `layerId: is required for ${operation}.`);
   if (isMaking(needed) && layerId === undefined && serviceId === undefined)
-    throw new ApiError('invalid-request', `layerId or serviceId is required for ${operation}.`);
+    throw new ApiError('invalid-request', `layerId: is required for ${operation}, or serviceId.`);
 }
 
 /** A service is the collection with that id; the whole dataset has no id. */
@@ -207,7 +207,7 @@ function listCollections(
     if (!collection)
       throw (
         unreadLayer(visible(principal), layerId) ??
-        new ApiError('invalid-request', `There is no layer ${layerId}.`)
+        new ApiError('invalid-request', `layerId: there is no layer ${layerId}.`)
       );
     return [collection];
   }
@@ -219,7 +219,7 @@ function listCollections(
   if (!collection)
     throw (
       unreadNamed(visible(principal), serviceId) ??
-      new ApiError('invalid-request', `There is no service '${serviceId.slice(0, 100)}'.`)
+      new ApiError('invalid-request', `serviceId: there is no service '${serviceId.slice(0, 100)}'.`)
     );
   return [collection];
 }
@@ -229,6 +229,6 @@ function computeBox(numbers: number[]): Box {
   const [west, south, east, north] = numbers as [number, number, number, number];
   const inside = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90;
   if (!inside || south > north)
-    throw new ApiError('invalid-request', 'bbox must be [minLon, minLat, maxLon, maxLat] in degrees.');
+    throw new ApiError('invalid-request', 'bbox: must be [minLon, minLat, maxLon, maxLat] in degrees.');
   return [west, south, east, north];
 }

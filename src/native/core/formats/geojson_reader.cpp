@@ -58,7 +58,7 @@ bool GeoJsonReader::readGeometry(JsonReader& json, int depth) {
       std::string name;
       GeometryType named;
       if (type) return fail("has 'type' twice");
-      if (!json.readString(name) || !typeOf(name, named)) return fail("has a type that is no GeoJSON geometry type");
+      if (!json.readString(name) || !typeOf(name, named)) return fail("has a type that is not a GeoJSON geometry type");
       type = named;
       return true;
     }

@@ -24,8 +24,8 @@ export function readProof(text: string, encoding: Encoding): Proof {
 export function readAll(text: string, encoding: Encoding): readonly Certificate[] {
   if (encoding === 'base64Der') return [readOne(decodeDer(text.replace(/\s/g, '')))];
   const blocks = (encoding === 'pem' ? text : decoded(text)).match(PEM) ?? [];
-  if (blocks.length === 0) throw new UnreadableCertificate('it holds no certificate in PEM');
-  if (blocks.length > MAX_CHAIN + 1) throw new UnreadableCertificate('it holds too many certificates');
+  if (blocks.length === 0) throw new UnreadableCertificate('it has no certificate in PEM');
+  if (blocks.length > MAX_CHAIN + 1) throw new UnreadableCertificate('it has too many certificates');
   return blocks.map(readOne);
 }
 
@@ -33,7 +33,7 @@ function readOne(bytes: string | Uint8Array): Certificate {
   try {
     return Certificate.read(bytes);
   } catch {
-    throw new UnreadableCertificate('it is no X.509 certificate');
+    throw new UnreadableCertificate('it is not an X.509 certificate');
   }
 }
 

@@ -95,12 +95,16 @@ function refusal(profile: Profile, code: CertificateFault, detail: string): Faul
 function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
   const { leaf } = proof;
   if (!acceptsIssuer(profile, proof))
-    return refusal(profile, 'client_certificate_untrusted_issuer', 'The issuer is not one that is accepted.');
+    return refusal(
+      profile,
+      'client_certificate_untrusted_issuer',
+      'The issuer is not accepted by the trust profile.',
+    );
   if (leaf.strange !== undefined)
     return refusal(
       profile,
       'client_certificate_untrusted_chain',
-      `The critical extension ${leaf.strange} is not understood.`,
+      `The critical extension ${leaf.strange} is not supported.`,
     );
   if (!profile.body.requireChainTrust && profile.anchors.length === 0) return undefined;
   if (listAuthorities(profile, proof, now)) return undefined;
@@ -145,7 +149,7 @@ function timeFault(profile: Profile, { notBefore, notAfter }: Certificate, now: 
 
 function useFault(profile: Profile, { isForClients }: Certificate): Fault | undefined {
   if (isForClients || !profile.body.requireClientAuthenticationEku) return undefined;
-  const detail = 'The extended key usage does not say client authentication.';
+  const detail = 'The extended key usage does not include client authentication.';
   return refusal(profile, 'client_certificate_invalid_eku', detail);
 }
 
@@ -159,7 +163,11 @@ function buildMapping(profile: Profile, leaf: Certificate, { environmentId, now 
     return refusal(profile, 'client_certificate_wrong_environment', 'The mapping is for other environments.');
   // Every certificate has its fingerprint.
   return identities.length > 1
-    ? refusal(profile, 'client_certificate_unmapped_identity', 'No mapping names the holder.')
+    ? refusal(
+        profile,
+        'client_certificate_unmapped_identity',
+        'No mapping applies to the holder of the certificate.',
+      )
     : refusal(profile, 'client_certificate_missing_identity', 'The certificate does not name a holder.');
 }
 

@@ -43,7 +43,7 @@ function tooMany(waitMs: number): ApiError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new ApiError(
     'too-many-requests',
-    `Too many wrong passwords came from this address. Try again in ${seconds} seconds.`,
+    `Too many wrong passwords came from this IP address. Retry in ${seconds} seconds.`,
     { headers: { 'retry-after': String(seconds) } },
   );
 }

@@ -39,7 +39,7 @@ async function argon(): Promise<Pick<typeof import('argon2'), 'hash' | 'verify'>
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (waiting.length >= MAX_WAITING)
-    throw new ApiError('unavailable', 'Too many passwords wait to be looked at.');
+    throw new ApiError('unavailable', 'Too many passwords are being checked. Retry later.');
   if (running >= AT_ONCE) await new Promise<void>((go) => waiting.push(go));
   running++;
   try {

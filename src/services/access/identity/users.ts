@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { badMember, notFound } from '../../../core/errors/errors.js';
 import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { SessionStore } from '../../../stores/access/sessions.js';
 import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../../stores/access/users.js';
@@ -194,7 +194,7 @@ async function newHash(password: string): Promise<string> {
   const { least, most } = PASSWORD_LENGTH;
   if (password.length >= least && password.length <= most) return hashPassword(password);
   const detail = `must have ${least} to ${most} characters`;
-  throw new ApiError('invalid-body', `/password ${detail}`, { errors: [{ name: '/password', detail }] });
+  throw badMember('/password', detail);
 }
 
 function missing(id: string): never {

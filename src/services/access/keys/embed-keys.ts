@@ -124,9 +124,15 @@ export class EmbedKeys {
     const scope = this.#byId.get(id)?.body.scope;
     const { allowedEmbedOrigins: pages = [], allowedServiceOrigins: servers = [] } = scope ?? {};
     if (origin === undefined || !pages.includes(origin))
-      throw new ApiError('forbidden', 'The key is not for pages of this origin.');
+      throw new ApiError(
+        'forbidden',
+        'Origin: the key is not for pages of this origin. Use a page of an allowed origin.',
+      );
     if (servers.length > 0 && !servers.includes(server))
-      throw new ApiError('forbidden', 'The key is not for this address of the server.');
+      throw new ApiError(
+        'forbidden',
+        'The key is not for this URL of the server. Use the URL for which it was created.',
+      );
   }
 
   /** Counts a request of a key. */

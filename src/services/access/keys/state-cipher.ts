@@ -46,9 +46,13 @@ export class StateCipher {
     try {
       return decrypt(this.#key!, Buffer.from(sealed.slice(SEALED.length), 'base64url')).toString('utf8');
     } catch (cause) {
-      throw new ApiError('unavailable', 'A secret of the state cannot be read: security.stateKey differs.', {
-        cause,
-      });
+      throw new ApiError(
+        'unavailable',
+        'A secret of the state cannot be read, because security.stateKey differs. Set the key that encrypted it.',
+        {
+          cause,
+        },
+      );
     }
   }
 

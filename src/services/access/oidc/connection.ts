@@ -83,7 +83,7 @@ export class ProviderConnection {
     try {
       return createLocalJWKSet((await response.json()) as JSONWebKeySet);
     } catch (cause) {
-      throw new ApiError('unavailable', 'The keys of the provider cannot be read.', { cause });
+      throw new ApiError('unavailable', 'The keys of the identity provider cannot be read.', { cause });
     }
   }
 }

@@ -40,7 +40,7 @@ function ask(
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const signal = AbortSignal.timeout(ACCESS_LIMITS.providerMs);
   return new Promise((resolve, reject) => {
-    const fail = (cause: Error) => reject(unreachable(`${url.host} does not answer`, cause));
+    const fail = (cause: Error) => reject(unreachable(`${url.host} does not respond`, cause));
     const call = request(url, { ...options, lookup: allowed.lookupOf(url), signal });
     call.on('error', fail);
     call.on('response', (response) => {

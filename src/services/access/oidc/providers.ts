@@ -135,7 +135,7 @@ export class OidcProviders {
     const reached = await this.#reach(provider);
     const check = {
       isReachable: 'issuer' in reached,
-      message: 'issuer' in reached ? 'The provider answers.' : reached.message,
+      message: 'issuer' in reached ? 'The provider responds.' : reached.message,
       testedAt,
     };
     await this.plain.put<ProviderCheck>(CHECK, provider.id, check, 'system');

@@ -77,11 +77,15 @@ export class SignIns {
     const provider = await this.deps.providers.enabled(providerId);
     const pending = cookie === undefined ? undefined : await this.#open(cookie);
     if (!pending || pending.provider !== provider.id || pending.state !== callback.state)
-      throw new ApiError('invalid-request', 'This browser has not begun that sign-in, or it took too long.');
+      throw new ApiError(
+        'invalid-request',
+        'This browser did not start the sign-in, or the sign-in took too long. Sign in again.',
+      );
     const configuration = await this.deps.providers.connection(provider).configuration();
     const claims = await exchange(configuration, callback, pending, baseUrl + CALLBACK);
     const user = await providedUser(provider, claims, this.deps.users(), this.deps.rules());
-    if (!user.isActive) throw new ApiError('forbidden', 'The user is switched off.');
+    if (!user.isActive)
+      throw new ApiError('forbidden', 'The user is disabled. An administrator can enable it.');
     return this.deps.sessions().open({ user, providerKey: provider.id, claims: filterClaims(claims) });
   }
 

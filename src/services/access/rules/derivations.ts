@@ -84,10 +84,7 @@ export function nameSource(layer: Collection | RuledLayer): CopySourceLayer {
 /** Throws `forbidden`: a copy of a part would be published as the collection, or tell where the part ends. */
 export function requireCompleteAccess(visible: Collection): void {
   if (!hasFeatures(visible) || visible.rule?.scope !== 'caller') return;
-  throw new ApiError(
-    'forbidden',
-    `You can read only a part of ${visible.id}. To publish a copy, you must be able to read all of it.`,
-  );
+  throw new ApiError('forbidden', `Publishing a copy requires the right to read all of ${visible.id}.`);
 }
 
 /** The right of a caller to publish copies of layers. */

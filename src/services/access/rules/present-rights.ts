@@ -41,7 +41,7 @@ export class PresentRights {
   async of(principal: Principal): Promise<Principal> {
     await this.deps.current?.();
     const present = await this.#present(principal);
-    if (!present) throw new ApiError('forbidden', `${principal.name} has no access any more.`);
+    if (!present) throw new ApiError('forbidden', `${principal.name} no longer has access.`);
     return principal.kind === 'anonymous' ? present : this.deps.admitted(present);
   }
 
@@ -53,7 +53,7 @@ export class PresentRights {
     if (principal.kind === 'certificate') return;
     const present = await this.of(principal);
     if (permission === 'public' || permission === 'authenticated' || permits(present, permission)) return;
-    throw new ApiError('forbidden', `${principal.name} does not have the permission ${permission} any more.`);
+    throw new ApiError('forbidden', `${principal.name} no longer has the permission ${permission}.`);
   }
 
   async #present(principal: Principal): Promise<Principal | undefined> {

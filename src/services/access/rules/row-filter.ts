@@ -157,7 +157,7 @@ function findClaim(operand: Operand): string | undefined {
   if (op.toLowerCase() !== CLAIM) return undefined;
   const [type] = args;
   if (args.length !== 1 || typeof type !== 'string' || type === '')
-    throw new Cql2Error("claim takes the type of a claim as text: claim('country')");
+    throw new Cql2Error("claim needs the type of a claim as a string, for example claim('country')");
   return type;
 }
 

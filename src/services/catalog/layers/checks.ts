@@ -39,7 +39,7 @@ function checkStore({ hasIndex, geometryType, fields }: VectorSource): TableChec
       ? pass('layer.index', 'A spatial index covers the geometry.')
       : warning('layer.index', 'No spatial index covers the geometry: tiles and boxes read all rows.'),
     geometryType === 'Geometry'
-      ? warning('layer.geometry', 'The geometry column does not say which type it holds.')
+      ? warning('layer.geometry', 'The geometry column does not declare its geometry type.')
       : pass('layer.geometry', `Geometries are of type ${geometryType}.`),
     fields.length > 0
       ? pass('layer.fields', `It has ${fields.length} fields.`)
@@ -50,7 +50,7 @@ function checkStore({ hasIndex, geometryType, fields }: VectorSource): TableChec
 function checkFields({ fields = [] }: LayerSettings, source: VectorSource): TableCheck[] {
   return fields.map(({ name, domain }) => {
     const field = source.fields.find((one) => one.name === name);
-    if (!field) return error('field.missing', `There is no field ${name} any more.`);
+    if (!field) return error('field.missing', `The field ${name} no longer exists.`);
     const wrong = domain && domainProblem(field, domain);
     return wrong === undefined
       ? pass('field.settings', `The settings of ${name} fit.`)
@@ -74,13 +74,13 @@ export function domainProblem(
   );
   if (wrong) return `the code ${stringifyExactly(wrong.code)} is not a value of the column. ${CODES[type]}`;
   const codes = new Set(codedValues.map(({ code }) => canonicalDigits(writeDigits(code))));
-  return codes.size < codedValues.length ? 'a code is there twice' : undefined;
+  return codes.size < codedValues.length ? 'a code is given twice' : undefined;
 }
 
 const CODES: Readonly<Partial<Record<FieldType, string>>> = {
   string: 'Send strings',
   integer: 'Send integers of 64 bits',
-  number: 'Send numbers that the column holds with all their digits, integers or at most 15 digits',
+  number: 'Send numbers that the column stores exactly: integers, or at most 15 digits',
 };
 
 /** Whether a column of numbers holds a code with all its digits. */
@@ -98,7 +98,7 @@ function checkTime({ timeInfo }: LayerSettings, source: VectorSource): TableChec
     .map((name) =>
       source.fields.some((field) => field.name === name)
         ? pass('time.field', `${name} is there.`)
-        : error('time.field', `There is no field ${name} any more.`),
+        : error('time.field', `The field ${name} no longer exists.`),
     );
 }
 

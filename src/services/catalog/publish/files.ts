@@ -70,7 +70,7 @@ async function readFile({ path, version: stated }: SourceFile, deps: FileDeps): 
   if (isCopied(path)) return readCopy(path, version, deps);
   throw new TaskFailure(
     'source-unreadable',
-    `Files of type ${extension || 'without extension'} are not published.`,
+    `Files of type ${extension || 'without extension'} cannot be published.`,
   );
 }
 

@@ -60,7 +60,7 @@ async function walk(
     return;
   }
   if (!isInFolder(real, root)) {
-    files.push({ path, problem: 'The link leads out of the published folder.' });
+    files.push({ path, problem: 'The link refers to a file outside the published folder.' });
     return;
   }
   const info = isPlain ? entry! : await stat(real);

@@ -41,9 +41,9 @@ export const GRID_FOLDER = '.zarr';
 const TABLE_FOLDER = '.gdb';
 
 const OTHER_ARCHIVE = 'Archives of this kind are not opened: unpack it.';
-const DATABASE = 'Databases of this kind are not read: copy its layers into a GeoPackage (ogr2ogr).';
+const DATABASE = 'Databases of this kind are not supported. Copy its layers into a GeoPackage (ogr2ogr).';
 const OPENSTREETMAP =
-  'OpenStreetMap extracts are not read: load it into PostGIS (osm2pgsql) or a GeoPackage.';
+  'OpenStreetMap extracts are not supported. Load it into PostGIS (osm2pgsql) or a GeoPackage.';
 const POINT_CLOUD = 'Point clouds are not published.';
 const WAVELETS =
   'Rasters of this kind need a library that is not free: translate it to GeoTIFF or JPEG 2000.';
@@ -58,13 +58,13 @@ const NOT_READ: ReadonlyMap<string, string> = new Map([
   ...['.las', '.laz', '.e57', '.ply'].map((end) => [end, POINT_CLOUD] as const),
   ...['.ecw', '.sid'].map((end) => [end, WAVELETS] as const),
   ...['.grib', '.grib2', '.grb', '.grb2'].map(
-    (end) => [end, 'GRIB is not read: translate it to netCDF or GeoTIFF (gdal_translate).'] as const,
+    (end) => [end, 'GRIB is not supported. Translate it to netCDF or GeoTIFF (gdal_translate).'] as const,
   ),
-  ['.hdf', 'HDF4 is not read: translate it to netCDF or GeoTIFF (gdal_translate).'],
-  ['.dwg', 'DWG is not read: save it as DXF.'],
-  ['.xls', 'Excel files of the old kind are not read: save it as .xlsx.'],
-  ['.jml', 'OpenJUMP files are not read: save it as GeoPackage.'],
-  ['.000', 'Nautical charts (S-57) are not read: copy their layers into a GeoPackage (ogr2ogr).'],
+  ['.hdf', 'HDF4 is not supported. Translate it to netCDF or GeoTIFF (gdal_translate).'],
+  ['.dwg', 'DWG is not supported. Save it as DXF.'],
+  ['.xls', 'Excel files of the old kind are not supported. Save it as .xlsx.'],
+  ['.jml', 'OpenJUMP files are not supported. Save it as GeoPackage.'],
+  ['.000', 'Nautical charts (S-57) are not supported. Copy their layers into a GeoPackage (ogr2ogr).'],
 ]);
 
 /** Why files of this name are not published, although they hold data of places. Undefined for all others. */
@@ -73,7 +73,7 @@ export function reasonNotRead(path: string): string | undefined {
   const [, two = '', one = ''] = /((?:\.[^.]+)?)(\.[^.]+)$/.exec(name) ?? [];
   const reason = NOT_READ.get(two + one) ?? NOT_READ.get(one);
   if (reason !== undefined) return reason;
-  return one === GZIP && holdsRaster(two) ? 'Compressed rasters are not read: unpack it.' : undefined;
+  return one === GZIP && holdsRaster(two) ? 'Compressed rasters are not supported. Unpack it.' : undefined;
 }
 
 function holdsRaster(extension: string): boolean {

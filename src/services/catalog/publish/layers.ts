@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
-import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { ApiError, fieldFailure, notFound } from '../../../core/errors/errors.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { TableCheck, TableChoice, TableName, TableReport } from '../../../core/tasks/table-tasks.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
@@ -139,7 +139,7 @@ export class PublishedLayers {
           code: 'layer-name',
           severity: 'error' as const,
           actual: id,
-          message: `The name is taken: there is a collection '${id}' already.`,
+          message: `The collection '${id}' already exists. Choose another name.`,
         }
       : { code: 'layer-name', severity: 'pass', message: `The collection is called ${id}.`, actual: id };
   }
@@ -161,7 +161,7 @@ export class PublishedLayers {
     permit: (sources: readonly CopySourceLayer[]) => void,
   ): Promise<StoredLayer> {
     if (this.deps.connections.isSource(connection) && getConnectionProvider(connection.body) !== 'PostGIS')
-      throw new ApiError('conflict', `'${connection.body.name}' publishes all that it holds by itself.`);
+      throw new ApiError('conflict', `'${connection.body.name}' publishes all its layers automatically.`);
     const { choice, layerName } = layer;
     const { checks } = await this.validate(connection, choice, layerName);
     const [name, ...others] = checks;
@@ -374,9 +374,10 @@ export class PublishedLayers {
 function refuseErrors(checks: readonly TableCheck[]): void {
   const errors = checks.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
-  throw new ApiError('invalid-body', errors.map(({ message }) => message).join(' '), {
-    errors: errors.map(({ code, message }) => ({ name: '/table', detail: message, code })),
-  });
+  throw fieldFailure(
+    'invalid-body',
+    errors.map(({ code, message }) => ({ name: '/table', detail: message, code })),
+  );
 }
 
 /** The password is that of the connection, whenever it is used. */
@@ -388,7 +389,7 @@ function withoutDatabase(layer: VectorLayerInfo): VectorLayerInfo {
 const isSameBox = (a: Box | undefined, b: Box | undefined) => JSON.stringify(a) === JSON.stringify(b);
 
 function refuseConfigured(id: string): never {
-  throw new ApiError('conflict', `The layer '${id}' stands in the configuration: change it there.`);
+  throw new ApiError('conflict', `The layer '${id}' is defined in the configuration. Change it there.`);
 }
 
 function missing(layerId: number): never {

@@ -56,7 +56,7 @@ async function readArchive(
 ): Promise<MakeCollection> {
   // Only PMTiles is laid out so that a tile takes one or two ranges.
   if (ARCHIVE.get(extension) !== 'pmtiles')
-    throw new TaskFailure('source-unreadable', 'Only GeoTIFF and PMTiles are read over HTTP.');
+    throw new TaskFailure('source-unreadable', 'Only GeoTIFF and PMTiles can be published from a URL.');
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const archive = await pools.run('vector.archive', { path: url, container: 'pmtiles' }, options);
   return archiveCollection(archive, name, computeVersion(url, archive.revision));

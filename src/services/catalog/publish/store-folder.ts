@@ -37,7 +37,7 @@ async function look(folder: string, contents: Found): Promise<void> {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await look(path, contents);
     else if (!entry.isFile())
-      throw new FolderRefusal('The store holds a link, or something else that is no file.');
+      throw new FolderRefusal('The store contains a link, or another entry that is not a file.');
     else if (entry.name.startsWith('.z')) {
       const size = await note(path, contents);
       if (size > MAX_METADATA) throw new FolderRefusal('The metadata of the store is too large.');

@@ -103,7 +103,8 @@ export class CloudRasters {
     if (connectionId === undefined)
       return { kind: 'remote', url: this.deps.urlOf(provider, bucket, objectKey) };
     const store = await this.deps.storeOf(connectionId);
-    if (!store) throw new ApiError('unavailable', 'The connection of the raster is switched off.');
+    if (!store)
+      throw new ApiError('unavailable', 'The connection of the raster is disabled. Enable it first.');
     return remoteRaster(store, objectKey);
   }
 }

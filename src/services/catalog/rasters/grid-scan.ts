@@ -72,13 +72,19 @@ function gridSource(layers: RasterLayers, names: readonly string[]): GriddedRast
   const grids = listGrids(layers);
   const [first] = grids;
   if (!first)
-    throw new ApiError('invalid-request', layers.problems[0]?.reason ?? 'It holds no variable on a grid.');
+    throw new ApiError('invalid-request', layers.problems[0]?.reason ?? 'The file has no gridded variable.');
   if (names.length === 0) return first;
   const missing = names.find((name) => !grids.some(({ variables }) => variables.includes(name)));
   if (missing !== undefined)
-    throw new ApiError('invalid-request', `There is no variable '${missing.slice(0, 100)}' on a grid.`);
+    throw new ApiError(
+      'invalid-request',
+      `variables: there is no gridded variable '${missing.slice(0, 100)}'.`,
+    );
   const grid = grids.find(({ variables }) => names.every((name) => variables.includes(name)));
   if (!grid)
-    throw new ApiError('invalid-request', 'The variables are on different grids: register one each.');
+    throw new ApiError(
+      'invalid-request',
+      'variables: are on different grids. Register each grid separately.',
+    );
   return { ...grid, variables: [...names] };
 }

@@ -260,7 +260,7 @@ const buildKey = (place: string) => `rasters/${place}`;
 
 const WARNINGS = {
   crs: 'The file names its coordinate reference system: the one that was sent was not used.',
-  geoTransform: 'The file says where it lies: the world file was not used.',
+  geoTransform: 'The file has a georeference. The world file was not used.',
 } as const;
 
 function buildFile(job: JobRow): string {

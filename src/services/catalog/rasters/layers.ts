@@ -64,7 +64,7 @@ function joined(
   for (const member of members) {
     const part = readable(member, dataDir);
     const problem =
-      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : findProblem(part, parts[0]?.raster);
+      present && !hasCoverage(present) ? 'Its layer has no rasters.' : findProblem(part, parts[0]?.raster);
     if (problem !== undefined)
       quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
     else if (part?.raster) {
@@ -128,6 +128,6 @@ function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Re
 
 function findProblem(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
   if (!part) return undefined;
-  if (!part.raster) return 'The imported file is gone.';
+  if (!part.raster) return 'The imported file no longer exists.';
   return first && mismatch(first, part.raster);
 }

@@ -95,7 +95,8 @@ export class MultidimCoverages {
   /** Throws `not-found`, also for a job of another kind. */
   async job(jobId: string): Promise<JobRow> {
     const job = await this.deps.jobs.get(jobId);
-    if (job.kind !== KIND) throw new ApiError('not-found', `There is no scan job '${jobId.slice(0, 100)}'.`);
+    if (job.kind !== KIND)
+      throw new ApiError('not-found', `jobId: there is no scan job '${jobId.slice(0, 100)}'.`);
     return job;
   }
 

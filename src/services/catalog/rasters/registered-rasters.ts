@@ -83,13 +83,19 @@ export class RegisteredRasters {
     const catalog = this.deps.catalog();
     const collection = catalog.byLayerId(layerId);
     if (collection && !hasCoverage(collection))
-      throw new ApiError('invalid-request', `Layer ${layerId} ('${collection.id}') holds no rasters.`);
+      throw new ApiError(
+        'invalid-request',
+        `layerId: layer ${layerId} ('${collection.id}') is not a raster layer.`,
+      );
     if (collection) return;
     if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
     if (!mayMake) throw layerFailure(catalog, layerId);
     const slug = await this.deps.state.collections.slugOf(layerId);
     if (slug === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
-      throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);
+      throw new ApiError(
+        'invalid-request',
+        `layerId: must be an integer from 1 to ${MAX_NEW_LAYER} for a new layer.`,
+      );
     if (slug !== undefined) await this.deps.names?.refuse(slug);
   }
 
@@ -219,5 +225,5 @@ function missing(kind: RegisteredKind, id: number): never {
 }
 
 function twice(layerId: number): never {
-  throw new ApiError('conflict', `Layer ${layerId} has this one already.`);
+  throw new ApiError('conflict', `Layer ${layerId} already has this raster.`);
 }

@@ -29,7 +29,7 @@ export async function readZarrMetadata(folder: string): Promise<ZarrMetadata> {
   const documents = (all?.['metadata'] as Documents | undefined) ?? (await gather(folder, '', 0));
   const names = Object.keys(documents).filter((key) => /(^|\/)\.zarray$/.test(key));
   if (names.length === 0)
-    throw new ApiError('invalid-request', 'The folder is no Zarr store: it holds no array.');
+    throw new ApiError('invalid-request', 'The folder is not a Zarr store: it has no array.');
   if (names.length > MAX_ARRAYS)
     throw new ApiError('invalid-request', `The store has more than ${MAX_ARRAYS} arrays.`);
   return {
@@ -91,9 +91,9 @@ async function readJson(path: string): Promise<Json | undefined> {
     const value: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
   } catch (cause) {
-    throw new ApiError('invalid-request', 'The metadata of the store is no JSON.', { cause });
+    throw new ApiError('invalid-request', 'The metadata of the store is not JSON.', { cause });
   }
-  throw new ApiError('invalid-request', 'The metadata of the store is no JSON object.');
+  throw new ApiError('invalid-request', 'The metadata of the store is not a JSON object.');
 }
 
 function isFile(path: string): Promise<boolean> {

@@ -90,7 +90,8 @@ export class ZarrStores {
     const { problem } = await readStore(path);
     if (problem !== undefined) throw new ApiError('invalid-request', problem);
     const { zarrFormat, arrays } = await readZarrMetadata(path);
-    if (zarrFormat === 3) throw new ApiError('invalid-request', 'Stores of Zarr version 3 are not read.');
+    if (zarrFormat === 3)
+      throw new ApiError('invalid-request', 'Zarr version 3 is not supported. Use version 2.');
     const { parts, variables } = await scanGrid(path, [], this.deps);
     return { parts, zarrFormat, arrays, primary: variables[0] ?? null };
   }
@@ -98,7 +99,7 @@ export class ZarrStores {
   async #scanRemote(url: string): Promise<Scan> {
     const { parts, variables } = await scanGrid(url, [], this.deps);
     if (parts.length === 0)
-      throw new ApiError('invalid-request', 'Zarr stores are read from published folders (Local) only.');
+      throw new ApiError('invalid-request', 'Zarr stores can only be read from published folders (Local).');
     return { parts, zarrFormat: null, arrays: [], primary: variables[0] ?? null };
   }
 }

@@ -205,7 +205,7 @@ export class LayerCopies {
     imports.refuse({ table: id });
     const before = await documents.get<LayerCopy>(LAYER_COPY, id);
     if (before && (await this.#isUnderWay(before)))
-      throw new ApiError('conflict', `The layer '${id}' is being copied.`);
+      throw new ApiError('conflict', `The layer '${id}' is being copied. Retry after the job has ended.`);
     if (before) await this.#discard(before);
     return documents.together([CONNECTION_KIND, copy.connectionId], async (store) => {
       if (!(await store.get<Connection>(CONNECTION_KIND, copy.connectionId)))
@@ -325,7 +325,7 @@ export class LayerCopies {
     if (await this.#isUnderWay(stored))
       throw new ApiError(
         'conflict',
-        `The layer is being copied by the job ${refreshJobId ?? jobId}: cancel that, or wait for it.`,
+        `The layer is being copied by the job ${refreshJobId ?? jobId}. Cancel the job, or retry after it has ended.`,
       );
   }
 

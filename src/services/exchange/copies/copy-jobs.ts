@@ -25,7 +25,7 @@ export async function sayingConflict<T>(id: string, change: Promise<T>): Promise
     return await change;
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'precondition-failed') throw error;
-    throw new ApiError('conflict', `The layer '${id}' was changed by another request meanwhile: try again.`);
+    throw new ApiError('conflict', `The layer '${id}' was changed by another request. Retry.`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../core/errors/errors.js';
+import { ApiError, badMember } from '../../../core/errors/errors.js';
 import type { RemoteLayer, SourceKind } from '../../../core/exchange/ingest.js';
 import { isObjectKey } from '../../../core/sources/object-stores.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
@@ -58,7 +58,7 @@ export async function copySource(
   if (!COPIED.has(provider))
     throw new ApiError(
       'invalid-request',
-      `Layers of '${connection.body.name}' (${provider}) are listed, and not published: they are no features.`,
+      `The layers of '${connection.body.name}' (${provider}) cannot be published, because they have no features.`,
     );
   const service = await connections.service(connection);
   const layer = layerNamed(service.layers, { schema, table }, provider);
@@ -103,7 +103,7 @@ function layerNamed(
 }
 
 const absentLayer = ({ schema, table }: CopyChoice): ApiError =>
-  wrong('table', `There is no layer ${table} of ${schema}.`);
+  wrong('table', `there is no layer '${table}' in '${schema}'`);
 
 /** The error for what is missing, or does not exist for the caller. */
 export function absentSource({ body }: StoredConnection, { schema, table }: CopyChoice): ApiError {
@@ -115,11 +115,11 @@ export function absentSource({ body }: StoredConnection, { schema, table }: Copy
 /** Whether the object is there, the copy finds out. */
 function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
   if (schema !== body.databaseName)
-    absent('schema', `The connection leads to the bucket ${body.databaseName}.`);
-  if (!isObjectKey(table)) absent('table', 'A key of an object has no parts . and ..');
+    absent('schema', `must be ${body.databaseName}, the bucket of the connection`);
+  if (!isObjectKey(table)) absent('table', "must be a key without the parts '.' and '..'");
   const format = findObjectFormat(table);
   if (format?.isCopied !== true)
-    absent('table', 'Only FlatGeobuf, GeoParquet, GeoPackage and GeoJSON are published from buckets.');
+    absent('table', 'must be a FlatGeobuf, GeoParquet, GeoPackage or GeoJSON file');
   return { jobKind: OBJECT, remote: { connection: id, key: table } };
 }
 
@@ -127,5 +127,4 @@ function absent(name: string, detail: string): never {
   throw wrong(name, detail);
 }
 
-const wrong = (name: string, detail: string): ApiError =>
-  new ApiError('invalid-body', detail, { errors: [{ name: `/${name}`, detail }] });
+const wrong = (name: string, detail: string): ApiError => badMember(`/${name}`, detail);

@@ -52,7 +52,10 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
   const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
   const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
   if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
-    throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
+    throw badParameter(
+      'format',
+      'cannot be shapefile, which has no geometry collections. Use for example geopackage',
+    );
   return { format: request.format, collection, query, fields, crs, task };
 }
 
@@ -97,7 +100,7 @@ function outputCrs(collection: VectorCollection, { format, outSR }: ExportReques
   const { storageCrs } = collection;
   if (getExportFormat(format).inDegrees) {
     if (output && output.epsg !== CRS84.epsg)
-      throw badParameter('outSR', `must be 4326: ${format} has longitudes and latitudes`);
+      throw badParameter('outSR', `must be 4326, because ${format} has longitudes and latitudes`);
     requireReachable({ format: CRS84 }, collection);
     return CRS84;
   }
@@ -109,7 +112,8 @@ function chosenFields({ source }: VectorCollection, names: string[] | undefined)
   const missing = names.find(
     (name) => name !== source.idColumn && !source.fields.some((field) => field.name === name),
   );
-  if (missing !== undefined) throw badParameter('outFields', `there is no field '${missing.slice(0, 60)}'`);
+  if (missing !== undefined)
+    throw badParameter('outFields', `'${missing.slice(0, 60)}' is not a field of the layer`);
   return source.fields.filter(({ name }) => names.includes(name));
 }
 
@@ -151,6 +155,6 @@ export function layerName({ id }: Pick<VectorCollection, 'id'>): string {
 export function refusal(format: ExportName): ApiError {
   return new ApiError(
     'unprocessable',
-    `The layer cannot be written as ${format}: its geometries or values do not fit. Another format may take them.`,
+    `The layer cannot be written as ${format}, which does not support its geometries or values. Use another format.`,
   );
 }

@@ -107,10 +107,13 @@ export class Exports {
     const job = await this.#deps.jobs.get(id);
     if (job.kind !== KIND || job.owner !== owner) throw notFound('export', id.slice(0, 100));
     if (job.state === 'Queued' || job.state === 'Running')
-      throw new ApiError('conflict', `The export is not ready: ${job.state}.`);
+      throw new ApiError('conflict', `The export is not ready (${job.state}). Retry after it has ended.`);
     const file = job.result_json ? (JSON.parse(job.result_json) as ExportFile) : undefined;
     if (!file || !existsSync(file.path))
-      throw new ApiError('not-found', 'This export has no file, or it was removed.');
+      throw new ApiError(
+        'not-found',
+        'The export has no file, or the file was removed. Run the export again.',
+      );
     return file;
   }
 

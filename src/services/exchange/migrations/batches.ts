@@ -110,7 +110,7 @@ function buildView(
   isOver: boolean,
 ): BatchChild {
   if (child === undefined) {
-    const note = isOver ? 'The batch ended before it was begun.' : null;
+    const note = isOver ? 'The batch ended before it was started.' : null;
     return { layer, state: isOver ? 'cancelled' : 'pending', note, jobId: null };
   }
   if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };

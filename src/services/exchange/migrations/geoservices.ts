@@ -64,7 +64,7 @@ async function listServices(
   const { services } = await pools.run('ingest.discover', request, { signal });
   const own = services.filter(({ kind }) => kind === 'arcgis-geoservices-rest');
   if (own.length === 0 && services.length > 0)
-    throw new TaskFailure('source-unreadable', 'It is no catalog of GeoServices REST.');
+    throw new TaskFailure('source-unreadable', 'It is not a catalog of GeoServices REST.');
   return own;
 }
 

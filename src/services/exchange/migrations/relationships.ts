@@ -32,7 +32,9 @@ export class BatchRelationships {
         const other = otherEnd(one, end, ends);
         if (other) relationships.push(buildSetting(one, other.keyField, (await show(other.layer)).layerId));
         else
-          warnings.push(`The relationship ${one.name} of ${end.id} was left out: its other end is not here.`);
+          warnings.push(
+            `The relationship ${one.name} of ${end.id} was omitted: its other layer was not imported.`,
+          );
       }
       if (relationships.length > 0) await this.layers.put(await show(end), { relationships }, IMPORT);
     }

@@ -7,6 +7,7 @@ import { equalsAny } from '../../../core/cql2/index.js';
 import { featureTexts } from '../../../core/edits/feature-text.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import { formatDetail } from '../../../core/errors/field-errors.js';
 import type { GeoServicesAttachment, RemoteRequest } from '../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
@@ -147,7 +148,7 @@ class Run {
   ): Promise<void> {
     const { context, collection, folder } = this.job;
     const { attachments, store } = this.deps;
-    if (featureId === undefined) throw new ApiError('not-found', 'its feature is not there.');
+    if (featureId === undefined) throw new ApiError('not-found', 'its feature does not exist.');
     const origin = `${context.id}:${objectId}:${id}`;
     if (await store.hasOrigin(collection.id, origin)) return;
     if ((size ?? 0) > LIMITS.attachmentBytes)
@@ -162,7 +163,7 @@ class Run {
       this.#bytes += bytes;
       // A failure that is told with the status 200 is a document of another length.
       if (size !== undefined && size > 0 && size !== bytes)
-        throw new ApiError('invalid-request', `it has ${bytes} bytes, where its server says ${size}.`);
+        throw new ApiError('invalid-request', `it has ${bytes} bytes, but its server reports ${size}.`);
       const file = await checkFile(path, { name, mediaType }, 'it');
       const place = { collection: collection.id, featureId, keywords, createdBy: IMPORT, origin };
       await attachments.bring(file, place);
@@ -216,7 +217,7 @@ function buildDownload({ url: text, ...request }: RemoteRequest, path: string): 
 function describeReason(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
   const [first] = error.errors ?? [];
-  return first ? `it ${first.detail}.` : error.message;
+  return first ? `it ${formatDetail(first)}` : error.message;
 }
 
 async function idsIn(path: string): Promise<BigInt64Array> {

@@ -105,7 +105,7 @@ export class GeoServicesSettings {
     if (drawingInfo === undefined) return [];
     if (await hasOwnStyle(this.styles, collection.layerId)) return [STYLE_STAYS];
     if (JSON.stringify(drawingInfo).length > LIMITS.styleCharacters)
-      return ['The drawingInfo of the layer is too large, and was left out.'];
+      return ['The drawingInfo of the layer is too large and was omitted.'];
     const { layers, unsupported } = importDrawingInfo(drawingInfo, describeSldTarget(whole(collection)));
     const warnings = unsupported.map(
       ({ symbolizerType, guidance }) => `Style: ${symbolizerType}: ${guidance}`,
@@ -121,10 +121,10 @@ function leftBehind(
 ): string[] {
   const { unreadable, relationships } = layer;
   return [
-    ...unreadable.map((name) => `The field ${name} has values that JSON cannot hold, and was left out.`),
+    ...unreadable.map((name) => `The field ${name} has values that JSON cannot represent, and was omitted.`),
     ...relationships
       .filter(({ keyField }) => !relatesLater || !columns.some(({ field }) => field === keyField))
-      .map(({ name }) => `The relationship ${name} was left out.`),
+      .map(({ name }) => `The relationship ${name} was omitted.`),
     ...columns
       .filter(({ name, field }) => name !== field)
       .map(({ name, field }) => `The field ${field} is called ${name}: the name is reserved.`),
@@ -153,7 +153,7 @@ function findDomain(
   const field = source.fields.find((one) => one.name === name);
   const read = domain.type === 'range' ? findRange(domain, name) : findCodes(domain, name);
   if (read && field && domainProblem(field, read) === undefined) return read;
-  warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was left out.`);
+  warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was omitted.`);
   return undefined;
 }
 

@@ -94,7 +94,8 @@ class LayerReader {
   /** Lists the ids: a run after a crash goes on with the same ones. */
   async #begin(layer: GeoServicesLayer, columns: readonly ImportColumn[]): Promise<GeoServicesReport> {
     const { count: matched, name: layerName, objectIdField } = layer;
-    if (matched === 0) throw wrong('No feature of the layer passes: there is nothing to import.');
+    if (matched === 0)
+      throw wrong('No feature of the layer passes the filter, so there is nothing to import.');
     if (matched > EXCHANGE_LIMITS.importFeatures)
       throw new TaskFailure(
         'too-large',

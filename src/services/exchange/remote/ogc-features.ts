@@ -96,7 +96,7 @@ class ItemsReader {
     if (features === 0)
       throw fault(
         'invalid_items_document',
-        'No feature of the collection passes: there is nothing to import.',
+        'No feature of the collection passes the filter, so there is nothing to import.',
       );
     this.#requireParity();
     const title = plan.title ?? this.context.input.remote.collectionId;
@@ -188,7 +188,10 @@ class ItemsReader {
   #requireAnswer({ refusal, mediaType, returned, next, ids, matched }: RemoteItemsPage): void {
     if (refusal !== undefined) throw this.#refused(refusal);
     if (mediaType !== undefined)
-      throw fault('unsupported_items_encoding', `The items come as ${mediaType}, not as GeoJSON.`);
+      throw fault(
+        'unsupported_items_encoding',
+        `The server returns the items as ${mediaType}, not as GeoJSON.`,
+      );
     if (returned === 0 && next !== undefined)
       throw fault('invalid_items_document', 'A page is empty, and has a link to a next one.');
     const before = this.#report.matched ?? matched;
@@ -219,11 +222,11 @@ class ItemsReader {
       await this.context.checkpoint(this.#report);
       throw fault(
         'invalid_items_document',
-        `A link leads away from the items, to ${next.origin}${next.pathname}.`,
+        `A link refers to another server or path: ${next.origin}${next.pathname}.`,
       );
     }
     if (this.#followed.has(url))
-      throw fault('invalid_items_document', 'The link to the next page leads back to one that was read.');
+      throw fault('invalid_items_document', 'The link to the next page refers to an earlier page.');
     this.#followed.add(url);
   }
 

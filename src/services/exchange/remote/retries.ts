@@ -22,7 +22,7 @@ export async function askAgain<N extends keyof IngestTasks>(
     } catch (error) {
       const mayPass = error instanceof TaskFailure && PASSING.has(error.code);
       if (!mayPass || retry >= maxRetries) throw error;
-      await context.log('warning', `${error.message} It is asked again.`);
+      await context.log('warning', `${error.message} The request is repeated.`);
       await pause(RETRY_MS * 2 ** retry, undefined, { signal: context.signal });
     }
   }

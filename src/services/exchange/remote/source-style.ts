@@ -20,7 +20,7 @@ export async function putSourceStyle(
     return [];
   } catch (error) {
     if (!(error instanceof StyleError)) throw error;
-    return ['The style of the layer cannot be drawn, and was left out.'];
+    return ['The style of the layer cannot be drawn and was omitted.'];
   }
 }
 

@@ -91,7 +91,7 @@ export class TilePackages {
     context.progress(READ);
     const selection = selectedParts(contents, input);
     if (selection.parts.length === 0)
-      throw new TaskFailure('invalid-input', 'The package has no tiles at the zooms that were asked for.');
+      throw new TaskFailure('invalid-input', 'The package has no tiles at the requested zooms.');
     if (!(await exists(path)) && context.saved !== DONE)
       await context.step('copy', `Copying ${selection.imported} tiles`, () =>
         this.#copy(context, { path, contents, ...selection }),

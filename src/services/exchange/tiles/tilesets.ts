@@ -34,7 +34,7 @@ export class Tilesets {
     if (present && !this.#isImported(present, name))
       throw new ApiError(
         'conflict',
-        `There is a collection '${name}' already, which is no imported tileset.`,
+        `The collection '${name}' already exists, and is not an imported tileset. Choose another tilesetId.`,
       );
   }
 

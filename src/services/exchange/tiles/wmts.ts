@@ -138,7 +138,7 @@ export class WmtsImports {
       context.progress((COPIED * at.offset) / total);
     }
     if (at.persisted === 0)
-      throw new TaskFailure('source-unreadable', 'The server has none of the tiles that it was asked for.');
+      throw new TaskFailure('source-unreadable', 'The server has none of the requested tiles.');
     await pools.run('archive.finish', { draft, description: buildDescription(input) }, { signal });
     return { persisted: at.persisted, absent: at.absent };
   }

@@ -90,7 +90,7 @@ export async function requestClusters(subject: Subject, body: Clusters): Promise
   const hulls = parseFlag('returnHullPerCluster', body.returnHullPerCluster, false);
   const statistics = parseOutStatistics(body.outStatistics, view.queryables, ['clusterId', 'featureCount']);
   if (statistics.length > 0 && !hulls)
-    throw badParameter('outStatistics', 'needs returnHullPerCluster to be true');
+    throw badParameter('outStatistics', 'is only allowed if returnHullPerCluster is true');
   const task = {
     ...query(subject, body),
     algorithm: parseAlgorithm(body),
@@ -123,7 +123,7 @@ export async function requestSpatialJoin(subject: Subject, body: SpatialJoin): P
   const carry = parseFieldNames('carryFields', body.carryFields, right.fields);
   const reserved = ['objectId', 'attributes', 'matchCount', ...carry];
   if (new Set(reserved).size < reserved.length)
-    throw badParameter('carryFields', 'has a name that the answer uses itself');
+    throw badParameter('carryFields', 'has a name that is reserved in the response. Choose another name');
   const statistics = parseOutStatistics(body.outStatistics, right.queryables, reserved);
   const { source, rows } = right;
   const task = {
@@ -173,9 +173,10 @@ export async function requestBufferAggregate(subject: Subject, body: BufferAggre
   const groupBy = parseFieldNames('groupByFields', body.groupByFields, view.queryables);
   const reserved = ['featureCount', ...groupBy];
   if (new Set(reserved).size < reserved.length)
-    throw badParameter('groupByFields', 'has a name that the answer uses itself');
+    throw badParameter('groupByFields', 'has a name that is reserved in the response. Choose another name');
   const statistics = parseOutStatistics(body.outStatistics, view.queryables, reserved);
-  if (!dissolve && statistics.length > 0) throw badParameter('outStatistics', 'needs dissolve to be true');
+  if (!dissolve && statistics.length > 0)
+    throw badParameter('outStatistics', 'is only allowed if dissolve is true');
   const task = { ...query(subject, body), distance: bufferMetres(body), dissolve, groupBy, statistics };
   return {
     operation: 'buffer-aggregate',

@@ -59,7 +59,7 @@ export function parseFieldNames(name: string, value: Text, fields: readonly Fiel
 
 export function fieldNamed(name: string, field: string, fields: readonly Field[]): Field {
   const match = fields.find((candidate) => candidate.name === field);
-  if (!match) throw badParameter(name, `there is no field '${field.slice(0, 60)}'`);
+  if (!match) throw badParameter(name, `'${field.slice(0, 60)}' is not a field of the features`);
   return match;
 }
 
@@ -81,26 +81,29 @@ export function parseOutStatistics(
   if (read === undefined || read === '' || read === null) return [];
   const list = Array.isArray(read) ? read : [read];
   if (list.length > FEATURE_LIMITS.statistics)
-    throw badParameter('outStatistics', `has more than ${FEATURE_LIMITS.statistics} entries`);
+    throw badParameter('outStatistics', `must have at most ${FEATURE_LIMITS.statistics} entries`);
   const statistics = list.map((entry) => readStatistic(entry, fields));
   const names = [...reserved, ...statistics.map(({ name }) => name)];
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
   if (repeated !== undefined)
-    throw badParameter('outStatistics', `the name '${repeated.slice(0, 60)}' is taken twice`);
+    throw badParameter('outStatistics', `has the name '${repeated.slice(0, 60)}' twice`);
   return statistics;
 }
 
 function readStatistic(entry: unknown, fields: readonly Field[]): Statistic {
-  if (typeof entry !== 'object' || entry === null) throw badParameter('outStatistics', 'must hold objects');
+  if (typeof entry !== 'object' || entry === null) throw badParameter('outStatistics', 'must have objects');
   const { statisticType, onStatisticField, outStatisticFieldName } = entry as Record<string, unknown>;
   const type = STATISTIC_TYPES.find((type) => type === String(statisticType).toLowerCase());
   if (!type)
-    throw badParameter('outStatistics', `statisticType must be one of ${STATISTIC_TYPES.join(', ')}`);
+    throw badParameter('outStatistics', `must have a statisticType of ${STATISTIC_TYPES.join(', ')}`);
   const field = fieldNamed('outStatistics', String(onStatisticField), fields);
   if (!isNumeric(field) && !(OF_ANY.includes(type) && !NO_ORDER.includes(field.type)))
-    throw badParameter('outStatistics', `${type} of ${field.name}: it is ${field.type}`);
+    throw badParameter(
+      'outStatistics',
+      `${type} cannot be computed of ${field.name}, which has the type ${field.type}`,
+    );
   const name = outStatisticFieldName ?? `${type}_${field.name}`;
   if (typeof name !== 'string' || name === '' || name.length > 128)
-    throw badParameter('outStatistics', 'outStatisticFieldName must be text of 1 to 128 characters');
+    throw badParameter('outStatistics', 'must have an outStatisticFieldName of 1 to 128 characters');
   return { type, field: field.name, name };
 }

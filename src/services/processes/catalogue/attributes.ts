@@ -57,7 +57,7 @@ function measureProcess(
 function withMethod({ method, unit }: InputValues, facts: FeaturesFacts): FeaturesFacts {
   if (method === undefined) return facts;
   if (method === 'geodesic' && unit === 'crs')
-    throw badParameter('/inputs/unit', 'must be one of the ground where the method is geodesic');
+    throw badParameter('/inputs/unit', 'must be a unit of length if the method is geodesic');
   return { ...facts, crs: { ...facts.crs, isGeographic: method === 'geodesic' } };
 }
 
@@ -92,7 +92,7 @@ const calculateField: ProcessDefinition = {
   work: featuresWork((values, { source, fields }) => {
     const name = String(values['name']);
     if ([source.idColumn, ...fields].some((other) => other.toLowerCase() === name.toLowerCase()))
-      throw badParameter('/inputs/name', `there is a field '${name}' already`);
+      throw badParameter('/inputs/name', `the field '${name}' already exists. Choose another name`);
     const text = values['expression'];
     const language = typeof text === 'string' ? 'cql2-text' : 'cql2-json';
     const readable = plainFields(source.fields).filter((field) => fields.includes(field.name));
@@ -100,7 +100,8 @@ const calculateField: ProcessDefinition = {
     const { operand, kind } = parseCql2Value('/inputs/expression', { text, language }, schema);
     const isWhole = kind === 'number' && findExactness(operand, schema) === 'whole';
     const type = isWhole ? 'integer' : TYPES[kind];
-    if (!type) throw badParameter('/inputs/expression', `is ${kind}, which is no value of an attribute`);
+    if (!type)
+      throw badParameter('/inputs/expression', `is ${kind}, which cannot be the value of an attribute`);
     return { process: { kind: 'calculate', name, type, expression: operand } };
   }),
 };
@@ -151,7 +152,7 @@ const deduplicate: ProcessDefinition = {
     const by = requireFieldNames(values, 'fields', facts);
     const geometry = values['geometry'] !== false;
     if (!geometry && by.length === 0)
-      throw badParameter('/inputs/fields', 'must name a field where the geometry does not count');
+      throw badParameter('/inputs/fields', 'must name a field if the geometry is not compared');
     return { process: { kind: 'deduplicate', by, geometry } };
   }),
 };
@@ -175,7 +176,7 @@ const dataQuality: ProcessDefinition = {
   work: featuresWork((values, { crs }) => {
     const extent = (values['extent'] ?? (crs.isGeographic ? GLOBE : undefined)) as Box | undefined;
     if (extent && (extent[0] > extent[2] || extent[1] > extent[3]))
-      throw badParameter('/inputs/extent', 'must have its least coordinates first');
+      throw badParameter('/inputs/extent', 'must have its minimum coordinates first');
     return { process: { kind: 'quality', ...(extent ? { extent } : {}) } };
   }),
 };

@@ -87,7 +87,11 @@ export const fileImport: ProcessDefinition = {
         fileName === undefined ? '/inputs/file/href' : '/inputs/fileName',
         `must end in one of ${[...IMPORT_ENDINGS].join(', ')}`,
       );
-    if (table !== tableName(table)) throw badParameter('/inputs/collection', 'is no name of a collection');
+    if (table !== tableName(table))
+      throw badParameter(
+        '/inputs/collection',
+        'must be lower-case letters, digits and underscores that start with a letter or an underscore',
+      );
     if (sourceCrs) resolveCrs('/inputs/sourceSrid', sourceCrs);
     if (targetCrs) resolveCrs('/inputs/targetSrid', targetCrs);
   },

@@ -74,14 +74,14 @@ const spatialJoin: ProcessDefinition = {
 
 function joinStatistics(values: InputValues, others: FeaturesFacts | undefined): Join['statistics'] {
   if (values['statistics'] !== undefined && values['mode'] !== 'count')
-    throw badParameter('/inputs/statistics', 'are for the mode count alone');
+    throw badParameter('/inputs/statistics', 'are only for the mode count');
   return others ? parseStatistics(values, others, ['matchCount']) : [];
 }
 
 function joinReach(values: InputValues, facts: FeaturesFacts): Pick<Join, 'reach'> {
   const isNear = values['predicate'] === 'dwithin';
   if (isNear !== (values['distance'] !== undefined))
-    throw badParameter('/inputs/distance', isNear ? 'is required for dwithin' : 'is for dwithin alone');
+    throw badParameter('/inputs/distance', isNear ? 'is required for dwithin' : 'is only for dwithin');
   if (!isNear) return {};
   const { ground, perUnit } = getLengthMeasure(values, facts);
   return { reach: { distance: getNumberInput(values, 'distance') * perUnit, ground } };

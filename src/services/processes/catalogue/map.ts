@@ -85,7 +85,7 @@ export const mapImage: ProcessDefinition = {
     if (crs !== undefined) resolveCrs('/inputs/crs', String(crs));
     const [, south = 0, , north = 1] = (bbox as number[] | undefined) ?? [];
     if (south >= north || south < -90 || north > 90)
-      throw badParameter('/inputs/bbox', 'must have its south below its north, from -90 to 90');
+      throw badParameter('/inputs/bbox', 'must have its south below its north, both from -90 to 90');
   },
   work: { kind: 'map', input: 'features', output: 'file' },
 };

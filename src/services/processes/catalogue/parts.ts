@@ -179,12 +179,15 @@ export function numberField(values: InputValues, name: string, { source, fields 
   const type = source.fields.find((candidate) => candidate.name === field)?.type;
   if (!fields.includes(field)) throw noField(name, field);
   if (type !== 'integer' && type !== 'number')
-    throw badParameter(`/inputs/${name}`, `must name numbers, and '${field.slice(0, 60)}' is ${type}`);
+    throw badParameter(
+      `/inputs/${name}`,
+      `must name a field of numbers, but '${field.slice(0, 60)}' has the type ${type}`,
+    );
   return field;
 }
 
 const noField = (name: string, field: string) =>
-  badParameter(`/inputs/${name}`, `there is no field '${field.slice(0, 60)}'`);
+  badParameter(`/inputs/${name}`, `'${field.slice(0, 60)}' is not a field of the features`);
 
 /** Names of fields that the features have. Throws 400 naming the input. */
 export function requireFieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {

@@ -27,7 +27,7 @@ function parseExpressions(text: string) {
   try {
     const expressions = parseBandMath(text);
     if (expressions.length > MAX_EXPRESSIONS)
-      throw new BandMathError(`has more than ${MAX_EXPRESSIONS} expressions`);
+      throw new BandMathError(`must have at most ${MAX_EXPRESSIONS} expressions`);
     return expressions;
   } catch (error) {
     if (error instanceof BandMathError) throw badParameter('/inputs/expression', error.message);
@@ -127,7 +127,7 @@ function readClasses(values: InputValues): RasterClass[] {
   });
   classes.sort((a, b) => a.min - b.min);
   const overlap = classes.find((one, i) => i > 0 && classes[i - 1]!.max > one.min);
-  if (overlap) throw badParameter(`/inputs/remap/${overlap.i}`, 'has values that another class has, too');
+  if (overlap) throw badParameter(`/inputs/remap/${overlap.i}`, 'has values of another class');
   return classes.map(({ min, max, value }) => ({ min, max, value }));
 }
 

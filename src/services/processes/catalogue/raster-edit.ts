@@ -18,9 +18,13 @@ function requireNumbers(values: InputValues, { fields, source }: FeaturesFacts):
   const name = values['field'] as string | undefined;
   if (name === undefined) return;
   const type = source.fields.find((field) => field.name === name)?.type;
-  if (!fields.includes(name)) throw badParameter('/inputs/field', `there is no field '${name.slice(0, 60)}'`);
+  if (!fields.includes(name))
+    throw badParameter('/inputs/field', `'${name.slice(0, 60)}' is not a field of the features`);
   if (type !== 'number' && type !== 'integer')
-    throw badParameter('/inputs/field', `must have numbers, and '${name.slice(0, 60)}' is ${type}`);
+    throw badParameter(
+      '/inputs/field',
+      `must name a field of numbers, but '${name.slice(0, 60)}' has the type ${type}`,
+    );
 }
 
 const rasterize = rasterProcess({

@@ -129,7 +129,10 @@ export function rasterProcess({
 /** Features of lines or points are no areas. Throws 400 naming the input. */
 export function requirePolygons(input: string, { source }: FeaturesFacts): void {
   if (/Point|Line/.test(source.geometryType))
-    throw badParameter(`/inputs/${input}`, `must be polygons, and these are of type ${source.geometryType}`);
+    throw badParameter(
+      `/inputs/${input}`,
+      `must be polygons, but the geometry type is ${source.geometryType}`,
+    );
 }
 
 export const pointsInput = featuresInput('Points', 'Points, projected to the CRS of the raster.');
@@ -137,7 +140,7 @@ export const pointsInput = featuresInput('Points', 'Points, projected to the CRS
 /** Throws 400 naming the input. */
 export function requirePoints(input: string, { source }: FeaturesFacts): void {
   if (source.geometryType !== 'Point')
-    throw badParameter(`/inputs/${input}`, `must be points, and these are of type ${source.geometryType}`);
+    throw badParameter(`/inputs/${input}`, `must be points, but the geometry type is ${source.geometryType}`);
 }
 
 export function defineNumberInput(

@@ -133,7 +133,7 @@ const viewshed = rasterProcess({
   },
   plan(values, { crs }) {
     if (crs.isGeographic)
-      throw badParameter('/inputs/raster', 'must be in a projected CRS: reproject it before');
+      throw badParameter('/inputs/raster', 'must be in a projected CRS. Reproject it first');
     const maxDistance = values['maxDistance'] as number | undefined;
     return {
       kind: 'viewshed',
@@ -211,7 +211,7 @@ const reproject = rasterProcess({
   plan(values) {
     const { targetCrs, targetSrid, cellSize } = values;
     if ((targetCrs === undefined) === (targetSrid === undefined))
-      throw badParameter('/inputs/targetCrs', 'is required, or targetSrid, and not both');
+      throw badParameter('/inputs/targetCrs', 'is required, or targetSrid, but not both');
     const name = targetCrs === undefined ? 'targetSrid' : 'targetCrs';
     const { proj: crs } = resolveCrs(
       `/inputs/${name}`,

@@ -60,18 +60,21 @@ function namedStatistics<T extends string>(
     const { name = [type, ...(percentile === undefined ? [] : [percentile]), field].join('_') } = statistic;
     const at = `/inputs/statistics/${i}`;
     if (!fields.includes(field))
-      throw badParameter(`${at}/field`, `there is no field '${field.slice(0, 60)}'`);
+      throw badParameter(`${at}/field`, `'${field.slice(0, 60)}' is not a field of the features`);
     const sort = source.fields.find((candidate) => candidate.name === field)!.type;
     const isNumber = sort === 'integer' || sort === 'number';
     if (sort === 'binary' && type !== 'count')
       throw badParameter(
         `${at}/type`,
-        `${type} needs values with an order, and '${field.slice(0, 60)}' is binary`,
+        `${type} needs values that can be sorted, but '${field.slice(0, 60)}' is binary`,
       );
     if (!isNumber && !OF_ANY.includes(type))
-      throw badParameter(`${at}/type`, `${type} needs numbers, and '${field.slice(0, 60)}' is ${sort}`);
+      throw badParameter(
+        `${at}/type`,
+        `${type} needs numbers, but '${field.slice(0, 60)}' has the type ${sort}`,
+      );
     if (taken.has(name.toLowerCase()))
-      throw badParameter(`${at}/name`, `there are two attributes '${name.slice(0, 60)}'`);
+      throw badParameter(`${at}/name`, `the attribute '${name.slice(0, 60)}' is given twice`);
     taken.add(name.toLowerCase());
     return { ...statistic, name };
   });
@@ -100,7 +103,7 @@ export function parseSummary(
     if ((type === 'percentile') !== (percentile !== undefined))
       throw badParameter(
         `/inputs/statistics/${i}/percentile`,
-        'goes with the type percentile, and it with this',
+        'is required for the type percentile, and only for it',
       );
     if (type === 'percentile' || type === 'median')
       percentiles.push({ share: (percentile ?? 50) / 100, field, name });

@@ -59,6 +59,6 @@ function readZones(values: InputValues, facts: FeaturesFacts): FeaturesPlan | un
   const field = values['zoneField'] as string | undefined;
   if (field === undefined) return undefined;
   if (!facts.fields.includes(field))
-    throw badParameter('/inputs/zoneField', `there is no field '${field.slice(0, 60)}'`);
+    throw badParameter('/inputs/zoneField', `'${field.slice(0, 60)}' is not a field of the features`);
   return { process: { kind: 'dissolve', by: [field], statistics: [] }, fields: [field] };
 }

@@ -1,4 +1,5 @@
-import { ApiError, errorsDetail, type FieldError } from '../../../core/errors/errors.js';
+import { ApiError, fieldFailure } from '../../../core/errors/errors.js';
+import type { FieldError } from '../../../core/errors/field-errors.js';
 import { tableName } from '../../catalog/table-name.js';
 import type { Subscriber } from '../callbacks.js';
 import type { ProcessDefinition } from '../definition.js';
@@ -29,7 +30,7 @@ export function readExecution(process: ProcessDefinition, body: ExecuteBody, bas
     ? readPlanInputs(body.inputs ?? {}, baseUrl, errors)
     : { ...readInputs(process, body.inputs ?? {}, baseUrl, errors), definitions: process.outputs };
   const outputs = definitions ? readOutputs(definitions, body.outputs ?? {}, errors) : {};
-  if (errors.length > 0) throw new ApiError('invalid-body', errorsDetail(errors), { errors });
+  if (errors.length > 0) throw fieldFailure('invalid-body', errors);
   const { subscriber } = body;
   return { ...inputs, outputs, response: buildResponse(body), ...(subscriber ? { subscriber } : {}) };
 }
@@ -56,7 +57,7 @@ function readOutputs(
   for (const [name, { transmissionMode, format, publish }] of Object.entries(outputs)) {
     const output = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
     if (!output) {
-      errors.push(fault(`/outputs/${name}`, 'is no output of the process', 'additionalProperties'));
+      errors.push(fault(`/outputs/${name}`, 'is not an output of the process', 'additionalProperties'));
       continue;
     }
     const { contentMediaType: mediaType = 'application/json' } = output.schema as {
@@ -65,11 +66,17 @@ function readOutputs(
     if (format?.mediaType !== undefined && format.mediaType !== mediaType)
       errors.push(fault(`/outputs/${name}/format/mediaType`, `must be ${mediaType}`, 'enum'));
     if (publish && !output.isFeatures && !output.isRaster && !output.isTiles)
-      errors.push(fault(`/outputs/${name}/publish`, 'is for features, rasters and tiles', 'invalid'));
+      errors.push(fault(`/outputs/${name}/publish`, 'is only for features, rasters and tiles', 'invalid'));
     if (publish?.title !== undefined && !output.isFeatures)
-      errors.push(fault(`/outputs/${name}/publish/title`, 'is for features: others have names', 'invalid'));
+      errors.push(fault(`/outputs/${name}/publish/title`, 'is only for features', 'invalid'));
     if (publish && publish.collection !== tableName(publish.collection))
-      errors.push(fault(`/outputs/${name}/publish/collection`, 'is no name of a collection', 'pattern'));
+      errors.push(
+        fault(
+          `/outputs/${name}/publish/collection`,
+          'must be lower-case letters, digits and underscores that start with a letter or an underscore',
+          'pattern',
+        ),
+      );
     requests[name] = {
       ...(transmissionMode === undefined
         ? {}
@@ -84,6 +91,6 @@ function buildResponse({ response = 'document' }: ExecuteBody): Execution['respo
   if (response === 'document' || response === 'raw') return response;
   throw new ApiError(
     'not-implemented',
-    `The response mode ${response.slice(0, 40)} is not there: document and raw are.`,
+    `response: the mode '${response.slice(0, 40)}' is not built. Use document or raw.`,
   );
 }

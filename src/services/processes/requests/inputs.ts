@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
-import { ApiError, badParameter, type FieldError } from '../../../core/errors/errors.js';
+import { ApiError, badParameter, fieldFailure } from '../../../core/errors/errors.js';
+import { type FieldError, prefixField } from '../../../core/errors/field-errors.js';
 import { jobPath } from '../../../core/http/paths.js';
 import { compileSchema, type SchemaCheck } from '../../../core/http/schema-check.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -21,7 +22,7 @@ export const EXECUTE_BOUNDS = {
 } as const;
 
 export const noInput = (name: string) =>
-  fault(`/inputs/${name}`, 'is no input of the process', 'additionalProperties');
+  fault(`/inputs/${name}`, 'is not an input of the process', 'additionalProperties');
 
 /** Reads the inputs of a process; adds to `errors` what is wrong. What comes from other steps of a plan stands in `steps`. */
 export function readInputs(
@@ -46,7 +47,7 @@ export function readInputs(
       if (input.isFeatures) sources[name] = parseFeaturesInput(name, value, baseUrl);
       else if (input.isRaster) sources[name] = readRaster(name, value, baseUrl);
       else if (input.isRasterList) Object.assign(sources, readRasters(name, value, baseUrl, steps));
-      else values[name] = checkValue(process, name, input, value);
+      else values[name] = checkValue(name, input, value);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.errors) throw error;
       errors.push(...error.errors);
@@ -131,22 +132,12 @@ function plainValue(value: unknown): unknown {
 
 const checks = new Map<TSchema, SchemaCheck>();
 
-function checkValue(
-  process: ProcessDefinition,
-  name: string,
-  { schema }: InputDefinition,
-  value: unknown,
-): unknown {
+function checkValue(name: string, { schema }: InputDefinition, value: unknown): unknown {
   let check = checks.get(schema);
   if (!check) checks.set(schema, (check = compileSchema(schema)));
   const typed = typedValue(schema, value);
-  const errors = check(typed).map((error) => ({
-    ...error,
-    name: `/inputs/${name}${error.name === '/' ? '' : error.name}`,
-    path: `/inputs/${name}${error.path === '/' ? '' : (error.path ?? '')}`,
-  }));
-  if (errors.length > 0)
-    throw new ApiError('invalid-body', `The inputs of ${process.id} are wrong.`, { errors });
+  const errors = check(typed).map((error) => prefixField(`/inputs/${name}`, error));
+  if (errors.length > 0) throw fieldFailure('invalid-body', errors);
   return typed;
 }
 

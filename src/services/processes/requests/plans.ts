@@ -1,4 +1,5 @@
-import { ApiError, badParameter, type FieldError } from '../../../core/errors/errors.js';
+import { badParameter, fieldFailure } from '../../../core/errors/errors.js';
+import type { FieldError } from '../../../core/errors/field-errors.js';
 import { compileSchema, type SchemaCheck } from '../../../core/http/schema-check.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import {
@@ -39,7 +40,9 @@ export function readPlan(input: unknown, baseUrl: string, errors: FieldError[]):
   const byId = new Map(drafts.flatMap((draft) => (draft ? [[draft.stepId, draft] as const] : [])));
   const present = drafts.filter((draft) => draft !== undefined);
   if (byId.size < present.length)
-    errors.push(fault(`${PLAN}/steps`, 'two steps have the same stepId', 'INVALID_PARAMETER_VALUE'));
+    errors.push(
+      fault(`${PLAN}/steps`, 'have the same stepId twice. Use each id once', 'INVALID_PARAMETER_VALUE'),
+    );
   const steps = present.map((draft) => readStep(draft, byId, baseUrl, errors));
   if (errors.length > before) return undefined;
   const { planId } = plan;
@@ -56,9 +59,7 @@ function planBody(input: unknown, errors: FieldError[]): PlanBody | undefined {
   }
   check ??= compileSchema(PlanSchema);
   const faults = check(value);
-  errors.push(
-    ...faults.map((one) => fieldErrorWithin(PLAN, { ...one, name: one.name === '/' ? '' : one.name })),
-  );
+  errors.push(...faults.map((one) => fieldErrorWithin(PLAN, one)));
   return faults.length === 0 ? (value as PlanBody) : undefined;
 }
 
@@ -82,7 +83,9 @@ function readDraft(body: StepBody, index: number, errors: FieldError[]): Draft |
   }
   const process = findProcess(id);
   if (!process || !isStep(process)) {
-    const detail = process ? `${process.id} is executed alone` : `there is no process '${id.slice(0, 100)}'`;
+    const detail = process
+      ? `'${process.id}' cannot be a step. Execute it directly`
+      : `there is no process '${id.slice(0, 100)}'`;
     errors.push(fault(`${at}/processId`, detail, 'UNKNOWN_PROCESS'));
     return undefined;
   }
@@ -125,7 +128,7 @@ function stepReferences(
     const output = findOutput(target, isFeatures);
     references[name] = { kind: 'step', step: target.draft.stepId, output: output ?? '' };
     if (output !== undefined) return;
-    const detail = `step ${target.draft.stepId} makes no ${isFeatures ? 'features' : 'raster'}`;
+    const detail = `the step '${target.draft.stepId}' has no ${isFeatures ? 'features' : 'raster'} as its output`;
     errors.push(fault(`/inputs/${name}`, detail, 'INVALID_PARAMETER_VALUE'));
   };
   for (const [name, { isFeatures = false, isRasterList }] of layers) {
@@ -190,9 +193,9 @@ function requireKinds({ outputs = [] }: PlanBody, steps: readonly ClientStep[]):
   const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => listKinds(definition)));
   const missing = outputs.find((kind) => !kinds.has(kind));
   if (missing === undefined) return;
-  const detail = `no step that others do not read makes a ${missing}`;
+  const detail = `no final step has an output of the kind '${missing}'`;
   const errors = [fault(`${PLAN}/outputs`, detail, 'INVALID_PARAMETER_VALUE')];
-  throw new ApiError('invalid-body', `${PLAN}/outputs: ${detail}`, { errors });
+  throw fieldFailure('invalid-body', errors);
 }
 
 /** Features may have no geometry, and are a table as well. */

@@ -214,7 +214,10 @@ function parseGrid(crs: string, boxes84: readonly Box[], sample: RasterInfo): Ra
   const top = y0 + Math.ceil((north - y0) / dy) * dy;
   const [width, height] = [Math.ceil((east - left) / dx), Math.ceil((top - south) / dy)];
   if (!(width >= 1 && height >= 1 && width <= MAX_SIDE && height <= MAX_SIDE))
-    throw new TaskFailure('source-unreadable', `The scenes have no place in ${crs}; state another with crs.`);
+    throw new TaskFailure(
+      'source-unreadable',
+      `The scenes are outside the area of ${crs}. Set another CRS with crs.`,
+    );
   return { crs, geoTransform: [left, dx, 0, top, 0, -dy], width, height };
 }
 
@@ -238,7 +241,10 @@ function pixelIn(
 function placed(box: Box, crs: string): Box {
   const image = transformBox(box, 'OGC:CRS84', crs);
   if (image.every(Number.isFinite)) return image;
-  throw new TaskFailure('source-unreadable', `A scene has no place in ${crs}; state another with crs.`);
+  throw new TaskFailure(
+    'source-unreadable',
+    `A scene is outside the area of ${crs}. Set another CRS with crs.`,
+  );
 }
 
 function computeExtent({ geoTransform: [x, dx, , y, , dy], width, height }: RasterGrid): Box {

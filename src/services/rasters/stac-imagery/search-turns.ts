@@ -25,8 +25,11 @@ export async function searchInTurn(pools: Runner, task: SceneSearchTask): Promis
 export function waitFor<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () =>
-      end(() => reject(new TaskFailure('deadline-exceeded', 'The STAC API did not answer in time.')));
-    const left = () => end(() => reject(new TaskFailure('cancelled', 'Nobody waits for the scenes.')));
+      end(() =>
+        reject(new TaskFailure('deadline-exceeded', 'The STAC API did not respond in time. Retry later.')),
+      );
+    const left = () =>
+      end(() => reject(new TaskFailure('cancelled', 'The request for the scenes was cancelled.')));
     const timer = setTimeout(late, LIMITS.requestDeadlineMs);
     const end = (settle: () => void) => {
       clearTimeout(timer);

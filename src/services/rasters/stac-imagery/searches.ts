@@ -220,7 +220,7 @@ export function createSceneSearchTask({
 function nothing({ refused, problems }: SceneSearch): TaskFailure {
   const reason =
     refused === 0 ? 'It finds nothing.' : `None of its ${refused} items can be used: ${problems[0]}`;
-  return new TaskFailure('source-unreadable', `The search gives no scenes. ${reason}`);
+  return new TaskFailure('source-unreadable', `The search returned no scenes. ${reason}`);
 }
 
 /** Names the scenes, whatever their signatures are. */

@@ -67,7 +67,7 @@ export async function scenesIn(
   if (before && (before.search || before.until > Date.now())) return listScenes(before);
   if (own.pending >= RASTER_LIMITS.stacWindowSearches) {
     if (before?.scenes) return before.scenes;
-    throw new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
+    throw new TaskFailure('queue-full', 'Too many searches run at the same time. Retry in a few seconds.');
   }
   const { datetime: _, ...anyTime } = source;
   const task = createSceneSearchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });

@@ -82,7 +82,7 @@ export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<
       const pattern = scope.pattern.slice(0, 256).replace(/\*+/g, '*');
       const texts = pattern.split('*');
       if (texts.length > MAX_STARS + 1)
-        throw new ApiError('invalid-body', `A pattern has at most ${MAX_STARS} stars.`);
+        throw new ApiError('invalid-body', `keyPattern: must have at most ${MAX_STARS} asterisks.`);
       return tiles.invalidate((key) => fits(key, texts)) + (await levels.drop(pattern));
     }
   }

@@ -18,16 +18,16 @@ import type { TileWork } from './work.js';
 export function checkContainer(container: WrittenContainer, { set, format, selection }: TileWork): void {
   if (container !== 'gpkg') {
     if (set !== WEB_MERCATOR_QUAD)
-      throw new ApiError('invalid-request', `A ${container} archive holds tiles of WebMercatorQuad only.`);
+      throw new ApiError('invalid-request', `A ${container} archive can only have tiles of WebMercatorQuad.`);
     return;
   }
   if (isVectorFormat(format))
     throw new ApiError(
       'invalid-request',
-      'GeoPackage defines no vector tiles; ask for png or webp, or another container.',
+      'GeoPackage has no vector tiles. Use png or webp, or another container.',
     );
   if (!isOneGrid(set, selection.minZoom, selection.maxZoom))
-    throw new ApiError('invalid-request', `GeoPackage cannot hold the grid of ${set.id} at these zooms.`);
+    throw new ApiError('invalid-request', `GeoPackage cannot store the grid of ${set.id} at these zooms.`);
 }
 
 /** What the archive of some work says of itself. */

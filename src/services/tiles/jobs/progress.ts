@@ -34,7 +34,7 @@ export class TileProgress {
     }
     if (isLossy) {
       tally.lossy++;
-      this.#note(at, 'lacks rasters that could not be read.');
+      this.#note(at, 'has no tiles of rasters that could not be read.');
     }
     const seconds = (performance.now() - this.#began) / 1000;
     this.tell(tally, seconds > 0 ? (tally.processed - this.#before) / seconds : 0);

@@ -116,7 +116,10 @@ export class TileJobs {
       const work = await this.#workOf(input);
       if (isArchiving(input.operation)) checkContainer(input.container, work);
       if (input.operation === 'publish' && !this.#deps.storage.publishes(input.container))
-        throw new ApiError('invalid-request', `An archive is not published as ${input.container} here.`);
+        throw new ApiError(
+          'invalid-request',
+          `An archive cannot be published as ${input.container} on this server.`,
+        );
       if (input.operation === 'publish') await this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
@@ -417,7 +420,7 @@ export class TileJobs {
   async #nameSources(input: TileJobInput): Promise<void> {
     const collections = input.collections.flatMap((id) => this.catalog.byId(id) ?? []);
     if (collections.length < input.collections.length)
-      throw new TaskFailure('invalid-input', 'A collection of the archive is not published any more.');
+      throw new TaskFailure('invalid-input', 'A collection of the archive is no longer published.');
     const { derivations } = this.#deps;
     await derivations.record(publishedId(input), derivations.sourcesOf(collections), 'system');
   }
@@ -429,7 +432,7 @@ export class TileJobs {
     if (before && parse(before.file).name !== parse(publishedName(input)).name)
       throw new ApiError(
         'conflict',
-        `There is a collection '${id}', so that the archive cannot have this name.`,
+        `The collection '${id}' already exists. Choose another name for the archive.`,
       );
     await this.#deps.names?.refuse(id);
   }

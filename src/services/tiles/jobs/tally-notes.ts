@@ -49,6 +49,6 @@ export async function tellFailures(
   for (const failure of failures) await context.log('warning', failure);
   if (tally.lossy > 0) await context.warn(`${tally.lossy} tiles lack rasters that could not be read.`);
   if (tally.failed === 0) return;
-  if (tally.tiles === 0) throw new ApiError('unavailable', failures[0] ?? 'No tile could be made.');
+  if (tally.tiles === 0) throw new ApiError('unavailable', failures[0] ?? 'No tile could be generated.');
   await context.warn(`${tally.failed} tiles could not be made.`);
 }

@@ -48,20 +48,20 @@ export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): T
     if (collection) return collection;
     throw unreadNamed(catalog, id) ?? refused(`There is no collection '${id.slice(0, 100)}'.`);
   });
-  if (collections.length === 0) refused('There is no collection to make tiles of.');
+  if (collections.length === 0) refused('There is no collection with tiles.');
   if (collections.length > LIMITS.collectionsPerRequest)
-    refused(`A tile holds ${LIMITS.collectionsPerRequest} collections at most.`);
+    refused(`A tile can have at most ${LIMITS.collectionsPerRequest} collections.`);
   const set = catalog.matrixSets.byId(selection.tileMatrixSetId);
   if (!set) return refused(`There is no tile matrix set '${selection.tileMatrixSetId.slice(0, 100)}'.`);
   const { minZoom, maxZoom } = selection;
   const last = set.matrices.length - 1;
   if (minZoom > maxZoom || maxZoom > last)
-    refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
+    refused(`The zooms of ${set.id} must be from 0 to ${last}, the first not above the last.`);
   const format = buildFormat(selection.format || usualFormat(collections), collections, set);
   // Where it could not be found out what a rule leaves, tiles may be anywhere.
   const findExtent = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
   const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, findExtent(one)), undefined);
-  if (!extent) return refused('The collections hold nothing.');
+  if (!extent) return refused('The collections are empty.');
   const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
   const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
   const ranges = new Map(zooms.map((zoom) => [zoom, computeTileRanges(set, zoom, area!)]));
@@ -73,16 +73,18 @@ function buildFormat(name: string, collections: readonly Collection[], set: Tile
   const format = FORMATS.find((one) => one.name === name);
   const [first] = collections;
   if (collections.some(hasStoredTiles)) {
-    if (collections.length > 1) refused('A tile archive does not go together with other collections.');
+    if (collections.length > 1) refused('A tile archive cannot be combined with other collections.');
     if (format && !tileFormats(collections).includes(format))
-      refused(`Tiles of '${first!.id}' are ${formatNames(tileFormats(collections))}.`);
-    if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
+      refused(
+        `The format must be that of the tiles of '${first!.id}': ${formatNames(tileFormats(collections))}.`,
+      );
+    if (set !== WEB_MERCATOR_QUAD) refused('The tile matrix set must be WebMercatorQuad for a tile archive.');
   } else if (!MADE_FORMATS.some((one) => one === format)) {
-    refused(`Tiles are made as ${formatNames(MADE_FORMATS)}.`);
+    refused(`The format must be one of ${formatNames(MADE_FORMATS)}.`);
   } else if (format && isVectorFormat(format) && !collections.some(hasFeatures)) {
-    refused('A raster collection has no vector tiles; ask for png or webp.');
+    refused('A raster collection has no vector tiles. Use png or webp.');
   }
-  return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
+  return format ?? refused(`'${name.slice(0, 40)}' is not a format of tiles.`);
 }
 
 const formatNames = (formats: readonly Format[]) => formats.map(({ name }) => name).join(', ');

@@ -21,12 +21,12 @@ export class PurgeReceiver implements DeliveryReceiver {
   /** Throws `ConfigError` for a URL that nothing may be sent to. */
   constructor(settings: Config['cdn'], allowed: AllowedHosts) {
     const { url } = settings.purge;
-    if (!URL.canParse(url)) throw new ConfigError(['cdn.purge.url is no URL']);
+    if (!URL.canParse(url)) throw new ConfigError(['cdn.purge.url: must be a URL.']);
     this.#url = new URL(url);
     this.#settings = settings;
     this.#allowed = allowed;
     const problem = allowed.problemOfReceiver(this.#url);
-    if (problem !== undefined) throw new ConfigError([`cdn.purge.url: ${problem}`]);
+    if (problem !== undefined) throw new ConfigError([`cdn.purge.url: ${problem}.`]);
   }
 
   /** Rejects unless each request is answered 2xx in time; all of them are sent again then, which does no harm. */

@@ -23,11 +23,13 @@ export function matchMergeColumns(
     const column = columnFor(field.name, names);
     if (column === undefined || column === id) continue;
     fields.set(column, field);
-    if (column !== field.name) warnings.push(`The column ${column} is taken for the field ${field.name}.`);
+    if (column !== field.name) warnings.push(`The column ${column} is used for the field ${field.name}.`);
   }
   const rest = names.filter((name) => name !== id && !fields.has(name));
   if (rest.length > 0)
-    warnings.push(`The collection has no such fields, which are left out: ${rest.slice(0, 20).join(', ')}.`);
+    warnings.push(
+      `These columns are not fields of the collection and were omitted: ${rest.slice(0, 20).join(', ')}.`,
+    );
   return { fields, id, warnings };
 }
 

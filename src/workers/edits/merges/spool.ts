@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import type { FeatureInput } from '../../../core/edits/edits.js';
 import type { FileForm, RejectedRow } from '../../../core/edits/merges.js';
-import type { FieldError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import type { FieldError } from '../../../core/errors/field-errors.js';
 import type { FieldValue } from '../../../core/features/feature-values.js';
 import type { JsonText } from '../../../core/values/json-text.js';
 import Database from '../../../native/sqlite.js';
@@ -93,7 +93,7 @@ export class MergeSpool {
       spool.begin();
       return spool;
     } catch (error) {
-      throw new TaskFailure('source-missing', 'The rows of the file are gone.', String(error));
+      throw new TaskFailure('source-missing', 'The rows of the file no longer exist.', String(error));
     }
   }
 

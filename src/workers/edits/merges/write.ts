@@ -127,7 +127,7 @@ class RowWriter {
       for (const id of ids) {
         cancellation?.check();
         const before = await edits.read(id);
-        if (!before) throw new EditRefusal('conflict', 'Another edit was in the way.');
+        if (!before) throw new EditRefusal('conflict', 'Another edit changed the same features. Retry.');
         await edits.delete(id);
         this.counts.deleted++;
         this.#tell(deletion(before));
@@ -167,7 +167,7 @@ class RowWriter {
     const { session, task } = this.#merge;
     const { edits } = session;
     if (newId !== undefined && (await edits.exists(newId)))
-      throw new EditRefusal('conflict', `There is a feature '${newId.slice(0, 100)}' already.`);
+      throw new EditRefusal('conflict', `The feature '${newId.slice(0, 100)}' already exists.`);
     const id = await edits.insert(newId, { geometry, values, reset: [] });
     if (this.#isTold || task.filter !== undefined) {
       const after = await edits.read(id);
@@ -184,7 +184,7 @@ class RowWriter {
     const other = spool.writerOf(id);
     if (other !== undefined) throw new EditRefusal('conflict', `Row ${other} is of the same feature.`);
     const before = await edits.read(id, this.#shape);
-    if (!before) throw new EditRefusal('forbidden', 'A feature that you may not change has this key.');
+    if (!before) throw new EditRefusal('forbidden', 'This key belongs to a feature that you may not change.');
     requireNoLoss(before, geometry);
     const written = isShown(sent, before, this.#places) ? undefined : geometry;
     const changed = this.#changedValues(matched, before);

@@ -160,7 +160,7 @@ export class EngineThreads {
     try {
       result = await pool.run(message, { transferList: movableBuffers(input) });
     } catch (error) {
-      throw new TaskFailure('worker-lost', 'The worker that ran the task was lost.', String(error));
+      throw new TaskFailure('worker-lost', 'The worker that ran the task stopped. Retry.', String(error));
     }
     if (result.ok) return result.value;
     throw failureFrom(result.failure);

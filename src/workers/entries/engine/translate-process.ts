@@ -119,7 +119,12 @@ export class Translators {
           );
         else if (signal.aborted) reject(new TaskFailure('cancelled', 'The task was cancelled.'));
         else if (heard.outgrown)
-          reject(new TaskFailure('too-large', 'It needs more memory than an import or a process may use.'));
+          reject(
+            new TaskFailure(
+              'too-large',
+              'The task needs more memory than an import or a process can use. Use less data.',
+            ),
+          );
         else reject(new TaskFailure('source-unreadable', 'The file crashed its reader.', heard.ended));
       });
       this.#send({ id, order: { task, input } });

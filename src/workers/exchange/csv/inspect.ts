@@ -58,7 +58,7 @@ const MAX_DIGITS = 15;
 
 /** Why a value is no number that keeps what it says; undefined for one that does. */
 function findReason(value: string): string | undefined {
-  if (!LIKE_A_NUMBER.test(value)) return 'is no number';
+  if (!LIKE_A_NUMBER.test(value)) return 'is not a number';
   if (value.startsWith('+')) return 'has a plus sign';
   if (/^-?0\d/.test(value)) return 'has a leading zero';
   const [mantissa = '', exponent] = value.split(/e/i);

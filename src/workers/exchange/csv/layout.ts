@@ -36,7 +36,7 @@ async function loadHead(text: CsvText): Promise<{ columns: string[]; records: st
     if (records.push(record) > SAMPLE) break;
   }
   const columns = records.shift();
-  if (!columns) throw new TaskFailure('source-unreadable', 'The file is empty.');
+  if (!columns) throw new TaskFailure('source-unreadable', 'The file is empty. Send a file with data.');
   return { columns, records };
 }
 

@@ -17,7 +17,7 @@ export async function openCsv(path: string, exactness: ValueReadOptions): Promis
   if (isGuess)
     noteDataset(
       dataset,
-      `The text was read as ${encoding}, because ${encodingReason}. A .cpg file beside it states another encoding.`,
+      `The file was read as ${encoding}, because ${encodingReason}. A .cpg file in the same folder can set another encoding.`,
     );
   return dataset;
 }

@@ -17,7 +17,7 @@ export function geometryDifference(a: unknown, b: unknown, tolerance: number): s
     return findDifference(a, b, tolerance);
   } catch (error) {
     // Coordinates that are no lists.
-    if (error instanceof TypeError) return 'It is no geometry.';
+    if (error instanceof TypeError) return 'It is not a geometry.';
     throw error;
   }
 }

@@ -39,7 +39,7 @@ async function planApi(task: CoveragePlanTask, asking: RemoteAccess): Promise<Co
     listed.push(...listApiCollections(page));
     const following: string | undefined = findRelationLink(parseLinks(page, next), 'next')?.href;
     if (following !== undefined && new URL(following).origin !== new URL(url).origin)
-      throw refused('its list of collections goes on at another server');
+      throw refused('its list of collections continues at another server');
     next = following;
   }
   const having = listed.filter((one) => coverageLink(one, url) !== undefined);
@@ -84,7 +84,7 @@ export async function downloadCoverage(task: DownloadTask, asking: RemoteAccess)
   if (await isTiff(task.path)) return answer;
   const reason = await reasonIn(task.path);
   await rm(task.path, { force: true });
-  throw refused(reason ?? `it answers ${answer.mediaType ?? 'without a media type'} in place of a GeoTIFF`);
+  throw refused(reason ?? `it returned ${answer.mediaType ?? 'no media type'} instead of a GeoTIFF`);
 }
 
 async function isTiff(path: string): Promise<boolean> {

@@ -37,7 +37,7 @@ export async function askGeocoder(
 const isNothing = (document: RemoteJson) => object(document['error'])['code'] === 400;
 
 function readList(document: RemoteJson, name: string): RemoteJson[] {
-  if (!Array.isArray(document[name])) throw refused(`it answers without ${name}`);
+  if (!Array.isArray(document[name])) throw refused(`its response has no ${name}`);
   return listJsonObjects(document[name]).slice(0, LIMITS.geocodeCandidates);
 }
 
@@ -66,7 +66,8 @@ function parseReverse(document: RemoteJson): GeocoderAnswer['candidates'] {
   const address = object(document['address']);
   const label = text(address, 'Match_addr') || text(address, 'LongLabel') || text(address, 'Address');
   const place = findPlace(label, object(document['location']), address);
-  if (!place) throw new TaskFailure('source-unreadable', 'The other geocoder answers without a location.');
+  if (!place)
+    throw new TaskFailure('source-unreadable', 'The response of the other geocoder has no location.');
   return [{ place, score: 100 }];
 }
 

@@ -45,7 +45,7 @@ function readAttachments(page: RemoteJson, objectIds: ReadonlySet<string>): GeoS
   return groups.filter(isObject).flatMap((group) => {
     const objectId = bigInteger(group['parentObjectId'])?.toString();
     if (objectId === undefined || !objectIds.has(objectId))
-      throw refused('it lists attachments of a feature that was not asked for');
+      throw refused('it lists attachments of a feature that was not requested');
     return listJsonObjects(group['attachmentInfos']).map((info) => readAttachment(objectId, info));
   });
 }

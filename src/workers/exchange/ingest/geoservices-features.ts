@@ -156,12 +156,12 @@ export async function appendGeoServicesPage(
   for (let rest = [...ids]; rest.length > 0; ) {
     const page = await query(task, rest, asking);
     for (const [id, feature] of page) {
-      if (features.has(id)) throw refused(`it gives the feature ${id} twice`);
+      if (features.has(id)) throw refused(`it returned the feature ${id} twice`);
       features.set(id, feature);
     }
     const left = rest.filter((id) => !features.has(id));
     if (left.length === rest.length)
-      throw refused(`it lists the feature ${rest[0]}, and does not give it (${rest.length} are missing)`);
+      throw refused(`it lists the feature ${rest[0]}, but does not return it (${rest.length} are missing)`);
     rest = left;
   }
   const { offset, count } = await append(
@@ -215,7 +215,7 @@ async function query(
     const id = bigInteger(object(feature['attributes'])[objectIdField]);
     if (id === undefined || !pending.delete(id))
       throw refused(
-        `a page has the feature ${id ?? 'without an id'}, which was not asked for, or has it twice`,
+        `a page has the feature ${id ?? 'without an id'}, which was not requested, or has it twice`,
       );
     return [id, parseFeature(feature, id, task)];
   });
@@ -224,9 +224,9 @@ async function query(
 /** A server that passes over outSR gives coordinates of another CRS, and says so. */
 function requireReference(page: RemoteJson, srid: number): void {
   const code = parseWkid(page['spatialReference']);
-  if (code !== undefined && code !== srid) throw refused(`it answers in EPSG:${code}, not in EPSG:${srid}`);
+  if (code !== undefined && code !== srid) throw refused(`it returned EPSG:${code}, not EPSG:${srid}`);
   if (code === undefined && (page['features'] as unknown[]).length > 0)
-    throw refused('it does not say which coordinate reference system it answers in');
+    throw refused('its response has no coordinate reference system');
 }
 
 function parseFeature(
@@ -258,7 +258,7 @@ function readAttribute(value: unknown, type: FieldType, field: string): unknown 
     number === undefined ||
     (typeof number !== 'bigint' && typeof number !== 'number' && !isExactNumber(number))
   )
-    throw refused(`the value of ${field} is no ${type}`);
+    throw refused(`the value of ${field} is not of the type ${type}`);
   return number;
 }
 
@@ -266,7 +266,7 @@ function readAttribute(value: unknown, type: FieldType, field: string): unknown 
 function formatInstant(value: unknown, field: string): string {
   const isNumber = typeof value === 'number' || isExactNumber(value);
   const time = isNumber ? writeEpochTime(value) : toUtcTime(String(value));
-  if (time === undefined) throw refused(`the value of ${field} is no date`);
+  if (time === undefined) throw refused(`the value of ${field} is not a date`);
   return time;
 }
 
@@ -287,7 +287,7 @@ export async function askLayer(
   const document = parseObject(wellAnswered(answer, url.href).bytes, exact);
   const code = readJsonInteger(object(document['error'])['code']);
   if (code !== undefined && (code >= 500 || code === 429))
-    throw new TaskFailure('store-unavailable', `${url.host} answers ${code}.`);
+    throw new TaskFailure('store-unavailable', `${url.host} returned ${code}.`);
   requireNoError(document);
   return document;
 }

@@ -17,7 +17,7 @@ export async function describeService(request: RemoteRequest, asking: RemoteAcce
   const read = parseReader(request, asking);
   const resource = await read('');
   if (!Array.isArray(resource['layers']))
-    throw new TaskFailure('source-unreadable', 'It is no service with layers.');
+    throw new TaskFailure('source-unreadable', 'It is not a service with layers.');
   const url = new URL(request.url);
   url.search = '';
   const service = parseGeoService(url.href, resource);
@@ -36,7 +36,8 @@ function parseReader(request: RemoteRequest, asking: RemoteAccess): Read {
     for (const [name, value] of Object.entries({ ...parameters, f: 'json' }))
       url.searchParams.set(name, value);
     const timeoutMs = end - Date.now();
-    if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${url.host} did not answer in time.`);
+    if (timeoutMs <= 0)
+      throw new TaskFailure('deadline-exceeded', `${url.host} did not respond in time. Retry later.`);
     const headers = { accept: 'application/json', ...request.headers };
     const answer = await get({ ...request, url: url.href, timeoutMs, headers }, asking);
     const document = parseObject(wellAnswered(answer, url.href).bytes);

@@ -73,7 +73,7 @@ async function ask<T>(
 ): Promise<T> {
   const url = new URL(text);
   const problem = allowed.problemOf(url);
-  if (problem !== undefined) throw forbidden(`The other server may not be asked: ${problem}.`);
+  if (problem !== undefined) throw forbidden(`Requests to the other server are not allowed: ${problem}.`);
   cancellation.check();
   const stop = new AbortController();
   const late = setTimeout(() => stop.abort(lateFailure(url)), timeoutMs);
@@ -132,7 +132,7 @@ function refuseRedirection({ statusCode = 0, headers }: IncomingMessage): void {
   if (statusCode >= 300 && statusCode < 400) throw refused('it is redirected, which is not followed');
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
-    throw refused('the host compresses what was asked for as it is');
+    throw refused('the host compresses a response that was requested uncompressed');
 }
 
 async function buildBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
@@ -154,9 +154,9 @@ async function write(
 ): Promise<Download> {
   const { statusCode = 0 } = response;
   if (statusCode === 404 || statusCode === 410)
-    throw new TaskFailure('source-missing', `There is no such file at ${new URL(url).host}.`);
+    throw new TaskFailure('source-missing', `${new URL(url).host} has no such file.`);
   if (statusCode >= 500) throw unavailable(new URL(url), `answers ${statusCode}`);
-  if (statusCode !== 200) throw refused(`the host answers ${statusCode}`);
+  if (statusCode !== 200) throw refused(`the host returned ${statusCode}`);
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   let bytes = 0;
   const bounded = async function* (parts: AsyncIterable<Buffer>) {
@@ -177,7 +177,7 @@ async function write(
 function requireWhole(response: IncomingMessage, size: number): void {
   const { 'content-length': length } = response.headers;
   if (!response.complete || (length !== undefined && Number(length) !== size))
-    throw new TaskFailure('store-unavailable', 'The answer of the remote server ended early.');
+    throw new TaskFailure('store-unavailable', 'The response of the remote server was truncated.');
 }
 
 function findMediaType({ headers }: IncomingMessage): string | undefined {
@@ -203,13 +203,13 @@ const forbidden = (message: string) => new TaskFailure('invalid-input', message)
 const cancelled = () => new TaskFailure('cancelled', 'The task was cancelled.');
 
 function tooLarge(maxBytes: number): TaskFailure {
-  return new TaskFailure('too-large', `The answer of the remote server has more than ${maxBytes} bytes.`);
+  return new TaskFailure('too-large', `The response of the remote server has more than ${maxBytes} bytes.`);
 }
 
 function lateFailure({ host }: URL): TaskFailure {
-  return new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
+  return new TaskFailure('deadline-exceeded', `${host} did not respond in time. Retry later.`);
 }
 
 function unavailable({ host }: URL, cause: string): TaskFailure {
-  return new TaskFailure('store-unavailable', `${host} does not answer.`, cause);
+  return new TaskFailure('store-unavailable', `${host} does not respond. Retry later.`, cause);
 }

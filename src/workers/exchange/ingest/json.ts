@@ -12,7 +12,7 @@ export const documentText = (bytes: Buffer): string => bytes.toString('utf8').re
 /** Fails with `source-unreadable` for what is no JSON object. Numbers in the exact members may be `ExactNumber`s. */
 export function parseObject(bytes: Buffer, exact: ExactMembers = []): RemoteJson {
   const value = read(documentText(bytes), exact);
-  if (!isObject(value)) throw refused('it is no JSON object');
+  if (!isObject(value)) throw refused('it is not a JSON object');
   return value;
 }
 
@@ -20,7 +20,7 @@ function read(text: string, exact: ExactMembers): unknown {
   try {
     return parseJsonExactly(text, exact);
   } catch {
-    throw refused('it is no JSON');
+    throw refused('it is not JSON');
   }
 }
 

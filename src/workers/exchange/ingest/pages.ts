@@ -145,10 +145,10 @@ const isNull = (json: JsonText | undefined) => json === undefined || json === 'n
 export function parsePageFeatures(page: RemoteJson): RemoteJson[] {
   const { type, features } = page;
   if (type !== 'FeatureCollection' || !Array.isArray(features))
-    throw refused('a page is no GeoJSON FeatureCollection');
+    throw refused('a page is not a GeoJSON FeatureCollection');
   for (const feature of features)
     if (!isObject(feature) || feature['type'] !== 'Feature' || !isGeometry(feature['geometry']))
-      throw refused('a page holds something that is no GeoJSON feature');
+      throw refused('a page contains an entry that is not a GeoJSON feature');
   return features as RemoteJson[];
 }
 

@@ -10,7 +10,7 @@ export function selectIds(all: readonly string[], ids: readonly string[] | undef
   if (chosen.length > EXCHANGE_LIMITS.remoteCoverages)
     throw new TaskFailure(
       'too-large',
-      `The server has more than ${EXCHANGE_LIMITS.remoteCoverages} coverages: name some.`,
+      `The server has more than ${EXCHANGE_LIMITS.remoteCoverages} coverages. Select some by id.`,
     );
   return chosen;
 }

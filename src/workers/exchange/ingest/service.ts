@@ -53,7 +53,7 @@ function absent(kind: SourceKind, { host }: URL, services: readonly RemoteServic
   const others = names.length === 0 ? 'nothing that can be connected' : names.join(', ');
   return {
     reason: 'service-missing',
-    message: `There is no ${kind} at this address of ${host}; there is ${others}.`,
+    message: `There is no ${kind} at this URL of ${host}, but ${others}.`,
   };
 }
 
@@ -63,12 +63,12 @@ const STATUSES: Readonly<Record<string, [RemoteReason, string]>> = {
   498: ['password', 'does not accept the token'],
   499: ['password', 'wants a token'],
   403: ['rights', 'lets this user see nothing there'],
-  404: ['service-missing', 'has nothing at this address'],
-  410: ['service-missing', 'has nothing at this address any more'],
+  404: ['service-missing', 'has nothing at this URL'],
+  410: ['service-missing', 'no longer has anything at this URL'],
 };
 
 function createProblem(failure: TaskFailure, url: URL): RemoteProblem {
-  const [, status = ''] = /answers (\d{3})/.exec(failure.message) ?? [];
+  const [, status = ''] = /returned (\d{3})/.exec(failure.message) ?? [];
   const [reason, words] = STATUSES[status] ?? [];
   if (reason !== undefined) return { reason, message: `${url.host} ${words} (${status}).` };
   if (failure.code === 'source-unreadable') return { reason: 'service-missing', message: failure.message };

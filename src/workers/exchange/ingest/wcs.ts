@@ -21,7 +21,7 @@ export async function planWcs(task: CoveragePlanTask, asking: RemoteAccess): Pro
   const read = async (url: string): Promise<{ name: string; root: XmlNode }> => {
     const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
     const exception = findOgcException(document);
-    if (exception !== undefined) throw refused(`it answers: ${exception}`);
+    if (exception !== undefined) throw refused(`it returned: ${exception}`);
     return document;
   };
   const { name, root } = await read(capabilitiesUrl(task.url, 'WCS', task.version ?? '2.0.1'));
@@ -29,8 +29,8 @@ export async function planWcs(task: CoveragePlanTask, asking: RemoteAccess): Pro
   if (name === 'Capabilities' && version.startsWith('2.0')) return planTwo({ task, read, root, version });
   if (name === 'WCS_Capabilities' && version.startsWith('1.0')) return planOne({ task, read, root, version });
   if (/Capabilities$/.test(name))
-    throw refused(`it speaks version ${version.slice(0, 10)} of WCS: 2.0 and 1.0 are read`);
-  throw refused('it is no WCS');
+    throw refused(`it has version ${version.slice(0, 10)} of WCS. Supported are 2.0 and 1.0`);
+  throw refused('it is not a WCS');
 }
 
 interface PlanInput {
@@ -113,7 +113,7 @@ function readCoverage(
     (one) => findXmlText(one) ?? '',
   );
   const format = geoTiff(formats);
-  if (format === undefined) throw refused(`its coverage ${id.slice(0, 100)} is not offered as GeoTIFF`);
+  if (format === undefined) throw refused(`its coverage ${id.slice(0, 100)} is not available as GeoTIFF`);
   const window = { CRS: crs, BBOX: box.join(','), WIDTH: String(width), HEIGHT: String(height) };
   return {
     id,

@@ -49,11 +49,11 @@ export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<
   const url = capabilitiesUrl(task.url, 'WFS', task.version ?? '2.0.0');
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
   const exception = findOgcException(document);
-  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  if (exception !== undefined) throw refused(`it returned: ${exception}`);
   const service = parseCapabilities(removeOgcParameters(task.url), document.name, document.root);
-  if (service?.kind !== 'ogc-wfs') throw refused('it is no WFS');
+  if (service?.kind !== 'ogc-wfs') throw refused('it is not a WFS');
   const version = findXmlAttribute(document.root, 'version') ?? '';
-  if (!/^2\.0\./.test(version)) throw refused(`it speaks version ${version.slice(0, 10)} of WFS`);
+  if (!/^2\.0\./.test(version)) throw refused(`it has version ${version.slice(0, 10)} of WFS`);
   return { version, types: service.layers, geoJson: geoJsonFormat(document.root) };
 }
 
@@ -77,7 +77,7 @@ export async function countWfs(task: WfsQuery, asking: RemoteAccess): Promise<nu
   const url = featureUrl(task, { RESULTTYPE: 'hits' });
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
   const exception = findOgcException(document);
-  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  if (exception !== undefined) throw refused(`it returned: ${exception}`);
   const text =
     findXmlAttribute(document.root, 'numberMatched') ?? findXmlAttribute(document.root, 'numberOfFeatures');
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
@@ -112,7 +112,7 @@ function requireDegrees(features: readonly RemoteJson[]): void {
     while (Array.isArray(at) && Array.isArray(at[0])) at = at[0];
     const [x = 0, y = 0] = (at ?? []) as Position;
     if (Math.abs(x) > 360 || Math.abs(y) > 90)
-      throw refused('its GeoJSON names no CRS, and has coordinates that are no longitudes and latitudes');
+      throw refused('its GeoJSON names no CRS, and its coordinates are not longitudes and latitudes');
   }
 }
 
@@ -124,7 +124,7 @@ export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promi
   if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
     throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));
   const [, root = ''] = /<((?:\w+:)?FeatureCollection\b[^>]*)>/.exec(head) ?? [];
-  if (root === '') throw refused('a page is no FeatureCollection of GML');
+  if (root === '') throw refused('a page is not a FeatureCollection of GML');
   const said = (name: string) => {
     const [, value] = new RegExp(`\\b${name}="(\\d+)"`).exec(root) ?? [];
     return value === undefined ? undefined : Number(value);

@@ -43,12 +43,12 @@ export async function planWmts(
     : capabilitiesUrl(task.url, 'WMTS', task.version ?? '1.0.0');
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
   const exception = findOgcException(document);
-  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  if (exception !== undefined) throw refused(`it returned: ${exception}`);
   const contents = getXmlChild(document.root, 'Contents');
   const matrixSets = new Map(
     children(contents, 'TileMatrixSet').map((set) => [findXmlText(set, 'Identifier') ?? '', set]),
   );
-  if (document.name !== 'Capabilities' || matrixSets.size === 0) throw refused('it is no WMTS');
+  if (document.name !== 'Capabilities' || matrixSets.size === 0) throw refused('it is not a WMTS');
   const operation = kvpUrl(document.root) ?? removeOgcParameters(task.url);
   const origin = new URL(task.url).origin;
   return children(contents, 'Layer').flatMap((layer) =>
@@ -223,7 +223,7 @@ async function fetchTile(request: RemoteRequest, asking: RemoteAccess): Promise<
       const answer = await get(request, asking);
       if (answer.status === 404 || answer.status === 204 || answer.status === 410) return null;
       const { bytes, mediaType } = wellAnswered(answer, request.url);
-      if (/xml|html|json/.test(mediaType)) throw refused(`a tile is answered with ${mediaType}`);
+      if (/xml|html|json/.test(mediaType)) throw refused(`it returned a tile as ${mediaType}`);
       return bytes.length === 0 ? null : bytes;
     } catch (error) {
       const isPassing = error instanceof TaskFailure && error.code === 'store-unavailable';

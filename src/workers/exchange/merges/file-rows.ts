@@ -8,8 +8,8 @@ import {
   PLACE_COLUMN,
   PROPERTY_TABLE,
 } from '../../../core/edits/merges.js';
-import type { FieldError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import type { FieldError } from '../../../core/errors/field-errors.js';
 import type { PageKey } from '../../../core/features/features.js';
 import { GEOJSON_GEOMETRIES } from '../../../core/geometry/geojson-types.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
@@ -93,7 +93,10 @@ function rowOfFeature(row: number, text: string): FileRow {
   if (GEOJSON_GEOMETRIES.some((name) => type === `"${name}"`))
     return { row, id: ids, geometry: text, values: NO_VALUES };
   if (type !== '"Feature"') {
-    const problem = { name: '', detail: `is not a GeoJSON feature: its type is ${type.slice(0, QUOTED)}` };
+    const problem = {
+      name: '',
+      detail: `must be a GeoJSON Feature, but its type is ${type.slice(0, QUOTED)}`,
+    };
     return { row, id: ids, values: NO_VALUES, problem };
   }
   const values = new Map(properties === undefined ? [] : membersIn(properties));

@@ -1,6 +1,6 @@
 import type { MergeRowsResult, MergeRowsTask } from '../../../core/edits/merges.js';
-import type { FieldError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import type { FieldError } from '../../../core/errors/field-errors.js';
 import type { FieldValue } from '../../../core/features/feature-values.js';
 import { findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -88,7 +88,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: MergeContext): v
         : findKey(edit.values.get(keyField), findField(target, keyField));
     if (ready.key === undefined) return reject([{ name, detail: 'is the key, and missing' }]);
     const other = spool.rowOf(ready.key);
-    if (other !== undefined) return reject([{ name, detail: `is the key of row ${other}, too` }]);
+    if (other !== undefined) return reject([{ name, detail: `is also the key of row ${other}` }]);
   }
   spool.add(ready);
 }

@@ -29,7 +29,10 @@ const PATH = /^\s*(file:|[/~]|\.\.?\/)/i;
 
 function requirePlain(definition: string): void {
   if (!PATH.test(definition) && !namesFile(definition)) return;
-  throw new TaskFailure('invalid-input', 'The coordinate reference system names a file: that is not read.');
+  throw new TaskFailure(
+    'invalid-input',
+    'The coordinate reference system refers to a file, which is not supported.',
+  );
 }
 
 /** The definitions of a GeoPackage. A view could show others to GDAL. */

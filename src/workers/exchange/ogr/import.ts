@@ -93,7 +93,7 @@ function place(view: Dataset, source: Dataset, task: RasterImportTask): RasterIm
     else view.srs = getCrs(task.crs).srs;
   }
   if (!isPlaced(view))
-    throw new TaskFailure('source-unreadable', 'The file does not say where it lies: send a world file.');
+    throw new TaskFailure('source-unreadable', 'The file has no georeference. Send a world file.');
   getGeoreference(view);
   return ignored;
 }

@@ -15,7 +15,7 @@ export async function listRasterLayers({ path }: TaskInput<'raster.layers'>): Pr
 async function grids(path: string): Promise<RasterLayers> {
   const { grids, problems } = await gridLayout(path);
   if (grids.length + problems.length === 0)
-    throw new TaskFailure('source-unreadable', 'The source holds no variable of two or more axes.');
+    throw new TaskFailure('source-unreadable', 'The source has no variable with two or more axes.');
   return {
     layers: grids.map(({ variables }) => ({
       ...(grids.length > 1 && { name: variables[0]!.name.replaceAll('/', '_') }),

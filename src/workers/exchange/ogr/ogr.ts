@@ -81,7 +81,7 @@ async function openGeodatabase(path: string): Promise<Dataset> {
   try {
     return await gdal.openAsync(path, 'r', ['OpenFileGDB']);
   } catch (error) {
-    throw unreadable('The file geodatabase is damaged, or of a version that is not read.', error);
+    throw unreadable('The file geodatabase is damaged, or of a version that is not supported.', error);
   }
 }
 
@@ -93,7 +93,7 @@ async function refuseArchive(path: string): Promise<void> {
     const zip = head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5 || head[2] === 7);
     const gzip = head[0] === 0x1f && head[1] === 0x8b;
     if (zip || gzip)
-      throw new TaskFailure('invalid-input', 'Compressed archives are not read: unpack the file first.');
+      throw new TaskFailure('invalid-input', 'Compressed archives are not supported. Unpack the file first.');
   } finally {
     await file.close();
   }
@@ -107,7 +107,7 @@ export async function inspectLayers({ path }: { path: string }): Promise<OgrLaye
     const infos: OgrLayerInfo[] = [];
     const format = dataset.driver.description;
     for (const layer of await dataset.layers) infos.push(await describeLayer(layer, format));
-    if (infos.length === 0) throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
+    if (infos.length === 0) throw new TaskFailure('source-unreadable', 'The file has no vector layer.');
     return infos;
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);

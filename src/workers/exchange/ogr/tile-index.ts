@@ -72,7 +72,7 @@ function foundIn(feature: Feature, crs: GdalCrs, acquired: string | undefined): 
   const { minX, minY, maxX, maxY } = geometry.getEnvelope();
   const outline: Box = [minX, minY, maxX, maxY];
   const extent84 = transformGdalBox(outline, crs, getCrs(CRS84_NAME));
-  if (!extent84) throw new TaskFailure('source-unreadable', `${location} has no place on the globe.`);
+  if (!extent84) throw new TaskFailure('source-unreadable', `${location} has no position on the globe.`);
   const when = acquired === undefined ? undefined : findInstant(feature.fields.get(acquired));
   return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
 }
@@ -107,7 +107,7 @@ async function loadMember(
   const path = await realpath(resolve(root, location)).catch(() => undefined);
   if (path === undefined) throw new TaskFailure('source-missing', `${location} does not exist.`);
   if (!isBelow(path, root))
-    throw new TaskFailure('source-unreadable', `${location} lies outside of the folder of the tile index.`);
+    throw new TaskFailure('source-unreadable', `${location} is outside the folder of the tile index.`);
   const id = `${basename(path, extname(path))}-${index + 1}`;
   return { id, source: { kind: 'file', path }, extent84, ...(acquired !== undefined && { acquired }) };
 }
@@ -121,7 +121,7 @@ async function loadGrid(first: FileRaster, outlines: readonly Box[], indexCrs: G
   });
   const boxes = outlines.map((outline) => transformGdalBox(outline, indexCrs, crs));
   if (boxes.includes(null))
-    throw new TaskFailure('source-unreadable', 'A raster has no place in the CRS of the first.');
+    throw new TaskFailure('source-unreadable', 'A raster is outside the area of the CRS of the first.');
   const [west, south, east, north] = (boxes as Box[]).reduce(around);
   const [x0, dx, , y0, , dy] = geoTransform;
   const left = Math.floor((west - x0) / dx + 1e-3);

@@ -154,7 +154,7 @@ export async function translateOpened(
   } catch (error) {
     throw await describeTranslationFailure(
       part,
-      'The vector file could not be translated: it is damaged or holds what a GeoPackage cannot.',
+      'The vector file could not be converted: it is damaged, or has content that a GeoPackage cannot store.',
       error,
     );
   } finally {
@@ -203,7 +203,7 @@ async function translateTable(
   } catch (error) {
     throw await describeTranslationFailure(
       part,
-      'The Parquet file is damaged, or holds what a GeoPackage cannot.',
+      'The Parquet file is damaged, or has content that a GeoPackage cannot store.',
       error,
     );
   } finally {
@@ -226,7 +226,7 @@ async function projectTable(
   } catch (error) {
     throw await describeTranslationFailure(
       part,
-      'The Parquet file is damaged, or holds what a GeoPackage cannot.',
+      'The Parquet file is damaged, or has content that a GeoPackage cannot store.',
       error,
     );
   } finally {
@@ -242,7 +242,7 @@ async function checkOutput({ output, table }: TranslateTask): Promise<void> {
 
 function parseLayer(source: Dataset, name: string | undefined): Layer {
   if (source.layers.count() === 0)
-    throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
+    throw new TaskFailure('source-unreadable', 'The file has no vector layer.');
   if (name === undefined) return source.layers.get(0);
   if (!source.layers.map((layer) => layer.name).includes(name))
     throw new TaskFailure('invalid-input', 'The file has no such layer.');
@@ -263,7 +263,7 @@ async function translateArguments(
   if (!own && sourceCrs === undefined && !task.mayLackCrs) {
     throw new TaskFailure(
       'invalid-input',
-      'The file names no coordinate reference system: one has to be given.',
+      'The file has no coordinate reference system. Assign one, for example with SourceSrid or --crs.',
     );
   }
   if (task.draft) {
@@ -360,11 +360,10 @@ function rowArguments(
 /** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
 const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);
 
-const ROW_NUMBERS =
-  'The ids of the features cannot be kept, as some of them are repeated: the numbers of the rows take their place.';
+const ROW_NUMBERS = 'Some ids of features are repeated. Row numbers replace the ids.';
 
 const UNKNOWN_FEATURES =
-  'The ids of the features cannot be kept, as the file has geometries that are not in features: the numbers of the rows take their place.';
+  'The file has geometries without features. Row numbers replace the ids of the features.';
 
 interface KeptIds {
   areKept: boolean;

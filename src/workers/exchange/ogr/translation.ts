@@ -38,7 +38,11 @@ export async function describeTranslationFailure(
   if (failure.code !== 'source-unreadable') return failure;
   const { bavail, bsize } = await statfs(dirname(part));
   if (bavail * bsize >= ALMOST_FULL) return failure;
-  return new TaskFailure('storage-full', 'The disk of the server is full.', failure.cause_);
+  return new TaskFailure(
+    'storage-full',
+    'The disk of the server is full. Retry after the operator has freed space.',
+    failure.cause_,
+  );
 }
 
 /** Fails with `invalid-input` unless a path can become a file. */
@@ -49,7 +53,7 @@ export async function requireNewFile(output: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
+  if (exists) throw new TaskFailure('invalid-input', 'The output already exists.');
 }
 
 /**

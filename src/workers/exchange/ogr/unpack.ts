@@ -159,7 +159,7 @@ function dataSets(entries: readonly Entry[], every: boolean): Map<string, DataSe
     const [main, name] = [folder + plainMain, folder + plainName];
     const set = sets.get(key) ?? { main, members: new Map() };
     sets.set(key, set);
-    if (set.members.has(name)) throw unfit('The archive holds a file twice.');
+    if (set.members.has(name)) throw unfit('The archive has a file twice.');
     set.members.set(name, entry);
   };
   for (const entry of entries) {
@@ -199,8 +199,8 @@ function all(sets: Map<string, DataSet>, left: readonly string[]): DataSet[] {
   if (sets.size > 0) return [...sets.values()];
   throw unfit(
     left.length === 0
-      ? 'The archive holds no data of places that can be read.'
-      : `The archive holds files that have to be unpacked: ${listed(left)}.`,
+      ? 'The archive has no geodata in a supported format.'
+      : `The archive has files that must be unpacked first: ${listed(left)}.`,
   );
 }
 
@@ -223,7 +223,7 @@ function choose(sets: Map<string, DataSet>, layer: string | undefined, left: rea
   const candidates = principal.length > 0 ? principal : every;
   if (candidates.length === 1) return candidates[0]!;
   const names = candidates.map(({ main }) => main).slice(0, 20);
-  throw unfit(`The archive holds several data sets, send one: ${names.join(', ')}.`);
+  throw unfit(`The archive has several data sets: ${names.join(', ')}. Send one.`);
 }
 
 async function extract(archive: ZipFile, entry: Entry, path: string): Promise<void> {

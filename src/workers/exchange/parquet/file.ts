@@ -45,7 +45,7 @@ export async function withParquet<T>(path: string, use: (file: ParquetFile) => P
     const geometry = findGeometry(metadata);
     return await use({ buffer, metadata, ...(geometry ? { geometry } : {}) });
   } catch (error) {
-    throw unreadable('The Parquet file is damaged, or of a kind that is not read.', error);
+    throw unreadable('The Parquet file is damaged, or of a kind that is not supported.', error);
   } finally {
     await handle.close();
   }
@@ -57,11 +57,11 @@ async function checkFooter(handle: FileHandle, size: number): Promise<void> {
   const magic = buffer.toString('latin1', 4);
   if (magic === 'PARE') throw new TaskFailure('source-unreadable', 'The Parquet file is encrypted.');
   if (magic !== MAGIC)
-    throw new TaskFailure('source-unreadable', 'The file is no Parquet file, or is cut off.');
+    throw new TaskFailure('source-unreadable', 'The file is not a Parquet file, or is truncated.');
   if (buffer.readUInt32LE(0) > Math.min(size, MAX_METADATA))
     throw new TaskFailure(
       'source-unreadable',
-      'The metadata of the Parquet file claim more than the file holds.',
+      'The metadata of the Parquet file contradict the size of the file.',
     );
 }
 
@@ -102,10 +102,7 @@ function findGeometry(metadata: FileMetaData): GeometryColumn | undefined {
   const { encoding = 'WKB', geometry_types: types = [], covering } = column;
   const native = NATIVE[encoding];
   if (native === undefined && encoding.toUpperCase() !== 'WKB')
-    throw new TaskFailure(
-      'source-unreadable',
-      'The geometries are encoded in a way that is not read: use WKB.',
-    );
+    throw new TaskFailure('source-unreadable', 'The encoding of the geometries is not supported. Use WKB.');
   return {
     name,
     ...(native === undefined ? {} : { native }),

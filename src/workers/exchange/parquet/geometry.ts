@@ -30,7 +30,7 @@ export function readWkbTypeName(wkb: Buffer): string {
 
 /** ISO code of the type; PostGIS's bits for Z and M become thousands. */
 function readCode(wkb: Buffer): number {
-  if (wkb.length < 9) throw new RangeError('A geometry is cut off.');
+  if (wkb.length < 9) throw new RangeError('A geometry is truncated.');
   const code = wkb[0] === 1 ? wkb.readUInt32LE(1) : wkb.readUInt32BE(1);
   return (code & 0xffff) + (code & 0x80000000 ? 1000 : 0) + (code & 0x40000000 ? 2000 : 0);
 }

@@ -62,7 +62,7 @@ export function translateParquet(
   onProgress: (fraction: number) => void,
 ): Promise<number> {
   if (format !== undefined)
-    throw new TaskFailure('invalid-input', 'Parquet files are copied into GeoPackages alone.');
+    throw new TaskFailure('invalid-input', 'Parquet files can only be copied into GeoPackages.');
   return withParquet(path, async (file) => {
     const { geometry } = file;
     if (!geometry) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
@@ -192,7 +192,7 @@ function listGroups({ metadata }: ParquetFile): Group[] {
     if (group.total_byte_size > EXCHANGE_LIMITS.parquetGroupBytes)
       throw new TaskFailure(
         'too-large',
-        `A row group of the Parquet file has more than ${EXCHANGE_LIMITS.parquetGroupBytes} bytes: write it with smaller ones.`,
+        `A row group of the Parquet file has more than ${EXCHANGE_LIMITS.parquetGroupBytes} bytes. Write the file with smaller row groups.`,
       );
     const rowEnd = rowStart + Number(group.num_rows);
     const rows = { rowStart, rowEnd };
@@ -218,7 +218,7 @@ async function readColumn(
     geoparquet: false,
   });
   if (values.length !== rowEnd - rowStart)
-    throw new TaskFailure('source-unreadable', `The column ${column} of the Parquet file is not whole.`);
+    throw new TaskFailure('source-unreadable', `The column ${column} of the Parquet file is incomplete.`);
   return values;
 }
 

@@ -41,12 +41,15 @@ async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Ma
     readDecimals(source, fields, batch);
     read += batch.length;
     if (read > FEATURE_LIMITS.h3Input)
-      throw new TaskFailure('too-large', `More than ${FEATURE_LIMITS.h3Input} features.`);
+      throw new TaskFailure(
+        'too-large',
+        `There are more than ${FEATURE_LIMITS.h3Input} features. Narrow them with bbox or filter.`,
+      );
     addBatch(groups, located(batch, source.crs), resolution, statistics, at);
     if (groups.size > FEATURE_LIMITS.h3Cells)
       throw new TaskFailure(
         'too-large',
-        `More than ${FEATURE_LIMITS.h3Cells} cells: choose a coarser resolution.`,
+        `There are more than ${FEATURE_LIMITS.h3Cells} cells. Choose a coarser resolution.`,
       );
   }
   return groups;

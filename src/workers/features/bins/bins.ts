@@ -19,7 +19,10 @@ export async function bins(task: BinsTask, groups: Groups, cancellation?: Cancel
   for (const { value, query } of splits) {
     for (const bin of await listBins(query, groups, cancellation)) all.push({ ...bin, split: value });
     if (all.length > LIMITS.bins)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: split or cut less.`);
+      throw new TaskFailure(
+        'too-large',
+        `There are more than ${LIMITS.bins} bins. Use fewer splits or larger bins.`,
+      );
   }
   return { bins: all };
 }
@@ -46,7 +49,7 @@ async function listSplits(task: BinsTask, groups: Groups, cancellation?: Cancell
   if (more)
     throw new TaskFailure(
       'too-large',
-      `'${splitBy}' has more than ${FEATURE_LIMITS.binSplits} values: it cannot split.`,
+      `splitBy: '${splitBy}' has more than ${FEATURE_LIMITS.binSplits} values. Use another field.`,
     );
   return rows.map(([value = null]) => {
     const filter = and(task.filter, equals(splitBy, findScalar(value)));

@@ -118,8 +118,7 @@ function computedRoughly({ method, count, interval }: ClassBreaksTask, spread: S
   const inner = innerPlaces(count);
   switch (method) {
     case 'geometrical-interval':
-      if (least <= 0)
-        throw new TaskFailure('invalid-input', 'Geometrical intervals take values above 0 alone.');
+      if (least <= 0) throw new TaskFailure('invalid-input', 'Geometrical intervals need values above 0.');
       return inner.map((i) => least * (most / least) ** (i / count));
     case 'standard-deviation':
       return deviationSteps(interval).map((step) => mean + step * deviation);
@@ -150,7 +149,7 @@ function intervals(interval: number, least: number, most: number): number[] {
 }
 
 const tooManyClasses = () =>
-  new TaskFailure('too-large', `There are more than ${LIMITS.classes} classes: choose a wider interval.`);
+  new TaskFailure('too-large', `There are more than ${LIMITS.classes} classes. Use a wider interval.`);
 
 async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<number[]> {
   const statistics = innerPlaces(count).map(

@@ -58,7 +58,7 @@ function integerLimits(cut: CountCut | IntervalCut, [from, to]: Ends): bigint[] 
   if (!Number.isSafeInteger(interval) || !Number.isSafeInteger(origin))
     throw new TaskFailure(
       'invalid-input',
-      `The interval ${interval} is not an integer: bins of integers beyond 2^53 need one.`,
+      `The interval ${interval} is not an integer, as bins of integers beyond 2^53 require.`,
     );
   const [width, base] = [BigInt(interval), BigInt(origin)];
   const rest = (from - base) % width;
@@ -70,7 +70,10 @@ function integerLimits(cut: CountCut | IntervalCut, [from, to]: Ends): bigint[] 
 
 function doubleLimits(cut: Exclude<BinCut, LimitsCut>, from: number, to: number): number[] {
   if (!Number.isFinite(from) || !Number.isFinite(to))
-    throw new TaskFailure('invalid-input', 'The values have no ends: say where bins start and end.');
+    throw new TaskFailure(
+      'invalid-input',
+      'The values have no range. Set the start and the end of the bins.',
+    );
   switch (cut.kind) {
     case 'count':
       return equalLimits(cut, from, to);
@@ -116,10 +119,10 @@ function limitsUntil<T extends number | bigint>(
   do {
     const limit = limitOf(limits.length);
     if (!(limit > limits.at(-1)!))
-      throw new TaskFailure('invalid-input', 'The bins are too narrow to tell apart.');
+      throw new TaskFailure('invalid-input', 'The bins are too narrow. Use wider ones.');
     limits.push(limit);
     if (limits.length > LIMITS.bins + 1)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: make them wider.`);
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins. Use wider ones.`);
   } while (!isPast(limits.at(-1)!));
   return limits;
 }

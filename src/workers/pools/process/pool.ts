@@ -56,7 +56,7 @@ export class ProcessPool {
       return await this.#run(name, input, { signal, onUsage, caller });
     } catch (error) {
       if (!late?.aborted) throw error;
-      throw new TaskFailure('deadline-exceeded', 'The request took too long.');
+      throw new TaskFailure('deadline-exceeded', 'The request took too long. Request less, or retry later.');
     }
   }
 
@@ -240,9 +240,9 @@ class Host {
       this.#isOutgrown
         ? new TaskFailure(
             'too-large',
-            `It needs more memory than a process may use: ${this.options.maxBytes} bytes.`,
+            `The task needs more memory than a process can use (${this.options.maxBytes} bytes). Use less data.`,
           )
-        : new TaskFailure('worker-lost', 'The process that did it stopped unexpectedly.', cause),
+        : new TaskFailure('worker-lost', 'The task process stopped unexpectedly. Retry.', cause),
     );
   }
 
@@ -254,7 +254,7 @@ class Host {
 }
 
 function full(): TaskFailure {
-  return new TaskFailure('queue-full', 'Too many requests wait already.');
+  return new TaskFailure('queue-full', 'Too many requests are waiting. Retry in a few seconds.');
 }
 
 function cancelled(): TaskFailure {

@@ -216,7 +216,9 @@ export class VectorPool {
         // A tile that is never done would never tell that it is much to read.
         if (name === 'vector.tile')
           for (const layer of (input as VectorTileTask).layers) this.#overviews.want(layer);
-        task.fail(new TaskFailure('deadline-exceeded', 'The request took too long.'));
+        task.fail(
+          new TaskFailure('deadline-exceeded', 'The request took too long. Request less, or retry later.'),
+        );
       };
       timer = setTimeout(late, options.deadlineMs);
     }

@@ -44,7 +44,7 @@ export function readPlaneBlobs(blobs: readonly Blob[], { plane, target }: Planes
   for (const blob of blobs) bytes += blob?.byteLength ?? 0;
   // A position is two doubles.
   if (bytes / 16 > LIMITS.geometryPositions)
-    throw createPositionsFailure('The answer has more than', 'positions');
+    throw createPositionsFailure('The response has more than', 'positions');
   return blobs.map((blob) => {
     if (!blob) return null;
     const text = geometryToGeoJSON(blob, { from: plane, to: target, precision: PRECISION });

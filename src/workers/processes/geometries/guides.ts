@@ -50,7 +50,10 @@ export class Guides {
     for (const one of listSegments(path, 0)) {
       for (const other of this.#segments.search(one)) all.push(...meetings(one, other));
       if (all.length > LIMITS.geometryPositions)
-        throw new TaskFailure('too-large', `Lines meet at more than ${LIMITS.geometryPositions} places.`);
+        throw new TaskFailure(
+          'too-large',
+          `The lines meet at more than ${LIMITS.geometryPositions} positions. Send fewer lines.`,
+        );
     }
     return all.sort((a, b) => a.at - b.at);
   }

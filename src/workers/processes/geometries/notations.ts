@@ -14,7 +14,7 @@ export function formatNotations(points: readonly Point[], crs: string, notation:
   transform(lonLats, crs, LON_LAT);
   for (let i = 0; i < points.length; i++)
     if (!(Math.abs(lonLats[2 * i]!) <= 180 && Math.abs(lonLats[2 * i + 1]!) <= 90))
-      throw fail('coordinates', i, 'lies nowhere on Earth');
+      throw fail('coordinates', i, 'has no position on Earth');
   return formatPositions(lonLats, notation).map((text, i) => {
     if (text === null) throw fail('coordinates', i, `has no ${notation.name}`);
     return text;
@@ -29,11 +29,11 @@ export function parseNotations(strings: readonly string[], crs: string, notation
     notation,
   );
   for (let i = 0; i < strings.length; i++)
-    if (Number.isNaN(positions[2 * i])) throw fail('strings', i, `is no ${notation.name}`);
+    if (Number.isNaN(positions[2 * i])) throw fail('strings', i, `is not a ${notation.name}`);
   transform(positions, LON_LAT, crs);
   return strings.map((_, i) => {
     const coordinates = [...positions.subarray(2 * i, 2 * i + 2)];
-    if (!coordinates.every(Number.isFinite)) throw fail('strings', i, 'lies nowhere in sr');
+    if (!coordinates.every(Number.isFinite)) throw fail('strings', i, 'is outside the area of sr');
     return { type: 'Point', coordinates };
   });
 }

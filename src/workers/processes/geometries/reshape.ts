@@ -27,7 +27,7 @@ export function reshape(task: Task): Geometry {
 }
 
 function buildReshaper({ coordinates }: MultiLineString): Position[] {
-  if (coordinates.length !== 1) throw new TaskFailure('invalid-input', 'reshaper must have one path.');
+  if (coordinates.length !== 1) throw new TaskFailure('invalid-input', 'reshaper: must have one path.');
   return coordinates[0]!;
 }
 
@@ -36,9 +36,12 @@ function endsOn(paths: readonly Position[][], line: readonly Position[]): [Cross
   const crossings = new Guides(paths).crossings(line);
   const [start, end] = [crossings[0], crossings.at(-1)];
   if (!start || !end || isSame(start.position, end.position))
-    throw new TaskFailure('invalid-input', 'reshaper does not meet the target at two places.');
+    throw new TaskFailure('invalid-input', 'reshaper: must meet the target at two positions.');
   if (start.guide !== end.guide)
-    throw new TaskFailure('invalid-input', 'reshaper leads from one path or ring of the target to another.');
+    throw new TaskFailure(
+      'invalid-input',
+      'reshaper: must start and end on the same path or ring of the target.',
+    );
   return [start, end];
 }
 
@@ -81,5 +84,5 @@ function withPath(
 function requireValid(geometry: Geometry, task: Task): void {
   const invalidity = validateGeometry(writePlaneBlobs([geometry], task)[0]!);
   if (invalidity)
-    throw new TaskFailure('invalid-input', `reshaper makes an area that is not valid: ${invalidity.reason}.`);
+    throw new TaskFailure('invalid-input', `reshaper: makes an invalid polygon: ${invalidity.reason}.`);
 }

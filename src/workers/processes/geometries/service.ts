@@ -115,7 +115,7 @@ function withSlopes(task: ShapeTask, blobs: Blob[], operation: GeometryOperation
 function refuseDense(blobs: Blob[], { distance, ground = false }: GeometryOperation, plane: string): void {
   const length = listMeasures(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
   if (!(length / distance! <= LIMITS.geometryPositions))
-    throw createPositionsFailure('maxSegmentLength makes more than', 'positions');
+    throw createPositionsFailure('maxSegmentLength: makes more than', 'positions');
 }
 
 function union(blobs: Blob[]): Blob[] {
@@ -136,5 +136,5 @@ function computeDistance(task: Extract<GeometryServiceTask, { verb: 'distance' }
   const [one, other] = [side(writePlaneBlobs(task.geometries, task)), side(writePlaneBlobs([task.by], task))];
   const [distance] = distanceMatrix(one, other, task.ground);
   if (Number.isFinite(distance)) return distance!;
-  throw new TaskFailure('invalid-input', 'geometry1 and geometry2: their distance cannot be told.');
+  throw new TaskFailure('invalid-input', 'geometry1 and geometry2: the distance cannot be computed.');
 }

@@ -40,12 +40,12 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
         return Number(step.code) === code && (isForward === undefined || isForward === !step.isInverse);
       }),
   );
-  if (place < 0) throw new TaskFailure('invalid-input', 'transformation: does not lead from inSR to outSR.');
+  if (place < 0) throw new TaskFailure('invalid-input', 'transformation: must transform from inSR to outSR.');
   const positions = task.geometries.flatMap(listPositions);
   const points = new Float64Array(positions.flatMap(([x, y]) => [x!, y!]));
   transformByOperation(points, from, target, place);
   if (!points.every(Number.isFinite))
-    throw new TaskFailure('invalid-input', 'geometries: a position has no image in outSR.');
+    throw new TaskFailure('invalid-input', 'geometries: a position is outside the area of outSR.');
   for (const [i, position] of positions.entries())
     [position[0], position[1]] = [points[2 * i]!, points[2 * i + 1]!];
   return task.geometries;

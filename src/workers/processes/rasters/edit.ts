@@ -109,7 +109,7 @@ export async function clip(
   layout: readonly string[] = cogArguments(chooseOverviewResampling(dataset)),
 ): Promise<void> {
   const { geoTransform, northUp } = getGeoreference(dataset);
-  if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
+  if (!northUp) throw new TaskFailure('invalid-input', 'The raster is rotated. Reproject it first.');
   const placed = placeFeatures(dataset, features);
   try {
     const { column, row, width, height } = boxAround(dataset, features);

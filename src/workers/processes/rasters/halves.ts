@@ -63,7 +63,7 @@ export async function joinHalves(
     if (values.some((value, i) => value === filler && high[i] !== FLOAT_NODATA))
       throw new TaskFailure(
         'invalid-input',
-        `The raster has the value ${filler}, which would stand for no value in the result.`,
+        `The raster has the value ${filler}, which would mean no data in the result.`,
       );
     return type === 'Int64' ? BigInt64Array.from(values) : BigUint64Array.from(values);
   };

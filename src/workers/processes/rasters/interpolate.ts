@@ -29,7 +29,7 @@ export async function interpolateRaster(
   if (pairs > PROCESS_LIMITS.interpolationPairs)
     throw new TaskFailure(
       'too-large',
-      `There are too many points for so many pixels: name a ${near ? 'smaller ' : ''}radius.`,
+      `There are too many points for so many pixels. Use a ${near ? 'smaller ' : ''}radius.`,
     );
   const [x0, a, b, y0, c, d] = getGeoreference(dataset).geoTransform;
   const all = points.values.map((_, i) => i);

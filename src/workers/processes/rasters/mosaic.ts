@@ -100,14 +100,14 @@ function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit
 function shapeAround(datasets: readonly Dataset[]): RasterShape {
   const lead = datasets[0]!;
   const { geoTransform, crs, northUp } = getGeoreference(lead);
-  if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is turned: reproject it before.');
+  if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is rotated. Reproject it first.');
   const [x0, dx, , y0, , dy] = geoTransform;
   let [left, top, right, bottom] = [0, 0, lead.rasterSize.x, lead.rasterSize.y];
   for (const dataset of datasets) {
     const { extent, crs: own } = getGeoreference(dataset);
     const box = outlineIn(extent, own, crs);
     if (!box)
-      throw new TaskFailure('invalid-input', 'A raster does not lie where the CRS of the first one reaches.');
+      throw new TaskFailure('invalid-input', 'A raster is outside the area of the CRS of the first one.');
     left = Math.min(left, Math.floor((box[0] - x0) / dx + SLACK));
     right = Math.max(right, Math.ceil((box[2] - x0) / dx - SLACK));
     top = Math.min(top, Math.floor((box[3] - y0) / dy + SLACK));

@@ -63,7 +63,7 @@ function requireInt64(integers: Numbers['integers'] = new Map()): void {
     if (above === undefined) continue;
     throw new TaskFailure(
       'invalid-input',
-      `raster: the value ${above} does not fit into an attribute, which holds integers up to 2^63 - 1.`,
+      `raster: the value ${above} does not fit into an attribute, whose maximum is 2^63 - 1.`,
     );
   }
 }

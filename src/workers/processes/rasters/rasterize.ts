@@ -90,7 +90,7 @@ const isExact = (value: unknown, double: number) =>
 const cannotBurn = (field: string, value: unknown) =>
   new TaskFailure(
     'invalid-input',
-    `field: no type of band has all values of '${field.slice(0, 60)}', such as ${String(value).slice(0, 60)}. Use numbers that a double holds, or integers of 64 bits above -2^63.`,
+    `field: no band type has all values of '${field.slice(0, 60)}', such as ${String(value).slice(0, 60)}. Use numbers of double precision, or 64-bit integers above -2^63.`,
   );
 
 interface BurnInput {

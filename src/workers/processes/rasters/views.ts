@@ -21,7 +21,7 @@ async function viewOn(
 ): Promise<DatasetView> {
   if (isOnGrid(dataset, lead, shape)) return { dataset, close() {} };
   const { northUp, crs } = getGeoreference(lead);
-  if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is turned: reproject it before.');
+  if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is rotated. Reproject it first.');
   const [west, width, , north, , height] = shape.geoTransform;
   const extent = [west, north + shape.height * height, west + shape.width * width, north];
   const args = [

@@ -38,7 +38,7 @@ export async function viewshed(
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const { geoTransform, northUp, crs } = getGeoreference(dataset);
-  if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
+  if (!northUp) throw new TaskFailure('invalid-input', 'The raster is rotated. Reproject it first.');
   const place = pixelOn(dataset, process.x, process.y);
   const window = windowAround(dataset, geoTransform, place, process.maxDistance);
   const view = new View(dataset.bands.get(band), window, place, {
@@ -100,7 +100,7 @@ function windowAround(
   if (width * height > PROCESS_LIMITS.viewshedPixels)
     throw new TaskFailure(
       'too-large',
-      `A viewshed has at most ${PROCESS_LIMITS.viewshedPixels} pixels: name a lesser distance.`,
+      `A viewshed can have at most ${PROCESS_LIMITS.viewshedPixels} pixels. Use a smaller distance.`,
     );
   return { column: left, row: top, width, height };
 }

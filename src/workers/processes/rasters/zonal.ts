@@ -135,7 +135,7 @@ async function tally(
       if (!tallies.add(blobs, { pixels, width, transform: placed }, byCentre))
         throw new TaskFailure(
           'too-large',
-          'A zone has more different values than median, percentiles, majority, minority and variety can be of.',
+          'A zone has too many different values for median, percentiles, majority, minority and variety.',
         );
     }
   }

@@ -13,7 +13,10 @@ export const cellId = ({ column, row }: Cell) => `${column}_${row}`;
 /** Throws `invalid-input` unless all columns and rows lie between a bound and its negative, both left out. */
 export function checkCells(columnsAndRows: readonly number[], bound: number): void {
   if (columnsAndRows.every((number) => Math.abs(number) < bound)) return;
-  throw new TaskFailure('invalid-input', 'cellSize: the cells are too small for where the features lie.');
+  throw new TaskFailure(
+    'invalid-input',
+    'cellSize: the cells are too small for the coordinates of the features. Use a larger size.',
+  );
 }
 
 /** A GeoPackage blob of GeoJSON text whose coordinates are those of the table. */

@@ -105,6 +105,6 @@ function checkCount({ cancellation }: ProcessRun, cells: number): void {
   if (cells > PROCESS_LIMITS.processCells)
     throw new TaskFailure(
       'too-large',
-      `There are more than ${PROCESS_LIMITS.processCells} cells: choose larger ones.`,
+      `There are more than ${PROCESS_LIMITS.processCells} cells. Use larger ones.`,
     );
 }

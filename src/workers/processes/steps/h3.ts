@@ -54,7 +54,7 @@ async function loadGroups(
       input.fields.indexOf(name),
     );
     if (groups.size > most)
-      throw new TaskFailure('too-large', `There are more than ${most} cells: choose a coarser resolution.`);
+      throw new TaskFailure('too-large', `There are more than ${most} cells. Choose a coarser resolution.`);
   }
   return groups;
 }

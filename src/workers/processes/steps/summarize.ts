@@ -71,7 +71,7 @@ async function loadGroups(
     if (size > PROCESS_LIMITS.processValues)
       throw new TaskFailure(
         'too-large',
-        `Percentiles are taken of ${PROCESS_LIMITS.processValues} numbers at most.`,
+        `Percentiles can be computed of at most ${PROCESS_LIMITS.processValues} numbers.`,
       );
   }
   return groups;

@@ -18,7 +18,7 @@ export async function processTogether(run: ProcessRun, { operation }: Together):
     if (bytes > PROCESS_LIMITS.processTogetherBytes)
       throw new TaskFailure(
         'too-large',
-        `This process takes geometries of ${PROCESS_LIMITS.processTogetherBytes} bytes together, and there are more.`,
+        `The geometries are too large for this process. The limit is ${PROCESS_LIMITS.processTogetherBytes} bytes in all.`,
       );
   }
   const table = FeatureTable.create(output, input.source.crs, []);

@@ -12,7 +12,7 @@ export class Directory {
     const numbers = new Numbers(bytes);
     const count = numbers.next();
     // Every entry takes a byte of each column: more cannot be there, whatever the count says.
-    if (count * 4 > bytes.length) throw createArchiveFailure('a directory is not whole');
+    if (count * 4 > bytes.length) throw createArchiveFailure('a directory is incomplete');
     this.#ids = numbers.column(count);
     this.#runs = numbers.column(count);
     this.#lengths = numbers.column(count);
@@ -71,7 +71,7 @@ class Numbers {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    throw createArchiveFailure('a directory is not whole');
+    throw createArchiveFailure('a directory is incomplete');
   }
 
   column(count: number): Float64Array {

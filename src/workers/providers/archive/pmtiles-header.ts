@@ -43,7 +43,7 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (Buffer.from(head.subarray(0, 7)).toString('latin1') !== 'PMTiles')
     throw unsupported('it does not begin with PMTiles');
-  if (head.length < HEADER_BYTES) throw createArchiveFailure('it is shorter than its header says');
+  if (head.length < HEADER_BYTES) throw createArchiveFailure('its size contradicts its header');
   if (head[7] !== VERSION) throw unsupported(`it is of version ${head[7]}, not 3`);
   const number = (at: number) => Number(view.getBigUint64(at, true));
   const section = (at: number): Section => ({ offset: number(at), length: number(at + 8) });
@@ -66,7 +66,7 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
 
 function chooseCoding(compression: number, what: string): ContentCoding {
   const coding = CODINGS[compression];
-  if (!coding) throw unsupported(`${what} are compressed in a way that it does not tell, ${compression}`);
+  if (!coding) throw unsupported(`the compression of ${what} is unknown (${compression})`);
   return coding;
 }
 
@@ -82,7 +82,7 @@ function check(header: PMTilesHeader, maxZoom: number, size: number | undefined)
     throw createArchiveFailure('its zoom levels make no range');
   for (const section of [root, metadata, leaves, tiles])
     if (section.length > 0 && !isSectionWithin(section, size))
-      throw createArchiveFailure('it is shorter than its header says');
+      throw createArchiveFailure('its size contradicts its header');
   if (root.offset + root.length > PMTILES_HEAD_BYTES)
     throw createArchiveFailure('its root directory is not within the first 16 KiB');
 }

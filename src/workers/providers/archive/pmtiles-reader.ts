@@ -50,7 +50,7 @@ export class PMTilesReader {
     const head = await source.read({ offset: 0, length: PMTILES_HEAD_BYTES });
     const header = readHeader(head, source.size);
     const { offset, length } = header.root;
-    if (offset + length > head.length) throw createArchiveFailure('it is shorter than its header says');
+    if (offset + length > head.length) throw createArchiveFailure('its size contradicts its header');
     const root = new Directory(inflated(header, head.subarray(offset, offset + length), MAX_DIRECTORY_BYTES));
     return new PMTilesReader(header, source, root);
   }
@@ -66,7 +66,7 @@ export class PMTilesReader {
     if (!entry) return undefined;
     const { leaf, offset, length } = entry;
     if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
-    if (depth === MAX_DEPTH) throw createArchiveFailure('its directories lead nowhere');
+    if (depth === MAX_DEPTH) throw createArchiveFailure('its directories refer to each other');
     const hit = this.#leaves.get(offset);
     if (hit) return this.#find(id, hit, depth + 1);
     return this.#leaves

@@ -44,7 +44,7 @@ export async function writeGeoTiff(
   if (bytes > task.maxBytes)
     throw new TaskFailure(
       'too-large',
-      `The answer would be ${bytes} bytes before compression; at most ${task.maxBytes} are allowed. Ask for fewer pixels or bands.`,
+      `The response would have ${bytes} bytes before compression. The limit is ${task.maxBytes} bytes. Request fewer pixels or bands.`,
     );
   const { bands, view, grid } = reading;
   const mediaType = MEDIA_TYPES.tiff;

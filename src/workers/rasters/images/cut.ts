@@ -28,7 +28,7 @@ export async function cutTiles(image: CutImage): Promise<ImageTile[]> {
   const { width, height, tileWidth, tileHeight } = image;
   const [columns, rows] = [width / tileWidth, height / tileHeight];
   if (!Number.isInteger(columns) || !Number.isInteger(rows) || columns * rows > MAX_TILES)
-    throw new TaskFailure('invalid-input', 'The image is not a whole number of tiles.');
+    throw new TaskFailure('invalid-input', 'The image does not consist of complete tiles.');
   const pixels = readPixels(image.rgba);
   return Promise.all(
     Array.from({ length: rows * columns }, (_, i) => {

@@ -56,7 +56,7 @@ export function checkedParts(box: unknown, crs: GdalCrs): Box[] {
     if (miny < maxy && minx > maxx && crs.srs.isGeographic() && minx < 180 && maxx > -180)
       return plainBoxes([minx, miny, maxx, maxy]);
   }
-  throw new TaskFailure('invalid-input', 'The bounding box needs four finite numbers that span an area.');
+  throw new TaskFailure('invalid-input', 'The bounding box must be four finite numbers that span an area.');
 }
 
 /** The smallest box in `to` around boxes in `from`, each following the one before it eastwards. Null when there is none. */

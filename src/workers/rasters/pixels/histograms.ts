@@ -56,7 +56,11 @@ async function countsWithin(
   cancellation: Cancellation,
 ): Promise<Answer['bands']> {
   const { crs: own, northUp } = getGeoreference(dataset);
-  if (!northUp) throw new TaskFailure('invalid-input', 'Values of a raster that is turned are not counted.');
+  if (!northUp)
+    throw new TaskFailure(
+      'invalid-input',
+      'The values of a rotated raster cannot be counted. Reproject it first.',
+    );
   const partsCrs = getCrs(crs);
   const place = { parts: checkedParts(bbox, partsCrs), partsCrs, crs: own };
   const view = await windowView(dataset, place);

@@ -29,7 +29,7 @@ export async function writeLerc(
   if (bytes > task.maxBytes)
     throw new TaskFailure(
       'too-large',
-      `The values have ${bytes} bytes; at most ${task.maxBytes} are allowed.`,
+      `The values have ${bytes} bytes. The limit is ${task.maxBytes} bytes.`,
     );
   await computeCoverageGrid(task, area, view);
   const pixels = await loadWindow(task, view, bands, area);

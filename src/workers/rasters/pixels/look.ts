@@ -82,7 +82,10 @@ async function usualBands(handle: RasterHandle, { colormap }: RasterLook): Promi
   if (colormap) return [1];
   const usual = await chooseRendering(handle);
   if (usual.kind === 'palette' || usual.kind === 'drawing')
-    throw new TaskFailure('invalid-input', 'The raster has a colour table: its values are no quantities.');
+    throw new TaskFailure(
+      'invalid-input',
+      'The raster has a colour table, so its values are not quantities.',
+    );
   return usual.bands.slice(0, usual.samples);
 }
 

@@ -37,7 +37,7 @@ export async function chooseRendering(
   const samples = colors.length >= 3 ? 3 : 1;
   const entries = colors.slice(0, samples);
   if (entries.length === 0)
-    throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
+    throw new TaskFailure('invalid-input', 'The selection has no band that can be shown.');
   const bands = [...entries.map(({ number }) => number), ...findAlphaBand(handle)];
   const isBytes = entries.every(({ band }) => band.dataType === 'Byte' && countBits(band) === 8);
   if (isBytes) return { kind: 'bytes', bands, samples };

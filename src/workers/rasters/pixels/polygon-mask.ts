@@ -54,5 +54,5 @@ function placed(polygons: readonly Position[][][], from: GdalCrs, to: GdalCrs) {
 }
 
 function outOfReach(): never {
-  throw new TaskFailure('invalid-input', 'The polygon has no place in the reference system of the raster.');
+  throw new TaskFailure('invalid-input', 'The polygon is outside the area of the CRS of the raster.');
 }

@@ -67,7 +67,7 @@ async function openFile(source: FileRaster): Promise<OpenRaster> {
 function crsFor(dataset: Dataset, { path, crs, assumeCrs }: FileRaster): string | undefined {
   if (!dataset.geoTransform && isPicture(path))
     throw unreadable(
-      `A picture without a world file beside it (${listWorldFiles(path)[0]!.split('/').at(-1)}) has no place on Earth.`,
+      `The image has no georeference. Add a world file (${listWorldFiles(path)[0]!.split('/').at(-1)}) in the same folder.`,
       '',
     );
   if (crs !== undefined) return crs;

@@ -38,7 +38,7 @@ export async function postgisOpening(source: PostgisRaster): Promise<RasterOpene
 }
 
 function unavailable(): TaskFailure {
-  return new TaskFailure('store-unavailable', 'The database does not answer, or does not show the raster.');
+  return new TaskFailure('store-unavailable', 'The database does not respond, or does not show the raster.');
 }
 
 async function openColumn(name: string, server: Server): Promise<OpenRaster> {

@@ -134,7 +134,7 @@ export async function warpByControlPoints(
   if (!system)
     throw new TaskFailure(
       'source-unreadable',
-      'The ground control points of the raster name no coordinate reference system: state it (--crs or data.crs).',
+      'The ground control points of the raster have no coordinate reference system. Assign one with --crs or data.crs.',
     );
   const bands = listBands(dataset);
   const tellsWhatIsMissing = bands.some(

@@ -26,7 +26,7 @@ export function stacIngest({ path, folder, name, local }: StacIngestTask): StacI
       rmSync(partial, { force: true });
     }
   } else if (name !== undefined) {
-    throw new TaskFailure('invalid-input', `There is a store ${name} already.`);
+    throw new TaskFailure('invalid-input', `The store ${name} already exists.`);
   }
   return { store, stamp, ...readIngestOutcome(store) };
 }
@@ -41,7 +41,7 @@ function make(path: string, output: string, local: boolean): void {
       store.add(chooseCollection(read, unnamed), item);
     } catch (error) {
       if (error instanceof TaskFailure) throw error;
-      store.refuse(read.place, `The item was left out: ${(error as Error).message}.`);
+      store.refuse(read.place, `The item was omitted: ${(error as Error).message}.`);
     }
   };
   try {

@@ -48,7 +48,7 @@ export function parseStacItem({ value, folder }: StacItemEntry, root: string | u
 
 function asItem(value: unknown): StacItem {
   const item = getJsonObject(value);
-  if (item['type'] !== 'Feature') throw new Error('it is no GeoJSON feature');
+  if (item['type'] !== 'Feature') throw new Error('it is not a GeoJSON feature');
   if (typeof item['stac_version'] !== 'string') throw new Error('it has no stac_version');
   const { id, geometry, properties } = item;
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)

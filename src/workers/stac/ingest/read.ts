@@ -50,7 +50,7 @@ export function readCatalog(path: string, reader: CatalogReader): void {
     return readTree(real, document, reader);
   throw new TaskFailure(
     'source-unreadable',
-    'A STAC item alone is not published: put it into a catalog or an ItemCollection.',
+    'A single STAC item cannot be published. Put it into a catalog or an ItemCollection.',
   );
 }
 
@@ -116,7 +116,7 @@ export function localFile(href: string, folder: string, root: string): { path?: 
   if (/^[a-z][\w+.-]*:/i.test(href) || href.startsWith('//')) return { why: 'it is not relative' };
   try {
     const path = realpathSync(resolve(folder, decodeURIComponent(href.replace(/[?#].*$/, ''))));
-    if (!isBelow(path, root)) return { why: 'it leads out of the folder' };
+    if (!isBelow(path, root)) return { why: 'it is outside the folder' };
     return statSync(path).isFile() ? { path, why: '' } : { why: 'it is no file' };
   } catch {
     return { why: 'there is no such file' };
@@ -130,9 +130,9 @@ function readJson(path: string, maxBytes: number): StacJson | string {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     return typeof value === 'object' && value !== null
       ? (value as StacJson)
-      : 'The document is no JSON object.';
+      : 'The document is not a JSON object.';
   } catch (error) {
-    return `The document is no JSON: ${(error as Error).message.slice(0, 120)}`;
+    return `The document is not JSON: ${(error as Error).message.slice(0, 120)}`;
   }
 }
 
@@ -154,7 +154,7 @@ function readLines(path: string, reader: CatalogReader): void {
       reader.item({ value: JSON.parse(line), place, folder: dirname(path), collection: undefined });
     } catch (error) {
       if (error instanceof TaskFailure) throw error;
-      reader.refuse(place, `The line is no JSON: ${(error as Error).message.slice(0, 120)}`);
+      reader.refuse(place, `The line is not JSON: ${(error as Error).message.slice(0, 120)}`);
     }
   }
 }

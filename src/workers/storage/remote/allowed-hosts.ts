@@ -99,7 +99,7 @@ export class AllowedHosts {
         if (error) return done(error, '');
         const usable = addresses.filter(({ address }) => this.#mayConnect(address, port));
         if (usable.length === 0)
-          return done(refused(`${hostname} leads to an address that is not public`), '');
+          return done(refused(`${hostname} resolves to an IP address that is not public`), '');
         if ((options as { all?: boolean }).all)
           (done as unknown as (e: null, all: typeof usable) => void)(null, usable);
         else done(null, usable[0]!.address, usable[0]!.family);

@@ -26,7 +26,7 @@ export class HostAway extends TaskFailure {
   }
 }
 
-const NO_ANSWER = 'The remote source does not answer; try again soon.';
+const NO_ANSWER = 'The remote source does not respond. Retry in a few seconds.';
 
 /** Milliseconds for the whole answer. */
 const ANSWER_MS = 15_000;
@@ -110,7 +110,9 @@ function ask(
     const timer = setTimeout(
       () =>
         fail(
-          connection === 'opening' ? new HostAway('no connection in time') : unavailable('no answer in time'),
+          connection === 'opening'
+            ? new HostAway('no connection in time')
+            : unavailable('no response in time'),
         ),
       Math.max(1, end - Date.now()),
     );
@@ -133,17 +135,17 @@ async function read(response: IncomingMessage, range: RemoteRange): Promise<Rang
   if (statusCode >= 301 && statusCode <= 308 && statusCode !== 304 && headers.location !== undefined)
     return { location: headers.location };
   if (statusCode === 404 || statusCode === 410)
-    throw new TaskFailure('source-missing', 'The remote source is gone.');
+    throw new TaskFailure('source-missing', 'The remote source no longer exists.');
   if (statusCode === 429 || statusCode >= 500) throw unavailable(`the host answers ${statusCode}`);
-  if (statusCode === 200) throw refused('the host does not answer ranges');
-  if (statusCode !== 206) throw refused(`the host answers ${statusCode}`);
+  if (statusCode === 200) throw refused('the host does not support range requests');
+  if (statusCode !== 206) throw refused(`the host returned ${statusCode}`);
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     throw refused('the host compresses ranges');
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   const size = Number(total);
   const expected = Math.min(range.length, size - range.offset);
   if (Number(first) !== range.offset || Number(last) !== range.offset + expected - 1)
-    throw refused('the host answers another range');
+    throw refused('the host returned another range');
   const data = await buildBody(response, expected);
   const revision = headers.etag ?? headers['last-modified'] ?? String(size);
   return { answer: { data, size, revision } };

@@ -85,7 +85,7 @@ function featureTypeStyle(group: readonly StyleLayer[], report: SldReport): stri
       filter === undefined || filter === true ? undefined : filterElement(convertFilter(filter) as Expr);
   } catch (error) {
     if (!(error instanceof Untranslatable)) throw error;
-    report.error('filter', `The rule is left out: ${error.message}`);
+    report.error('filter', `The rule was omitted: ${error.message}`);
     return undefined;
   }
   const values = group.flatMap(({ layout, paint }) => Object.values({ ...layout, ...paint }) as Expr[]);

@@ -37,7 +37,7 @@ export function readSymbolizerUnit(symbolizer: XmlElement, context: SldContext):
   const word = uom.slice(uom.lastIndexOf('/') + 1).toLowerCase();
   const metres = Object.hasOwn(GROUND_UNITS, word) ? GROUND_UNITS[word] : undefined;
   if (metres === undefined) {
-    if (word !== 'pixel') context.report.warn('uom', `The unit ${word.slice(0, 40)} is taken for pixels.`);
+    if (word !== 'pixel') context.report.warn('uom', `The unit ${word.slice(0, 40)} was read as pixels.`);
     return {};
   }
   context.report.warn('uom', 'Lengths on the ground grow with the zoom, and are true at the equator.');

@@ -56,8 +56,8 @@ function readRule(element: XmlElement, context: SldContext): ReadRule {
       failed = false;
       return condition;
     });
-  if (failed) context.report.error('Filter', 'The rule is left out: its filter cannot be translated.');
-  if (zooms.never) context.report.warn('Rule', 'The rule is left out: its scales are beyond all zooms.');
+  if (failed) context.report.error('Filter', 'The rule was omitted: its filter cannot be translated.');
+  if (zooms.never) context.report.warn('Rule', 'The rule was omitted: its scales are outside all zooms.');
   return {
     element,
     name,

@@ -35,14 +35,20 @@ const parser = new XMLParser({
  */
 export function parseSldXml(text: string): XmlElement {
   if (text.length > LIMITS.sldBytes) {
-    throw new SldFailure('StyledLayerDescriptor', `The text is longer than ${LIMITS.sldBytes} bytes.`);
+    throw new SldFailure(
+      'StyledLayerDescriptor',
+      `The SLD is too large. The limit is ${LIMITS.sldBytes} bytes.`,
+    );
   }
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
-    throw new SldFailure('DOCTYPE', 'Document types and entities are not read.');
+    throw new SldFailure(
+      'DOCTYPE',
+      'Document types and entities are not supported. Replace entities by their values.',
+    );
   }
   const nodes = readNodes(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   const roots = readContent(nodes, 0).filter((part) => typeof part !== 'string');
-  if (roots.length !== 1) throw new SldFailure('XML', 'The text is not one XML element.');
+  if (roots.length !== 1) throw new SldFailure('XML', 'The SLD must be one XML element.');
   return roots[0]!;
 }
 
@@ -53,12 +59,15 @@ function readNodes(text: string): OrderedNode[] {
     const verdict = XMLValidator.validate(text);
     if (verdict === true) return nodes;
     const { line, msg } = verdict.err;
-    throw new SldFailure('XML', `Line ${line}: ${msg.slice(0, 200)}`);
+    throw new SldFailure(
+      'XML',
+      `Line ${line} of the XML is not well-formed: ${msg.slice(0, 200).replace(/\.$/, '')}.`,
+    );
   } catch (error) {
     if (error instanceof SldFailure) throw error;
     throw new SldFailure(
       'XML',
-      `The text is not well-formed: ${String((error as Error).message).slice(0, 200)}`,
+      'The XML is not well-formed. Close all elements, and quote all values of attributes.',
     );
   }
 }

@@ -163,10 +163,10 @@ async function start(x: StartExchange, deps: Deps) {
   if (body.autoPublishLayers === false)
     throw createMemberError(
       'autoPublishLayers',
-      'can only be true: what the embedded store holds is published',
+      'must be true, because the embedded store publishes all its content',
     );
   if (!body.dryRun && !body.applyMode)
-    throw createMemberError('applyMode', 'must be true where dryRun is not');
+    throw createMemberError('applyMode', 'must be true, unless dryRun is true');
   const request = buildRequest(x, deps.connections.settings.secrets);
   // The layers to replace are known only after the other server has responded.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
@@ -186,12 +186,12 @@ function requireThisServer({ body, baseUrl }: StartExchange): void {
   if (url !== undefined && (!URL.canParse(url) || new URL(url).origin !== new URL(baseUrl).origin))
     throw createMemberError(
       'targetSvcUrl',
-      `can only be of this server, ${baseUrl}: layers are imported into it`,
+      `must be the URL of this server, ${baseUrl}, because layers are imported into it`,
     );
   if (svcApiKeySecretReference !== undefined)
     throw createMemberError(
       'svcApiKeySecretReference',
-      'is refused: this server needs no key to import into itself',
+      'is not allowed, because this server needs no key to import into itself',
     );
 }
 
@@ -230,7 +230,7 @@ function readCredentials(
   secrets: readonly string[],
 ): SecretReferences {
   if (password !== undefined)
-    throw createMemberError('password', 'is refused: send a passwordSecretReference');
+    throw createMemberError('password', 'is not allowed. Send passwordSecretReference');
   const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);
   if (problem !== undefined) throw createMemberError('passwordSecretReference', problem);
   if ((username === undefined) !== (reference === undefined))

@@ -227,7 +227,7 @@ function readReferences(
   const { mode, username, passwordSecretReference, accessTokenSecretReference } = credentials;
   for (const member of ['password', 'accessToken'] as const)
     if (credentials[member] !== undefined)
-      throw createMemberError(`credentials.${member}`, 'is refused: send a reference to a secret');
+      throw createMemberError(`credentials.${member}`, 'is not allowed. Send a reference to a secret');
   for (const member of ['passwordSecretReference', 'accessTokenSecretReference'] as const) {
     const reference = credentials[member];
     const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);

@@ -92,7 +92,7 @@ export function parseServiceUrl(text: string, member = 'serviceUrl'): URL {
   const url = parseSourceUrl(member, text);
   const path = servicePath(url.pathname);
   if (path === undefined)
-    throw createMemberError(member, 'must end in FeatureServer or MapServer, or in a layer of one');
+    throw createMemberError(member, 'must end with FeatureServer or MapServer, or with a layer of one');
   url.pathname = path;
   return url;
 }
@@ -102,7 +102,7 @@ function readCredentials(given: Static<typeof GeoServicesCredentials>): RemoteCr
     if (given[member] !== undefined)
       throw createMemberError(
         `credentials.${member}`,
-        'is not read by the discovery: send the secret itself',
+        'is not supported by the discovery. Send the secret itself',
       );
   const { mode, username, password, accessToken: token } = given;
   if (mode === 'none') return {};

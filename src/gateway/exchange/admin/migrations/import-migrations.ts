@@ -147,9 +147,9 @@ function listLayers(
   const ids = new Set<string>();
   const tables = new Set<string>();
   return layers.map(({ sourceResourceId: id, dependsOn = [], ...layer }, i) => {
-    if (ids.has(id)) throw createMemberError(`layers[${i}].sourceResourceId`, 'stands twice');
+    if (ids.has(id)) throw createMemberError(`layers[${i}].sourceResourceId`, 'is given twice');
     const table = layer.tableName.toLowerCase();
-    if (tables.has(table)) throw createMemberError(`layers[${i}].tableName`, 'stands twice');
+    if (tables.has(table)) throw createMemberError(`layers[${i}].tableName`, 'is given twice');
     ids.add(id);
     tables.add(table);
     const input = layerImport(layer, connections.settings.secrets, principal, `layers[${i}].`);
@@ -164,7 +164,7 @@ function requireOrder(layers: readonly BatchLayer[]): void {
   for (const [i, { dependsOn }] of layers.entries()) {
     const stranger = dependsOn.find((id) => !ids.has(id));
     if (stranger !== undefined)
-      throw createMemberError(`layers[${i}].dependsOn`, `names ${stranger}, which is no layer`);
+      throw createMemberError(`layers[${i}].dependsOn`, `'${stranger}' is not a layer`);
   }
   const ready = new Set<string>();
   for (let rest = [...layers]; rest.length > 0; ) {
@@ -172,7 +172,7 @@ function requireOrder(layers: readonly BatchLayer[]): void {
     if (later.length === rest.length)
       throw createMemberError(
         `layers[${layers.indexOf(rest[0]!)}].dependsOn`,
-        'leads back to the layer itself',
+        'must not refer to the layer itself',
       );
     for (const { id, dependsOn } of rest) if (dependsOn.every((one) => ready.has(one))) ready.add(id);
     rest = later.filter(({ id }) => !ready.has(id));

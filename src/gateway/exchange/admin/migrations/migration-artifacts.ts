@@ -117,7 +117,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
       const by = formatActor(principal);
       await state.documents.together([RECORDS, runId], async (store) => {
         if (!(await store.get(RECORDS, runId)))
-          throw new ApiError('conflict', 'The manifest of the run is to be recorded first.');
+          throw new ApiError('conflict', 'The run has no manifest. Record it first.');
         await store.put(PARITIES, runId, parity, by);
         await store.merge(RECORDS, runId, { status: parity.classification, hasParity: true }, by);
       });
@@ -156,7 +156,10 @@ function missing(what: string, runId: string): never {
 
 function requireRunId(runId: string): void {
   if (runId.length > RUN_ID.maxLength || !new RegExp(RUN_ID.pattern).test(runId))
-    throw badParameter('runId', `must be at most ${RUN_ID.maxLength} letters, digits and . _ : -`);
+    throw badParameter(
+      'runId',
+      `must be 1 to ${RUN_ID.maxLength} letters, digits, dots, underscores, colons and hyphens`,
+    );
 }
 
 function readRecord(runId: string, body: Static<typeof ManifestBody>, by: string): Item {
@@ -184,7 +187,7 @@ function requireManifest({ summary, ...lists }: ManifestRecord): void {
     counted.map(([member, list]) =>
       list === undefined || list.length === summary[member]
         ? undefined
-        : problem(`manifest/summary/${member}`, `is not the number of items: ${list.length}`),
+        : problem(`manifest/summary/${member}`, `must be the number of items, ${list.length}`),
     ),
   );
 }
@@ -195,6 +198,9 @@ function requireParity({ classification, resourceProbes }: ParityRecord): void {
   const worst = resourceProbes.find((probe) => rank(probe.classification) > rank(classification));
   requireSound([
     worst &&
-      problem('parity/classification', `cannot be ${classification}: a resource is ${worst.classification}`),
+      problem(
+        'parity/classification',
+        `cannot be ${classification}, because a resource is ${worst.classification}`,
+      ),
   ]);
 }

@@ -302,7 +302,8 @@ function changed(
 }
 
 function requireRunning(run: RunRecord): RunRecord {
-  if (run.status !== 'running') throw new ApiError('conflict', `The run has ended already: ${run.status}.`);
+  if (run.status !== 'running')
+    throw new ApiError('conflict', `The run has already ended (${run.status}). Start another one.`);
   return run;
 }
 
@@ -310,9 +311,9 @@ function findPack({ evidencePackBody: text, evidencePackFingerprint: said }: Run
   if (text === undefined || text === null) return undefined;
   const fingerprint = computeFingerprint(text);
   requireSound([
-    isJson(text) ? undefined : problem('evidencePackBody', 'is not JSON'),
+    isJson(text) ? undefined : problem('evidencePackBody', 'must be JSON'),
     said && said !== fingerprint
-      ? problem('evidencePackFingerprint', `is not that of evidencePackBody, which is ${fingerprint}`)
+      ? problem('evidencePackFingerprint', `must be the fingerprint of evidencePackBody, ${fingerprint}`)
       : undefined,
   ]);
   return { text, fingerprint };
@@ -348,22 +349,22 @@ function requireScorecard(card: Static<typeof ScorecardBody>, run: RunRecord): v
   const constructs =
     parity.automatedCount + parity.assistedCount + parity.manualReviewCount + parity.unsupportedCount;
   requireSound([
-    card.runId === run.runId ? undefined : problem('runId', 'is not that of the path'),
-    card.sourceKind === run.sourceKind ? undefined : problem('sourceKind', 'is not that of the run'),
+    card.runId === run.runId ? undefined : problem('runId', 'must be the same as in the path'),
+    card.sourceKind === run.sourceKind ? undefined : problem('sourceKind', 'must be the same as in the run'),
     layerCount === passCount + warnCount + failCount + skippedCount
       ? undefined
-      : problem('dataReconciliation/layerCount', 'is not the sum of the counts'),
+      : problem('dataReconciliation/layerCount', 'must be the sum of the counts'),
     layers.length === layerCount
       ? undefined
-      : problem('dataReconciliation/layers', 'are not as many as layerCount says'),
+      : problem('dataReconciliation/layers', 'must be as many as layerCount'),
     parity.constructCount === constructs
       ? undefined
-      : problem('capabilityParity/constructCount', 'is not the sum of the counts'),
+      : problem('capabilityParity/constructCount', 'must be the sum of the counts'),
     failCount > 0 && classification !== 'fail'
-      ? problem('dataReconciliation/classification', 'must be fail: a layer failed')
+      ? problem('dataReconciliation/classification', 'must be fail, because a layer failed')
       : undefined,
     classification === 'fail' && card.verdict !== 'fail'
-      ? problem('verdict', 'must be fail: the data does')
+      ? problem('verdict', 'must be fail, because the data check failed')
       : undefined,
   ]);
 }

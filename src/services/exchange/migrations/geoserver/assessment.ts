@@ -48,8 +48,8 @@ export function formatStoreId({
   return `${kind}:${geoServerId(workspace, name)}`;
 }
 
-const COMPLEX = 'A WFS gives features of features of this store; a table has no place for them.';
-const CASCADED = 'The data lies on another server: only a copy of its present state comes along.';
+const COMPLEX = 'A WFS of this store returns nested features, which a table cannot store.';
+const CASCADED = 'The data is on another server. Only a copy of its current state is imported.';
 
 /** Types of stores whose data a WFS or WCS does not give as it is. Others are read through the services, whatever lies behind them. */
 const STORES: Readonly<Record<string, Compatibility>> = {
@@ -66,7 +66,7 @@ const STORES: Readonly<Record<string, Compatibility>> = {
     manualSteps: ['Import from the store that holds the geometries as they are.'],
   }),
   ImageMosaic: partial('mosaic', 'The mosaic comes as one raster of its default granules.'),
-  ImagePyramid: partial('pyramid', 'The raster comes at its full size; overviews are made anew.'),
+  ImagePyramid: partial('pyramid', 'The raster is imported at its full size. Overviews are generated again.'),
   NetCDF: partial('multidimensional', 'One slice of the default time and elevation comes along.'),
   GRIB: partial('multidimensional', 'One slice of the default time and elevation comes along.'),
 };
@@ -102,7 +102,7 @@ function assessContent({ resource }: GeoServerLayer): Compatibility {
     ...(filter === undefined
       ? []
       : [`Only features that pass its filter come along: ${filter.slice(0, 200)}`]),
-    ...(dimensions.length === 0 ? [] : [`Its dimensions (${dimensions.join(', ')}) are not taken over.`]),
+    ...(dimensions.length === 0 ? [] : [`Its dimensions (${dimensions.join(', ')}) are not imported.`]),
   ];
   if (warnings.length > 0) return partial('reduced', 'It comes without some of what it is.', { warnings });
   return compatible(

@@ -21,18 +21,18 @@ export function chooseLayers(catalog: GeoServerCatalog, request: MigrationReques
         (resource !== undefined &&
           (stores.includes(resource.store) || stores.includes(`${resource.workspace}:${resource.store}`)))),
   );
-  if (choice.length === 0) throw unprocessable('The GeoServer has no layer that is to be imported.');
+  if (choice.length === 0)
+    throw unprocessable('The GeoServer has no layer to import. Select other workspaces or layers.');
   if (choice.length > EXCHANGE_LIMITS.geoServerLayers)
     throw unprocessable(
-      `${choice.length} layers are to be imported: at most ${EXCHANGE_LIMITS.geoServerLayers} are in one migration. Name workspaces.`,
+      `${choice.length} layers are selected. A migration can import at most ${EXCHANGE_LIMITS.geoServerLayers}. Select workspaces.`,
     );
   return choice;
 }
 
 function requireNames(member: string, names: readonly string[] = [], present: ReadonlySet<string>): void {
   const missing = names.find((name) => !present.has(name));
-  if (missing !== undefined)
-    throw unprocessable(`${member} names ${missing}, which the GeoServer does not have.`);
+  if (missing !== undefined) throw unprocessable(`${member}: '${missing}' does not exist on the GeoServer.`);
 }
 
 export function unprocessable(message: string): ApiError {

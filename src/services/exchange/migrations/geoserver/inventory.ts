@@ -79,7 +79,7 @@ function listContainers({
   const about = { title: null, description: null };
   const isolated: Compatibility = partial(
     'isolated',
-    'The workspace is isolated: its services alone show it.',
+    'The workspace is isolated: only its own services show it.',
   );
   const own = workspaces.map(({ name, isDefault, isIsolated }) => ({
     id: containerId(name),

@@ -134,7 +134,7 @@ export class LayerImports {
     if (deps.coverages.isTaken(target))
       throw new ApiError(
         'conflict',
-        `There is a collection '${layer.collection}' already; coverages replace none.`,
+        `The collection '${layer.collection}' already exists, and coverages do not replace collections. Choose another name.`,
       );
     const task = {
       ...request,

@@ -99,10 +99,10 @@ export class GeoServerMigrations {
     if (job.kind !== KIND) return undefined;
     if (job.owner !== owner) throw notFound('export', id.slice(0, 100));
     if (job.state === 'Queued' || job.state === 'Running')
-      throw new ApiError('conflict', `The migration has not ended: ${job.state}.`);
+      throw new ApiError('conflict', `The migration has not ended (${job.state}). Retry after it has ended.`);
     const path = join(this.#folderOf(id), PACK);
     if (!(await exists(path)))
-      throw new ApiError('not-found', 'This migration has no evidence, or it was removed.');
+      throw new ApiError('not-found', 'The migration has no evidence, or the evidence was removed.');
     return { path, mediaType: PACK_TYPE };
   }
 
@@ -219,7 +219,7 @@ async function loadCounts(
   state: MigrationState,
 ): Promise<MigrationCounts> {
   const { layers } = state.plan;
-  if (layers.length === 0) throw unprocessable('No layer of the GeoServer can be taken over.');
+  if (layers.length === 0) throw unprocessable('No layer of the GeoServer can be imported.');
   const failed = state.count('failed') + state.count('cancelled');
   if (failed === layers.length) throw unprocessable('No layer was imported.');
   if (failed > 0) await context.warn(`${failed} of ${layers.length} layers were not imported.`);

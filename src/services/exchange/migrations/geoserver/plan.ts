@@ -122,7 +122,7 @@ export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): M
 /** Throws `unprocessable` where a part that cannot be taken over is to fail the migration. */
 export function requireSupported({ unsupported }: MigrationPlan, request: MigrationRequest): void {
   const part = unsupported.find(({ kind }) => getUnsupportedPolicy(kind, request) === 'fail');
-  if (part) throw unprocessable(`The ${part.kind} ${part.id} cannot be taken over: ${part.reason}`);
+  if (part) throw unprocessable(`The ${part.kind} ${part.id} cannot be imported: ${part.reason}`);
 }
 
 export function getUnsupportedPolicy(
@@ -205,7 +205,7 @@ function listReviews(
         kind: 'style' as const,
         id: style,
         code: 'alternative-style',
-        reason: `It is one more style of ${id}, and is not taken over.`,
+        reason: `It is an additional style of ${id}, and is not imported.`,
         manualSteps: [
           'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',
         ],

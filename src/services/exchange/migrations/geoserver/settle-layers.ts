@@ -37,7 +37,7 @@ async function settleLayer(
   const sld = styleId === null ? undefined : notes.styles[styleId];
   if (sld === undefined) return others;
   const { isDrawn, warnings } = await words.draw(collection, sld, signal);
-  const problem = `The style ${styleId} of ${id} was not taken over: ${warnings[0]}`;
+  const problem = `The style ${styleId} of ${id} was not imported: ${warnings[0]}`;
   if (!isDrawn && input.unsupported.style === 'fail') throw unprocessable(problem);
   if (!isDrawn && input.unsupported.style === 'warn') await context.warn(problem);
   return [...warnings, ...others];

@@ -15,7 +15,11 @@ export async function discoverRemote(request: RemoteRequest, asking: RemoteAcces
   const { origin } = new URL(request.url);
   const read: Read = async (url, accept) => {
     const left = end - Date.now();
-    if (left <= 0) throw new TaskFailure('deadline-exceeded', `${new URL(url).host} did not answer in time.`);
+    if (left <= 0)
+      throw new TaskFailure(
+        'deadline-exceeded',
+        `${new URL(url).host} did not respond in time. Retry later.`,
+      );
     // Credentials are for the server that was named, wherever its links lead.
     const headers = { accept, ...(new URL(url).origin === origin ? request.headers : {}) };
     return wellAnswered(await get({ ...request, url, timeoutMs: left, headers }, asking), url);
@@ -34,8 +38,8 @@ const XML_TYPES = 'application/xml, text/xml;q=0.9';
 export function wellAnswered(answer: RemoteAnswer, url: string): RemoteAnswer {
   const { host } = new URL(url);
   if (answer.status >= 500 || answer.status === 429)
-    throw new TaskFailure('store-unavailable', `${host} answers ${answer.status}.`);
-  if (answer.status !== 200) throw refused(`${host} answers ${answer.status}`);
+    throw new TaskFailure('store-unavailable', `${host} returned ${answer.status}.`);
+  if (answer.status !== 200) throw refused(`${host} returned ${answer.status}`);
   return answer;
 }
 
@@ -89,7 +93,7 @@ export function requireNoError(document: RemoteJson): void {
   const { error } = document;
   if (typeof error !== 'object' || error === null) return;
   const { message, code } = error as RemoteJson;
-  throw refused(`it answers ${String(code).slice(0, 10)}: ${String(message).slice(0, 300)}`);
+  throw refused(`it returned ${String(code).slice(0, 10)}: ${String(message).slice(0, 300)}`);
 }
 
 async function ofOpenServices(address: string, read: Read): Promise<Discovery> {
@@ -112,7 +116,7 @@ async function ofOpenServices(address: string, read: Read): Promise<Discovery> {
 
 /** What a server says to a request that it may not know is not its last word; that it may not be asked, is. */
 function later(error: unknown): undefined {
-  if (error instanceof TaskFailure && /answers \d/.test(error.message)) return undefined;
+  if (error instanceof TaskFailure && /returned \d/.test(error.message)) return undefined;
   throw error;
 }
 

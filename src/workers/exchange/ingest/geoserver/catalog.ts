@@ -64,7 +64,7 @@ function parseAbout(
   const product = listRestObjects(document, 'about', 'resource').find(
     (one) => parseRestString(one['@name'])?.toLowerCase() === 'geoserver',
   );
-  if (!product) throw refused('it is no GeoServer');
+  if (!product) throw refused('it is not a GeoServer');
   return {
     version: parseRestString(product['Version']),
     gitRevision: parseRestString(product['Git-Revision']),

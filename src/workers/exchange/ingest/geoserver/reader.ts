@@ -49,7 +49,7 @@ export class GeoServerReader {
   async first(path: Path): Promise<RemoteJson> {
     const answer = await this.#answer({ path, ...JSON_FORM });
     if (answer.status === 401 || answer.status === 403)
-      throw new TaskFailure('access-denied', `${this.#host} refuses the user name and password.`);
+      throw new TaskFailure('access-denied', `${this.#host} does not accept the user name and password.`);
     return parseObject(successful(answer).bytes);
   }
 
@@ -75,7 +75,7 @@ export class GeoServerReader {
     return this.#read(resource, (answer) => {
       requireNoPage(answer);
       const document = parseXmlDocument(answer.bytes);
-      if (!name.test(document.name)) throw refused(`it answers ${document.name.slice(0, 100)}`);
+      if (!name.test(document.name)) throw refused(`it returned ${document.name.slice(0, 100)}`);
       return read(document.root);
     });
   }
@@ -113,7 +113,8 @@ export class GeoServerReader {
     for (let n = 1; ; n++) {
       this.#spend();
       const timeoutMs = this.#end - Date.now();
-      if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${this.#host} did not answer in time.`);
+      if (timeoutMs <= 0)
+        throw new TaskFailure('deadline-exceeded', `${this.#host} did not respond in time. Retry later.`);
       try {
         const answer = await get(
           { url, timeoutMs, headers },
@@ -133,7 +134,7 @@ export class GeoServerReader {
   #urlOf({ path, extension, isOfTileCache = false }: Resource): string {
     const names = path.map((name) => {
       if (name === '.' || name === '..' || LONE_SURROGATE.test(name))
-        throw refused('its name cannot stand in a URL');
+        throw refused('its name cannot be part of a URL');
       return encodeURIComponent(name);
     });
     const url = new URL(this.request.url);
@@ -151,18 +152,18 @@ export class GeoServerReader {
     this.#isSpent = true;
     throw new TaskFailure(
       'too-large',
-      `The server has more than is read at once (${EXCHANGE_LIMITS.geoServerRequests} resources, ${EXCHANGE_LIMITS.geoServerBytes} bytes); the rest is left out.`,
+      `The server has more than is read in one run (${EXCHANGE_LIMITS.geoServerRequests} resources, ${EXCHANGE_LIMITS.geoServerBytes} bytes). The rest was omitted.`,
     );
   }
 }
 
 function requireNoPage({ mediaType }: RemoteAnswer): void {
-  if (/html/.test(mediaType)) throw refused('it answers HTML');
+  if (/html/.test(mediaType)) throw refused('it returned HTML');
 }
 
 function successful(answer: RemoteAnswer): RemoteAnswer {
   if (answer.status === 401 || answer.status === 403)
     throw refused(`it may not be read with these credentials (${answer.status})`);
-  if (answer.status !== 200) throw refused(`it answers ${answer.status}`);
+  if (answer.status !== 200) throw refused(`it returned ${answer.status}`);
   return answer;
 }

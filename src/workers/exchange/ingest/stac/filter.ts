@@ -16,7 +16,7 @@ export function filterParameters(filter: string, isPost: boolean, conforms: Conf
       ? { filter: toJson(parseText(filter)), 'filter-lang': 'cql2-json' }
       : { filter, 'filter-lang': 'cql2-text' };
   if (!conforms(/\/item-search#query$/))
-    throw refused('it does not say that it filters, by CQL2 (item-search#filter) or item-search#query');
+    throw refused('it does not declare filters with CQL2 (item-search#filter) or item-search#query');
   const query = Object.fromEntries(
     [...comparisons(parseText(filter))].map(([name, operators]) => [name, Object.fromEntries(operators)]),
   );
@@ -66,9 +66,7 @@ function isPlain(value: Operand | undefined, operator: string): value is Operand
 const isTextOrNumber = (one: Operand) => typeof one === 'string' || isNumber(one);
 
 const beyondQuery = () =>
-  refused(
-    'it filters by item-search#query alone, which takes comparisons of properties with values, joined by AND',
-  );
+  refused('it only supports item-search#query, that is comparisons of properties with values joined by AND');
 
 function beyond(): never {
   throw beyondQuery();

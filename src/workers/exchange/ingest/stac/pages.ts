@@ -40,7 +40,8 @@ export class Documents {
   async read({ url, body }: StacPageRequest): Promise<StacPage> {
     const { host } = new URL(url);
     const timeoutMs = this.#end - Date.now();
-    if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
+    if (timeoutMs <= 0)
+      throw new TaskFailure('deadline-exceeded', `${host} did not respond in time. Retry later.`);
     const request = { url, timeoutMs, headers: { accept: 'application/geo+json, application/json;q=0.9' } };
     const json = body === undefined ? {} : { json: stringifyExactly(body) };
     const answer = await get({ ...request, ...json }, this.asking, EXCHANGE_LIMITS.stacAnswerBytes);
@@ -48,15 +49,13 @@ export class Documents {
     if (this.#bytes > EXCHANGE_LIMITS.stacSearchBytes)
       throw new TaskFailure(
         'too-large',
-        `${host} answers with more than ${EXCHANGE_LIMITS.stacSearchBytes} bytes.`,
+        `${host} returned more than ${EXCHANGE_LIMITS.stacSearchBytes} bytes.`,
       );
     if (answer.status === 400 || answer.status === 422)
-      throw refused(`${host} does not take the search: ${describeReason(answer.bytes)}`);
+      throw refused(`${host} does not accept the search: ${describeReason(answer.bytes)}`);
     wellAnswered(answer, url);
     if (!/json/.test(answer.mediaType))
-      throw refused(
-        `${host} answers ${answer.mediaType.slice(0, 60) || 'no media type'} where JSON should be`,
-      );
+      throw refused(`${host} returned ${answer.mediaType.slice(0, 60) || 'no media type'} instead of JSON`);
     return { document: parseObject(answer.bytes), url };
   }
 }
@@ -81,11 +80,10 @@ export function findNextRequest(
   if (!link) return undefined;
   const { href, method, body, merge } = link;
   if (typeof href !== 'string' || href.length > EXCHANGE_LIMITS.stacNextBytes || !URL.canParse(href, url))
-    throw refused('its link to the next page is no URL');
+    throw refused('its link to the next page is not a URL');
   const next = new URL(href, url);
   if (String(method ?? 'GET').toUpperCase() !== 'POST') return { url: next.href };
-  if (next.origin !== origin)
-    throw refused('its link to the next page sends what is searched for to another host');
+  if (next.origin !== origin) throw refused('its link to the next page sends the search to another host');
   const own = isObject(body) ? body : {};
   const whole = merge === true ? { ...before.body, ...own } : own;
   checkBody(whole);
@@ -103,6 +101,6 @@ function checkBody(body: RemoteJson): void {
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     // A `RangeError` of what is nested deeper than the stack.
-    throw refused('its link to the next page has a body that is nested too deep');
+    throw refused('its link to the next page has a body with too many levels of nesting');
   }
 }

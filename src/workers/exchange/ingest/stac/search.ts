@@ -27,7 +27,7 @@ export async function searchScenes(task: SceneSearchTask, asking: RemoteAccess):
     // Whatever trips over its answers: that is no fault of who asks, nor of this server.
     throw new TaskFailure(
       'source-unreadable',
-      'The STAC API answers what cannot be read.',
+      'The response of the STAC API cannot be read.',
       exceptionText(error),
     );
   }
@@ -48,7 +48,7 @@ async function search(task: SceneSearchTask, asking: RemoteAccess): Promise<Scen
       break;
     }
     if (requests.size === EXCHANGE_LIMITS.stacPages) {
-      taken.tell(`It has more than ${EXCHANGE_LIMITS.stacPages} pages: only the items of these were read.`);
+      taken.tell(`It has more than ${EXCHANGE_LIMITS.stacPages} pages. Only their items were read.`);
       break;
     }
     requests.add(key);
@@ -102,7 +102,7 @@ function searchRequest({ document, url }: StacPage, { query, maxScenes }: SceneS
   const isPost = (link: RemoteJson) => String(link['method'] ?? 'GET').toUpperCase() === 'POST';
   const link = searches.find((one) => !isPost(one)) ?? searches[0];
   const [target] = link ? parseLinks({ links: [link] }, url) : [];
-  if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
+  if (!link || !target) throw refused('it has no link to a search, so it is not a STAC API');
   const conforms = readConformance(document);
   const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
   const parameters = { ...collectParameters(query, maxScenes, conforms), ...filter };
@@ -173,7 +173,7 @@ class Scenes {
   add({ document, url }: StacPage): void {
     const { type, features } = document;
     if (type !== 'FeatureCollection' || !Array.isArray(features))
-      throw refused('its search answers no collection of items');
+      throw refused('its search did not return a collection of items');
     this.#matched ??=
       readJsonInteger(document['numberMatched']) ?? readJsonInteger(object(document['context'])['matched']);
     for (const feature of features) {
@@ -189,7 +189,7 @@ class Scenes {
     const { query } = this.task;
     const scene = isObject(feature)
       ? parseScene(feature, url, query.assets, this.asking.allowed)
-      : 'An item is no JSON object.';
+      : 'An item is not a JSON object.';
     if (typeof scene === 'string') {
       this.#refused += 1;
       this.tell(scene);

@@ -26,7 +26,7 @@ export async function openShapefile(path: string): Promise<Dataset> {
   if (assumed?.reason !== undefined)
     noteDataset(
       dataset,
-      `The texts were read as ${assumed.encoding}, because ${assumed.reason}. A .cpg file beside the shapefile states another encoding.`,
+      `The strings were read as ${assumed.encoding}, because ${assumed.reason}. A .cpg file in the same folder can set another encoding.`,
     );
   return dataset;
 }

@@ -21,11 +21,10 @@ export async function requireNoDocumentType(path: string): Promise<void> {
     const text = start.toString('latin1').replace(BYTE_ORDER_MARK, '').replaceAll('\0', '');
     const root = parseRoot(text);
     if (root === undefined && start.length === bytes && bytes < MAX_BYTES) continue;
-    if (root === undefined)
-      throw refused('The beginning of the XML file, before its root element, is too long.');
+    if (root === undefined) throw refused('The prolog of the XML file is too long.');
     if (/^<!(?!--)/.test(root))
       throw refused(
-        'XML files with a document type (DOCTYPE) or entities are not read. Write the texts in place of the entities.',
+        'XML files with a document type (DOCTYPE) or entities are not supported. Replace the entities by their values.',
       );
     return;
   }

@@ -142,7 +142,7 @@ export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
 /** Gives the whole file its name, for good. What names the plan goes last: until then a crash loses nothing. */
 export function publishDraft(output: string, isDatabase: boolean): void {
   sync(getPartialPath(output));
-  if (existsSync(output)) throw new TaskFailure('invalid-input', 'There is a file of this name already.');
+  if (existsSync(output)) throw new TaskFailure('invalid-input', 'A file of this name already exists.');
   renameSync(getPartialPath(output), output);
   sync(dirname(output));
   if (isDatabase) dropPlan(output);

@@ -37,7 +37,7 @@ export const geopackageWriter: ContainerWriter = {
   add(db, { format }, tiles) {
     // The standard has no vector tiles: there are only drafts of an extension that few read.
     if (isVectorArchive(format))
-      throw new TaskFailure('invalid-input', 'A GeoPackage holds images, not vector tiles.');
+      throw new TaskFailure('invalid-input', 'A GeoPackage can only have images, not vector tiles.');
     const insert = prepared(
       db,
       `INSERT INTO ${TILES} (zoom_level, tile_column, tile_row, tile_data) VALUES (?, ?, ?, ?)`,

@@ -22,7 +22,7 @@ const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   SQLITE_CONSTRAINT_CHECK: (message) =>
     new EditRefusal('invalid', `A value is not allowed: ${afterColon(message)}.`),
   SQLITE_CONSTRAINT_TRIGGER: (message) =>
-    new EditRefusal('invalid', `The store refuses the row: ${message}.`),
+    new EditRefusal('invalid', `The store rejected the row: ${message}.`),
   SQLITE_CONSTRAINT_DATATYPE: () =>
     new EditRefusal('invalid', 'A value does not fit the type of its column.'),
   SQLITE_MISMATCH: () => new EditRefusal('invalid', 'A value does not fit the type of its column.'),
@@ -37,12 +37,16 @@ function convertError(error: Error & { code?: string }): Error {
   if (isOver(error))
     return new TaskFailure(
       'deadline-exceeded',
-      'The file did not take the edit in time. A trigger of its tables may have no end.',
+      'The file did not store the edit in time. A trigger of its tables may not end.',
     );
   const refusal = REFUSALS[code];
   if (refusal) return refusal(message);
   if (!UNAVAILABLE.test(code)) return error;
-  return new TaskFailure('store-unavailable', 'The store cannot be written now.', `${code}: ${message}`);
+  return new TaskFailure(
+    'store-unavailable',
+    'The store cannot be written now. Retry later.',
+    `${code}: ${message}`,
+  );
 }
 
 /** The column of `NOT NULL constraint failed: table.column` as a JSON pointer. */

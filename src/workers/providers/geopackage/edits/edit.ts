@@ -104,7 +104,7 @@ export class GeoPackageSession implements EditSession {
 
   async exists(id: string): Promise<boolean> {
     const key = readIntegerId(id);
-    if (key === undefined) throw EditRefusal.member('/id', 'must be a whole number in this collection');
+    if (key === undefined) throw EditRefusal.member('/id', 'must be an integer in this collection');
     return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
   }
 
@@ -235,7 +235,7 @@ export class GeoPackageSession implements EditSession {
       if (geometry !== null && UNWRITTEN.has(this.#facts.geometryType))
         throw EditRefusal.member(
           '/geometry',
-          `cannot be written: the column takes ${this.#facts.geometryType}, and edits write simple features. Leave the geometry out`,
+          `cannot be written, because the column has the type ${this.#facts.geometryType} and edits write simple features. Omit the geometry`,
         );
       columns.push([this.#geometry, geometry && wkbToGeoPackage(geometry, this.#facts.srsId)]);
     }

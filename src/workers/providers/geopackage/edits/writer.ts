@@ -191,7 +191,7 @@ function openWriter(path: string): Writer {
     db.close();
     throw new TaskFailure(
       'store-unavailable',
-      'The file cannot be written now.',
+      'The file cannot be written now. Retry later.',
       `${path}: ${String(error)}`,
     );
   }

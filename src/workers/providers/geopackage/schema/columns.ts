@@ -27,7 +27,7 @@ export function readTableColumns(db: Database.Database, table: string, geometryC
   const rows = db
     .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)
     .all(table) as ColumnRow[];
-  if (rows.length === 0) throw unreadable('The file registers the table, but does not hold it.');
+  if (rows.length === 0) throw unreadable('The file registers the table, but does not contain it.');
   const isView = isViewName(db, table);
   const key = isView ? keyOfView(db, table, geometryColumn, rows) : keyOfTable(rows);
   // Copies keep the ids of their file beside the order of their rows.

@@ -126,7 +126,7 @@ class ViewTime {
     if ('value' in result) return result.value;
     throw new TaskFailure(
       'source-unreadable',
-      'A table of the GeoPackage (such as gpkg_contents) is a view that takes too long to read.',
+      'A table of the GeoPackage, such as gpkg_contents, is a view that takes too long to read.',
     );
   }
 

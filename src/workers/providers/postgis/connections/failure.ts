@@ -26,11 +26,12 @@ export function convertPgError(error: PgError, cancelled: boolean): TaskFailure 
   const cause = `${error.code}: ${error.message}`;
   if (cancelled) return new TaskFailure('cancelled', 'The task was cancelled.');
   if (error.code === CANCELED)
-    return new TaskFailure('deadline-exceeded', 'The database did not answer in time.', cause);
+    return new TaskFailure('deadline-exceeded', 'The database did not respond in time. Retry later.', cause);
   if (UNAVAILABLE.test(error.code) || !error.alive) return createUnavailableFailure(cause);
   if (MISSING.test(error.code))
-    return new TaskFailure('source-missing', 'The table of this collection has changed or is gone.', cause);
-  if (error.code === TOO_MUCH) return new TaskFailure('too-large', 'The answer is too large.', cause);
+    return new TaskFailure('source-missing', 'The table of this collection was changed or removed.', cause);
+  if (error.code === TOO_MUCH)
+    return new TaskFailure('too-large', 'The response is too large. Request less.', cause);
   if (BAD_VALUE.test(error.code))
     return new TaskFailure('invalid-input', 'The database cannot evaluate this request.', cause);
   return new TaskFailure('internal', 'The database reported an error.', cause);
@@ -39,7 +40,7 @@ export function convertPgError(error: PgError, cancelled: boolean): TaskFailure 
 export function createUnavailableFailure(cause: string): TaskFailure {
   return new TaskFailure(
     'store-unavailable',
-    'The database of this collection does not answer; try again soon.',
+    'The database of this collection does not respond. Retry in a few seconds.',
     cause,
   );
 }

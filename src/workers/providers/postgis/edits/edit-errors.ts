@@ -7,14 +7,16 @@ import { CANCELED, MISSING, TOO_MUCH, UNAVAILABLE } from '../connections/failure
 /** What clients did wrong, by SQLSTATE. No text of the database reaches them but names, and what a trigger says. */
 const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   '23502': (message) => EditRefusal.member(`/properties/${quoted(message)}`, 'must not be null'),
-  '23503': (message) => new EditRefusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
+  '23503': (message) =>
+    new EditRefusal('conflict', `Other rows conflict with the edit: ${quoted(message, -1)}.`),
   '23505': (message) =>
     new EditRefusal('conflict', `Another feature has the same value: ${quoted(message)}.`),
-  '23P01': (message) => new EditRefusal('conflict', `Another feature is in the way: ${quoted(message)}.`),
+  '23P01': (message) =>
+    new EditRefusal('conflict', `Another feature conflicts with the edit: ${quoted(message)}.`),
   '23514': (message) =>
     new EditRefusal('invalid', `A value breaks the rule ${quoted(message, -1)} of the table.`),
   '428C9': (message) =>
-    EditRefusal.member(`/properties/${quoted(message)}`, 'is set by the database: leave it out'),
+    EditRefusal.member(`/properties/${quoted(message)}`, 'is set by the database. Omit it'),
   P0001: raised,
   '42501': () => new EditRefusal('forbidden', 'The database user may not do this.'),
 };
@@ -45,7 +47,7 @@ const INDEX = /index/;
 const MAX_TEXT = 300;
 
 function raised(message: string): EditRefusal {
-  return new EditRefusal('invalid', `The database refuses the row: ${message}.`);
+  return new EditRefusal('invalid', `The database rejected the row: ${message}.`);
 }
 
 /** Runs a step of an edit; what PostgreSQL says against it becomes an `EditRefusal`, or a `TaskFailure` where it may pass. */
@@ -72,7 +74,11 @@ function convertError(error: PgError): Error | undefined {
   const isConflict = TRANSIENT.test(code);
   if (RAISED.test(error.message) && !isConflict) return raised(message);
   if (code === READ_ONLY)
-    return new TaskFailure('store-unavailable', 'The database is read-only now.', `${code}: ${message}`);
+    return new TaskFailure(
+      'store-unavailable',
+      'The database is read-only now. Retry later.',
+      `${code}: ${message}`,
+    );
   const refusal = REFUSALS[code];
   if (refusal) return refusal(message);
   if (code === WRONG_PARAMETER && GEOMETRY.test(message)) return new EditRefusal('invalid', WRONG_GEOMETRY);
@@ -82,7 +88,7 @@ function convertError(error: PgError): Error | undefined {
   if (!isConflict) return undefined;
   return new TaskFailure(
     'store-unavailable',
-    'Another edit was in the way; try again.',
+    'Another edit changed the same features. Retry.',
     `${code}: ${message}`,
   );
 }
@@ -94,7 +100,7 @@ function findRefusal(error: PgError): EditRefusal | undefined {
   if (code === TOO_MUCH && INDEX.test(message))
     return new EditRefusal('invalid', 'A value is too long for an index of the table.');
   if (MISSING.test(code) && !IN_FUNCTION.test(message)) return undefined;
-  return new EditRefusal('conflict', `The database refuses the edit (SQLSTATE ${code}).`);
+  return new EditRefusal('conflict', `The database rejected the edit (SQLSTATE ${code}).`);
 }
 
 /** The message without its severity, and without the lines after it: these hold values that clients may not see. */

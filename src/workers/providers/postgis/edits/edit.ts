@@ -197,7 +197,7 @@ export class PostgisSession implements EditSession {
     if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
     if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
-    throw EditRefusal.member('/id', 'is missing: this collection does not number its features');
+    throw EditRefusal.member('/id', 'is required, because this collection does not generate ids');
   }
 
   async #facts(): Promise<Relation> {
@@ -325,7 +325,7 @@ function asUnknown(error: unknown): never {
   if (!isPgError(error) || error.alive || error.code === IDLE_IN_TRANSACTION) throw error;
   throw new TaskFailure(
     'outcome-unknown',
-    'The database broke off while it committed: the edit may have been carried out.',
+    'The connection to the database failed during the commit. The edit may have been stored.',
     `${error.code}: ${error.message}`,
   );
 }

@@ -59,7 +59,7 @@ function isByDatabase({ type, items, sqlType = 'text', enumeration }: Field): bo
 function textMisfit(value: FieldValue, { type, sqlType = 'text' }: Field): string | undefined {
   const texts = type === 'array' ? textsIn(value as JsonText) : [String(value)];
   if (MONEY.test(sqlType) && !texts.every((text) => AMOUNT.test(text)))
-    return 'must be an amount with at most 2 decimal places, as 1234.50';
+    return 'must be an amount with at most 2 decimal places, for example 1234.50';
   if (BYTES.test(sqlType) && !texts.every((text) => HEXADECIMAL.test(text)))
     return 'must have bytes in hexadecimal digits as members, as \\x00ff';
   if (HSTORE.test(sqlType) && !String(value).startsWith('{')) return 'must be a JSON object';

@@ -224,7 +224,11 @@ const READ_ONLY = '25006';
 function asUnnumbered(error: unknown): never {
   const isRefused = error instanceof EditRefusal || (isPgError(error) && error.code === READ_ONLY);
   if (!isRefused) throw error;
-  throw new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', error.message);
+  throw new TaskFailure(
+    'store-unavailable',
+    'The database does not allow a table of key numbers.',
+    error.message,
+  );
 }
 
 async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {

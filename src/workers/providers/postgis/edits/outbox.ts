@@ -59,7 +59,7 @@ export async function ensureTable(
     if (!isPgError(error) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new EditRefusal(
       'forbidden',
-      'The database user may not make tables in the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
+      'The database user may not create tables in the schema graticule_events, which stores the events of edits. The database owner can run CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
     );
   }
 }

@@ -143,14 +143,9 @@ class Validation {
     }
     Object.assign(this.#report, { geometryColumn: table.geometryColumn, geometryType: table.geometryType });
     if (wanted === undefined && names.length > 1)
-      this.#tell(
-        'warning',
-        'geometry',
-        `It has several geometry columns; ${table.geometryColumn} is taken.`,
-        {
-          actual: names.join(', '),
-        },
-      );
+      this.#tell('warning', 'geometry', `It has several geometry columns. ${table.geometryColumn} is used.`, {
+        actual: names.join(', '),
+      });
     else this.#tell('pass', 'geometry', `Geometries are in ${table.geometryColumn}.`);
     if (table.indexed) this.#tell('pass', 'spatial-index', 'A spatial index covers the geometries.');
     else

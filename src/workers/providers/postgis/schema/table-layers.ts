@@ -35,7 +35,8 @@ async function tableLayer(
 ): Promise<TableLayer> {
   try {
     const table = findGeometryColumn(await spatialTables(connection, choice), choice.geometryColumn);
-    if (!table) return { problem: 'The table has no such geometry column, is gone, or may not be read.' };
+    if (!table)
+      return { problem: 'The table does not have this geometry column, does not exist, or may not be read.' };
     const found = await describeTableLayer(
       connection,
       database,

@@ -108,7 +108,7 @@ function straightGrid(
   if (!(box[0] <= box[2]) || !(step > 0))
     throw new TaskFailure(
       'source-unreadable',
-      'The arrays of longitude and latitude hold no grid of places.',
+      'The arrays of longitude and latitude do not make a grid of positions.',
     );
   const around = [
     Math.max(-180, box[0] - step / 2),

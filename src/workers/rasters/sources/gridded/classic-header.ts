@@ -92,7 +92,7 @@ class Header {
     if (this.#at + length > this.bytes.length)
       throw new TaskFailure(
         'source-unreadable',
-        'The header of the netCDF file claims more than the file holds.',
+        'The header of the netCDF file contradicts the size of the file.',
       );
     return this.bytes;
   }

@@ -36,7 +36,7 @@ const ZARR: GridFormat = {
 
 /** Checks that a path names what it claims to be. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
 export async function detectGridFormat(path: string): Promise<{ format: GridFormat; stamp: string }> {
-  if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes cannot be read.');
+  if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes are not supported.');
   if (/\.zarr\/?$/i.test(path)) return { format: ZARR, stamp: await zarrStamp(path) };
   const stamp = stampText(await plainFile(path));
   const magic = await firstBytes(path, 8);

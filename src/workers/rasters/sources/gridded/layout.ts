@@ -159,7 +159,7 @@ function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): Coo
   if (arrays) return arrays;
   throw new TaskFailure(
     'source-unreadable',
-    'Nothing says where its rows and columns lie: neither coordinates of its last two axes (y, x) nor arrays of longitude and latitude of their shape (CF conventions).',
+    'It has no georeference: neither coordinates of its last two axes (y, x) nor arrays of longitude and latitude of their shape (CF conventions).',
   );
 }
 
@@ -208,7 +208,7 @@ function parseVariable({ array, name }: NamedArray): Variable {
   if (!/^[\w.+@ -]+(\/[\w.+@ -]+)*$/.test(name))
     throw new TaskFailure('source-unreadable', 'Its name cannot be used.');
   if (!TYPES.has(array.dataType))
-    throw new TaskFailure('source-unreadable', 'Its values are no plain numbers.');
+    throw new TaskFailure('source-unreadable', 'Its values are not plain numbers.');
   return {
     name,
     type: array.dataType,

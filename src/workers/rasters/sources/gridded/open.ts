@@ -51,7 +51,7 @@ async function located(source: GriddedRaster) {
     source.variables.every((name) => variables.some((variable) => variable.name === name)),
   );
   if (!grid)
-    throw new TaskFailure('source-unreadable', 'The source does not hold these variables on one grid.');
+    throw new TaskFailure('source-unreadable', 'The source does not have these variables on one grid.');
   return { grid, stamp, format, known: layout };
 }
 

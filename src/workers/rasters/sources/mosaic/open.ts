@@ -26,12 +26,12 @@ export async function mosaicOpening(
   if (source.search)
     throw new TaskFailure(
       'invalid-input',
-      'Its scenes are searched for each window: it has no raster as a whole.',
+      'Its scenes are searched for each window, so it has no complete raster.',
     );
   if (members.length === 0 && !(bandTypes && grid))
     throw new TaskFailure('no-data', 'There is no raster in the window.');
   if (members.length > most)
-    throw new TaskFailure('too-large', `The window holds ${members.length} rasters: ask for a smaller one.`);
+    throw new TaskFailure('too-large', `The window has ${members.length} rasters. Request a smaller one.`);
   if (bandTypes && grid) return openingOfReadable(source, { grid, bandTypes }, openingOf);
   const openings = await Promise.all(members.map((member) => openingOf(member.source)));
   return {
@@ -104,6 +104,6 @@ async function openVrt(text: string): Promise<OpenRaster> {
     const dataset = await gdal.openAsync(text, 'r', ['VRT']);
     return { dataset, driver: 'mosaic', close: () => dataset.close() };
   } catch (error) {
-    throw unreadable('The mosaic could not be put together.', error);
+    throw unreadable('The mosaic could not be built.', error);
   }
 }

@@ -40,16 +40,13 @@ async function openStack(
   const all = facts.flatMap((part) => part.bands.map((_, index) => ({ part, index })));
   const chosen = bands ? bands.map((band) => all[band - 1]) : all;
   if (chosen.length > MAX_BANDS || chosen.includes(undefined))
-    throw new TaskFailure(
-      'source-unreadable',
-      `There are ${all.length} bands, not those that are to be read.`,
-    );
+    throw new TaskFailure('source-unreadable', `The source has ${all.length} bands, other than configured.`);
   const text = stackVrt(gridAround(facts[0]!.crs, facts), chosen as NonNullable<(typeof chosen)[number]>[]);
   try {
     const dataset = await gdal.openAsync(text, 'r', ['VRT']);
     return { dataset, driver: 'GTiff', name: text, close: () => dataset.close() };
   } catch (error) {
-    throw unreadable('The bands could not be put together.', error);
+    throw unreadable('The bands could not be combined.', error);
   }
 }
 

@@ -12,7 +12,7 @@ export function readTile(fd: number, { at, size }: Pick<BundledTile, 'at' | 'siz
   const data = Buffer.allocUnsafe(size);
   for (let done = 0; done < size; ) {
     const count = readSync(fd, data, done, size - done, at + done);
-    if (count === 0) throw createArchiveFailure('a tile lies outside of its bundle');
+    if (count === 0) throw createArchiveFailure('a tile is outside its bundle');
     done += count;
   }
   return data;

@@ -69,7 +69,7 @@ export function parseBundleIndex(head: Buffer, { row, column }: BundleAddress): 
 
 /** Tiles of a bundle of version 1, by its index and its file. The index goes by columns. */
 export function readOldBundleTiles(index: Buffer, fd: number, { row, column }: BundleAddress): BundledTile[] {
-  if (index.length < OLD_INDEX_BYTES) throw createArchiveFailure('the index of a bundle is cut off');
+  if (index.length < OLD_INDEX_BYTES) throw createArchiveFailure('the index of a bundle is truncated');
   const tiles: BundledTile[] = [];
   const size = Buffer.alloc(SIZE_BYTES);
   for (let i = 0; i < RECORDS; i++) {

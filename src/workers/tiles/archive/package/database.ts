@@ -168,7 +168,7 @@ export function* databaseTiles(
       if (data.byteLength > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
       const fromTop = storageFormat === MBTILES ? top - row : row;
       if (fromTop < 0 || fromTop > top || at > top)
-        throw createArchiveFailure('it has tiles outside of the world');
+        throw createArchiveFailure('it has tiles outside the tile matrix');
       yield { zoom, row: fromTop, column: at, data };
     }
   } catch (error) {

@@ -65,7 +65,7 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
     const tiles = await readBundleIndex(zip, { name, level, row, column }, about.storageFormat);
     if (tiles.length === 0) continue;
     if (tiles.some((tile) => tile.row >= 2 ** zoom || tile.column >= 2 ** zoom))
-      throw createArchiveFailure('a bundle has tiles outside of the world');
+      throw createArchiveFailure('a bundle has tiles outside the tile matrix');
     parts.push({ name, level, zoom, row, column, tiles: tiles.length });
     if (zoom === highest) for (const tile of tiles) coverage.add(tile);
     sample ??= await zip.asFile(name, (fd) => readTile(fd, tiles[0]!));
@@ -161,7 +161,7 @@ function parseJson(bytes: Buffer | undefined, name: string): Json {
   try {
     return readObject(JSON.parse((bytes ?? Buffer.from('{}')).toString('utf8').replace(/^\uFEFF/, '')));
   } catch {
-    throw createArchiveFailure(`${name} is no JSON`);
+    throw createArchiveFailure(`${name} is not JSON`);
   }
 }
 
@@ -211,7 +211,7 @@ function parseDocument(bytes: Buffer, name: string) {
   try {
     return parseXmlDocument(bytes);
   } catch {
-    throw createArchiveFailure(`${name} is no XML`);
+    throw createArchiveFailure(`${name} is not XML`);
   }
 }
 

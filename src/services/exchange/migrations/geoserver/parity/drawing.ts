@@ -66,7 +66,7 @@ export async function drawingProbe(
   } catch (error) {
     if (!isSourceFailure(error)) throw error;
     for (const path of [files.source, files.target]) await rm(path, { force: true });
-    return createProbe('drawing', 'warn', `The WMS gave no picture: ${error.message}`);
+    return createProbe('drawing', 'warn', `The WMS returned no image: ${error.message}`);
   }
 }
 
@@ -119,7 +119,7 @@ async function downloadMap(
   const { mediaType } = await askAgain(pools, context, maxRetries, 'ingest.download', task);
   if (mediaType === 'image/png') return;
   await rm(path, { force: true });
-  throw new TaskFailure('source-unreadable', `it answers ${mediaType ?? 'without a media type'}.`);
+  throw new TaskFailure('source-unreadable', `it returns ${mediaType ?? 'no media type'}.`);
 }
 
 function buildVerdict({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
@@ -133,6 +133,6 @@ function buildVerdict({ meanDifference, differingShare, sourceInk, targetInk }: 
   if ((sourceInk === 0) !== (targetInk === 0))
     return createProbe('drawing', 'warn', 'One of both pictures shows nothing.', facts);
   if (meanDifference > MEAN_DIFFERENCE || differingShare > DIFFERING_SHARE)
-    return createProbe('drawing', 'warn', 'The pictures differ: look at them.', facts);
+    return createProbe('drawing', 'warn', 'The images differ. Compare them.', facts);
   return createProbe('drawing', 'pass', null, facts);
 }

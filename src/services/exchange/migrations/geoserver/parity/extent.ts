@@ -17,7 +17,7 @@ export function extentProbe(source: Box | undefined, target: Box | undefined): P
     return createProbe(
       'extent',
       'fail',
-      'The collection lies outside of the box that the GeoServer declares.',
+      'The collection is outside the bounding box that the GeoServer declares.',
       facts,
     );
   const near = Math.max(DEGREES, SHARE * Math.max(source[2] - source[0], source[3] - source[1]));

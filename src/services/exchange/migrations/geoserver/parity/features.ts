@@ -82,7 +82,7 @@ export async function featureProbes(
 function countProbe(source: number | null, target: number): Probe {
   const facts = { source, target };
   if (source === null)
-    return createProbe('count', 'warn', 'The WFS does not tell how many features there are.', facts);
+    return createProbe('count', 'warn', 'The WFS does not return the number of features.', facts);
   return source === target
     ? createProbe('count', 'pass', null, facts)
     : createProbe('count', 'fail', `The source has ${source} features, and the collection ${target}.`, facts);

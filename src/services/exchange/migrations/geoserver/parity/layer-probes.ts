@@ -76,7 +76,7 @@ export class LayerProbes {
     collection: StyledCollection,
     folder: string,
   ): Promise<Probe> {
-    if (styleId === null) return createProbe('drawing', 'skipped', 'No style was taken over.');
+    if (styleId === null) return createProbe('drawing', 'skipped', 'No style was imported.');
     if (mapUrl === undefined)
       return createProbe('drawing', 'skipped', 'The WMS of the source is switched off.');
     const { maxRetries } = this.context.input;
@@ -89,7 +89,7 @@ export class LayerProbes {
 function bandsProbe({ bands }: LayerNotes, collection: StyledCollection): Probe {
   const target = (collection as RasterCollection).bands.length;
   const facts = { source: bands.length, target };
-  if (bands.length === 0) return createProbe('bands', 'skipped', 'The GeoServer tells no bands.', facts);
+  if (bands.length === 0) return createProbe('bands', 'skipped', 'The GeoServer lists no bands.', facts);
   return bands.length === target
     ? createProbe('bands', 'pass', null, facts)
     : createProbe(

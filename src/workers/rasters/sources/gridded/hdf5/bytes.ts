@@ -11,7 +11,7 @@ const MAX_PART = 16 << 20;
 export const createHdf5Failure = () =>
   new TaskFailure(
     'source-unreadable',
-    'The structure of the HDF5 file is damaged, or of a form that is not read.',
+    'The structure of the HDF5 file is damaged, or of a form that is not supported.',
   );
 
 /** Sizes of addresses and lengths in a file, in bytes. */

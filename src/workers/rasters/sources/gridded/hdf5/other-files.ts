@@ -36,7 +36,7 @@ export async function requireOneFile(path: string): Promise<void> {
 const refused = (what: string) =>
   new TaskFailure(
     'source-unreadable',
-    `The HDF5 file names other files (${what}), which are not read: write all values into one file.`,
+    `The HDF5 file refers to other files (${what}), which is not supported. Write all values into one file.`,
   );
 
 function requireKnownAttribute(data: Cursor): void {
@@ -48,7 +48,7 @@ function requireKnownAttribute(data: Cursor): void {
   if (isKnown && data.skip(4 + name).number(1) >> 4 <= MAX_TYPE_VERSION) return;
   throw new TaskFailure(
     'source-unreadable',
-    'The HDF5 file has attributes of a newer version of HDF5 than 1.10: write it for that version (libver of h5py).',
+    'The HDF5 file has attributes of a newer version of HDF5 than 1.10. Write it for version 1.10 (libver of h5py).',
   );
 }
 
