@@ -58,7 +58,7 @@ export async function exportCollection(
       const collection = catalog.byId(id);
       if (!hasFeatures(collection))
         throw new CommandError(
-          `${id}: there is no vector collection of this name in ${dataDir}. 'graticule inspect' lists what a file contains.`,
+          `${id}: no vector collection in ${dataDir} has this name. Run 'graticule inspect' to list the layers of a file.`,
         );
       const { storageCrs } = collection;
       const { path, table, idColumn, rowColumn } = collection.source;

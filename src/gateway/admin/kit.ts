@@ -289,7 +289,7 @@ function reserved(method: Method, path: string, summary: string) {
     run(): never {
       throw new ApiError(
         'not-implemented',
-        `${summary} (${method} ${BASE_PATH}${path}) is not built. GET /api/v1/admin/capabilities lists what is.`,
+        `${summary} (${method} ${BASE_PATH}${path}) is not built. GET /api/v1/admin/capabilities lists the operations that are.`,
       );
     },
   };

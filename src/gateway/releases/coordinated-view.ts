@@ -86,7 +86,7 @@ function listSteps(body: Body): Step[] {
       isReversible: false,
       detail: words('container'),
     },
-    { step: 'Backup', status: done(isApplied), ...automatic, detail: 'Objects as they were before.' },
+    { step: 'Backup', status: done(isApplied), ...automatic, detail: 'Previous state of the objects.' },
     { step: 'MetadataAndSchema', status: metadata, ...gated, detail: words('data', 'metadata') },
     { step: 'Complete', status: done(isApplied && !isBack), ...automatic, detail: null },
     ...(rollback

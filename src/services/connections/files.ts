@@ -20,7 +20,7 @@ export async function filesHealth(path: string): Promise<ConnectionHealth> {
 
 function failure(code = 'unknown', path: string): ConnectionHealth {
   if (code === 'ENOENT' || code === 'ENOTDIR')
-    return { isHealthy: false, reason: 'missing', message: `There is nothing at ${path}.` };
+    return { isHealthy: false, reason: 'missing', message: `${path} does not exist.` };
   if (code === 'EACCES' || code === 'EPERM')
     return { isHealthy: false, reason: 'rights', message: `The server may not read ${path}.` };
   return { isHealthy: false, reason: 'other', message: `${path} cannot be read (${code}).` };

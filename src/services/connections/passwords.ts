@@ -20,7 +20,7 @@ export class ConnectionPasswords {
       return {
         isValid: false,
         version,
-        message: 'security.stateKey is not set: passwords lie in the state as they are.',
+        message: 'security.stateKey is not set, so the state stores passwords without encryption.',
       };
     const secrets = (await this.documents.list<Connection>(CONNECTION_KIND)).flatMap(
       ({ id, body: { password, name } }) => (password === null ? [] : [{ id, name, password }]),

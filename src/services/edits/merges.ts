@@ -249,7 +249,7 @@ function requireKey(
 }
 
 function nothingChanged(reason: string): ApiError {
-  return new ApiError('unprocessable', `Nothing was changed. ${reason}`);
+  return new ApiError('unprocessable', `No feature was changed. ${reason}`);
 }
 
 function tellRejected(count: number, { row, reasons }: RejectedRow): string {

@@ -63,7 +63,7 @@ export class ResumableUploads {
     if ((await this.#ids()).length >= EXCHANGE_LIMITS.resumableUploads)
       throw new ApiError(
         'unavailable',
-        `There are ${EXCHANGE_LIMITS.resumableUploads} unfinished uploads. Finish or delete one first.`,
+        `The server has ${EXCHANGE_LIMITS.resumableUploads} unfinished uploads. Finish or delete one first.`,
       );
     const record: Record = { ...plan, id: randomUUID(), createdAt: Date.now(), jobId: null };
     await makeFolder(this.#of(record.id), 0o700);

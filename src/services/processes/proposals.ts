@@ -111,7 +111,7 @@ export class Proposals {
       if (all.length >= PROCESS_LIMITS.proposalsOfAll)
         throw new ApiError(
           'conflict',
-          `There are already ${PROCESS_LIMITS.proposalsOfAll} open proposals. Retry after one is approved or rejected.`,
+          `The server already has ${PROCESS_LIMITS.proposalsOfAll} open proposals. Retry after one is approved or rejected.`,
         );
       const { id } = await store.create(PROPOSAL, randomUUID(), buildBody(draft), owner);
       await store.create(DRAFT, id, draft, owner);

@@ -123,7 +123,10 @@ function collectionReference(
   const name = String(members['collection']);
   const path = name.startsWith(`${baseUrl}/`) ? COLLECTION_PATH.exec(name.slice(baseUrl.length)) : undefined;
   if (/^https?:/i.test(name) && !path)
-    throw badParameter(`${at}/collection`, 'must be a collection of this server. Import others first');
+    throw badParameter(
+      `${at}/collection`,
+      'must be a collection of this server. Import the collection of another server first',
+    );
   const language =
     members['filter-lang'] ?? (typeof members['filter'] === 'object' ? 'cql2-json' : 'cql2-text');
   if (language !== 'cql2-text' && language !== 'cql2-json')

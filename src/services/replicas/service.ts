@@ -156,7 +156,7 @@ export class Replicas {
     if (!replica)
       throw new ApiError(
         'conflict',
-        'There are too many replicas. Unregister replicas that are no longer used.',
+        'The service has too many replicas. Unregister replicas that are no longer used.',
       );
     return replica;
   }

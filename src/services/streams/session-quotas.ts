@@ -42,11 +42,11 @@ export class SessionQuotas {
     const isAnonymous = visitor.principal.kind === 'anonymous';
     const full =
       this.#all >= total || (isAnonymous && this.#anonymous >= total - Math.floor(total * RESERVED));
-    if (full) return refused('unavailable', 'There are too many sessions. Retry later.');
+    if (full) return refused('unavailable', 'The server has too many sessions. Retry later.');
     const own = this.#counts.get(formatName(visitor)) ?? 0;
     if (own < (isAnonymous ? perAddress : perKey)) return undefined;
     const whose = isAnonymous ? 'address' : 'key';
-    return refused('too-many-requests', `There are too many sessions of this ${whose}. Close one first.`);
+    return refused('too-many-requests', `This ${whose} has too many sessions. Close one first.`);
   }
 
   /** Why this client cannot have another filter of so many characters; undefined when it can. */

@@ -97,7 +97,7 @@ function listPositions(prepared: readonly (PreparedEdit | EditFailure)[]): numbe
 
 /** Outcomes of an atomic edit whose operation number `index` failed. */
 function undone(count: number, index: number, reason: EditFailure): EditOutcome[] {
-  const other = failure('undone', `Nothing was changed: operation ${index + 1} failed.`);
+  const other = failure('undone', `No feature was changed: operation ${index + 1} failed.`);
   return Array.from({ length: count }, (_, i) => (i === index ? reason : other));
 }
 

@@ -65,7 +65,7 @@ export function matchReferenceColumns(
       return {
         column,
         status: 'ignored',
-        detail: fieldMap ? 'It is not in fieldMap.' : 'Its name is no field.',
+        detail: fieldMap ? 'It is not in fieldMap.' : 'Its name is not a field of locators.',
       };
     if ([...fields.values()].includes(field))
       return { column, status: 'ignored', detail: `Another column is ${field}.` };

@@ -67,7 +67,7 @@ describe('graticule import --into', () => {
     expect(await into([{ name: null }], '--into', 'parcels')).toMatchObject({
       code: 1,
       said: expect.stringContaining(
-        'Nothing was changed. One row was rejected. Row 1: properties.name: must not be null; received null.',
+        'No feature was changed. One row was rejected. Row 1: properties.name: must not be null; received null.',
       ),
     });
     expect((await into([{ name: 'a' }], '--into', 'nowhere')).said).toContain(

@@ -130,7 +130,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       const { status, body } = await send({ TableName: 'parcels', Mode: 'append' }, file(rows));
       expect(status).toBe(422);
       expect(body.detail).toBe(
-        'Nothing was changed. 2 rows cannot be taken. Row 2: /properties/name must not be null',
+        'No feature was changed. 2 rows were rejected. Row 2: properties.name: must not be null; received null.',
       );
       expect(await names()).toEqual(['first']);
       expect(await events(before)).toEqual([]);
@@ -172,7 +172,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull
       const rows = [...many(50), { name: 'last', code: 'a' }];
       const { status, body } = await send({ TableName: 'parcels', Mode: 'append' }, file(rows));
       expect(status).toBe(422);
-      expect(body.detail).toMatch(/^Nothing was changed. Row 51: Another feature has the same/);
+      expect(body.detail).toMatch(/^No feature was changed. Row 51: Another feature has the same/);
       expect(await names()).toEqual(['first']);
       expect(await events(before)).toEqual([]);
     });

@@ -149,7 +149,7 @@ function queued(operationId: string, totalFeatures: number): Reply {
     statusUrl: `${BASE_PATH}/operations/${operationId}`,
     downloadUrl: exportPath(operationId),
     totalFeatures,
-    message: `The file is made in the background; it is to be had from ${exportPath(operationId)} then.`,
+    message: `The export runs in the background. Download the file from ${exportPath(operationId)} when the job has ended.`,
   };
   return json(body, 'application/json', 202);
 }

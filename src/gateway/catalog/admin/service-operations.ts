@@ -69,7 +69,7 @@ export const serviceOperations = group(
           );
         refuseForeignPages(x);
         if (alerts.isFull)
-          throw new ApiError('unavailable', 'There are too many subscribers. Retry later.', {
+          throw new ApiError('unavailable', 'The server has too many subscribers. Retry later.', {
             headers: { 'retry-after': '10' },
           });
         const { principal } = x;

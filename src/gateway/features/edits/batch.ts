@@ -147,7 +147,7 @@ async function runBatch(
 ): Promise<EditOutcome[]> {
   const unread = entries.findIndex(isOutcome);
   if (unread >= 0 && mode === 'atomic') {
-    const message = `Nothing was changed: operation ${unread + 1} failed.`;
+    const message = `No feature was changed: operation ${unread + 1} failed.`;
     return entries.map((entry) => (isOutcome(entry) ? entry : { ok: false, reason: 'undone', message }));
   }
   const tried = mode === 'failFast' && unread >= 0 ? entries.slice(0, unread) : entries;

@@ -174,7 +174,7 @@ async function idsReply(
     if (number > GEOSERVICES_LIMITS.geoServicesIds)
       throw new ApiError(
         'payload-too-large',
-        `There are more than ${GEOSERVICES_LIMITS.geoServicesIds} ids. Request fewer, for example with where.`,
+        `The query matches more than ${GEOSERVICES_LIMITS.geoServicesIds} ids. Request fewer, for example with where.`,
       );
     if (part.returned > 0) lists.push(part.features);
   }

@@ -213,7 +213,10 @@ export function requireStatistic(
   if (field === undefined) throw badParameter(parameter, `cannot use the field '${name.slice(0, 60)}'`);
   const { type: fieldType } = valueField(layer.source, field);
   if (!['count', 'min', 'max'].includes(type) && !NUMBERS.has(fieldType))
-    throw badParameter(parameter, `${type} needs numbers, but '${field}' has none`);
+    throw badParameter(
+      parameter,
+      `must name a number field for ${type}; the values of '${field}' are not numbers`,
+    );
   return { type, field };
 }
 

@@ -34,7 +34,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
       if (more)
         throw new ApiError(
           'payload-too-large',
-          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features. Request fewer of each group with topCount.`,
+          `The query matches more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features. Request fewer of each group with topCount.`,
         );
       // The second read also applies the row filter of the principal, as every read does.
       const filter = and(readable(layer).filter, equalsAny(layer.source.idColumn, ids.map(idLiteral)));

@@ -44,7 +44,7 @@ export function rendererOperations(deps: QueryDeps, server: ServerType): Operati
       if (more)
         throw new ApiError(
           'payload-too-large',
-          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecords} values. Choose other fields.`,
+          `The fields have more than ${GEOSERVICES_LIMITS.geoServicesRecords} distinct values. Choose other fields.`,
         );
       return jsonReply(uniqueValueRenderer(request, rows), format);
     },

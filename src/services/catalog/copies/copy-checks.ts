@@ -7,5 +7,6 @@ export const READABLE: TableCheck = { code: 'table-missing', severity: 'pass', m
 export const UNREAD_OBJECT: TableCheck = {
   code: 'table-unread',
   severity: 'warning',
-  message: 'Whether the object is there, and holds what its name says, is seen when it is copied.',
+  message:
+    'The object is not opened before it is copied, so a missing object or a wrong format is found then.',
 };
