@@ -54,7 +54,7 @@ export async function netChanges(
 
 function requireKnown(feed: Feed, cursor: number): void {
   const problem = feed.problemOf(cursor);
-  if (problem === 'invalid') throw gone('The generation is none of this server.');
+  if (problem === 'invalid') throw gone('The generation is from another server.');
   if (problem === 'expired') throw gone('Changes since this generation are not kept any more.');
 }
 

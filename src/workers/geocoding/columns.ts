@@ -81,7 +81,7 @@ function buildMap(columns: readonly string[], fieldMap: Readonly<Record<string, 
     if (!columns.includes(column)) return `has the column '${shortened(column)}', which the file has not`;
     const field = parseField(name);
     if (field === undefined)
-      return `has '${shortened(name)}', which is none of ${REFERENCE_FIELDS.join(', ')}, name_xx`;
+      return `has '${shortened(name)}', which is not one of ${REFERENCE_FIELDS.join(', ')}, name_xx`;
     if ([...map.values()].includes(field)) return `has two columns for ${field}`;
     map.set(column, field);
   }
