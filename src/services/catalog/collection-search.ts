@@ -91,5 +91,5 @@ function listTexts(collection: Collection): string[] {
   return [...common, ...own];
 }
 
-/** Case and accents do not tell words apart. */
+/** The text without case and accents, which do not distinguish words. */
 const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

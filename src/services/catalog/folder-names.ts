@@ -4,7 +4,7 @@ import type { DocumentStore } from '../../stores/state/documents.js';
 const FOLDER_NAME = 'folder-name';
 const BY = 'system';
 
-/** Who has a name: the data folder whose files hold the collection, and what took it. */
+/** Holder of a name: the data folder whose files contain the collection, and the job that took the name. */
 interface Holder {
   readonly folder: string;
   /** Id of the job that took the name; null if the collection was there before. */
@@ -18,8 +18,8 @@ export interface FolderNamesDeps {
 }
 
 /**
- * Names of collections whose data is in the data folder of one server. Several servers may share the state, and their catalogs
- * do not show what the folders of the others hold: here a name is given once.
+ * Names of collections whose data is in the data folder of one server. Several servers can share the state, and their
+ * catalogs do not show the data folders of the other servers. This registry gives each name once.
  */
 export class FolderNames {
   constructor(private readonly deps: FolderNamesDeps) {}
@@ -45,12 +45,15 @@ export class FolderNames {
     if (!(await this.#tryTake(id, token))) throw takenElsewhere(id);
   }
 
-  /** As `take`, for a collection that is there. Leaves the name to another folder that has it. */
+  /** Like `take`, for an existing collection. If another folder has the name, it keeps the name. */
   async keep(id: string): Promise<void> {
     await this.#tryTake(id, null);
   }
 
-  /** As `keep`, for all collections of the folder: the state may have been in a file before, which has no other servers. */
+  /**
+   * Like `keep`, for all collections of the folder. Needed because the state may have been in a file before, without
+   * other servers.
+   */
   async keepAll(ids: readonly string[]): Promise<void> {
     const { documents, folder } = this.deps;
     if (folder === undefined || ids.length === 0) return;

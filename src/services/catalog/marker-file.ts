@@ -95,7 +95,7 @@ export class MarkerFile {
     this.#lost = lost;
     const text = writeMarker({ state: this.#state, ...marks, lost }, sealing);
     if (text !== before && (before !== undefined || isFilled(marks) || lost.length > 0))
-      // The rules apply without their marker, too.
+      // The rules also apply without their marker.
       await writeDurably(path, text).catch(onError);
     const signature = JSON.stringify([lost, marks.layers.map(({ identities }) => identities)]);
     return new LostRestrictions(lost, findSource, this.#remembered, signature);

@@ -54,7 +54,7 @@ export class SecondNames {
     const ids = new Set(local.map(({ id }) => id));
     for (const one of local) {
       const own = sources.get(one.id) ?? [];
-      // Rules of a name that is gone apply to the one that is left.
+      // The rules of a deleted name apply to the remaining name.
       if (own.some(({ id, isTwin }) => isTwin && !ids.has(id))) continue;
       const isSource = (other: Collection) =>
         own.some(({ id }) => id === other.id) ||
@@ -91,7 +91,7 @@ function sameTables(one: Collection, others: readonly Collection[]): readonly Co
   return same.length > 0 ? same : others;
 }
 
-/** The files of collections. Those whose version is known are not looked at again. */
+/** Reads the identity of the files of collections. Files whose version is known are skipped. */
 async function readFiles(
   collections: readonly Collection[],
   before: ReadonlyMap<string, KnownFile>,

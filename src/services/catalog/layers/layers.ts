@@ -25,7 +25,7 @@ export interface LayersDeps {
   readonly announcements: Pick<Announcements, 'on'>;
   readonly catalog: Pick<Catalog, 'settle'>;
   readonly pools: Pick<Pools, 'run'>;
-  /** Waits until every process has taken over what was put. */
+  /** Waits until every process has applied the stored settings. */
   settle(): Promise<unknown>;
   /** Called before changed settings count as applied. */
   changed?(): Promise<void>;
@@ -57,7 +57,7 @@ export class Layers {
   readonly #measurements: Measurements;
   /** Counts what was measured. */
   #facts = 0;
-  /** What collections have become, by id. */
+  /** Effective collections by id. */
   readonly #settled = new Map<string, EffectiveCollection>();
 
   constructor(deps: LayersDeps) {
@@ -90,7 +90,10 @@ export class Layers {
     this.#services = new Map(services.map(({ id, body }) => [id, body]));
   }
 
-  /** The same settings with those that changed. The others stay the same objects: no other collection is made again. */
+  /**
+   * The same settings with the changed ones replaced. Unchanged settings remain the same objects, so their
+   * collections are not rebuilt.
+   */
   async #reload<T extends object>(
     kept: ReadonlyMap<string, T>,
     kind: string,
