@@ -1,6 +1,6 @@
 import type { ExportDriver as Driver } from '../../../core/exchange/ogr.js';
 
-/** What the data of a layer is exported as. */
+/** File format of an export. */
 export interface ExportFormat {
   readonly mediaType: string;
   readonly ending: string;

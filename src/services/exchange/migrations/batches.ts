@@ -23,13 +23,13 @@ export interface MigrationBatch {
   readonly sourceUrl: string | null;
   readonly sourceDisplayName: string | null;
   readonly layers: readonly BatchLayer[];
-  /** Whether relationships between them are taken over. */
+  /** Whether relationships between the layers are imported. */
   readonly applyRelationships: boolean;
   /** The manifest that was reviewed, as it came. */
   readonly manifest: string | null;
 }
 
-/** What became of a layer: a job, or none and why. */
+/** Result of a layer: a job, or the reason why there is none. */
 type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
 /** Kept after each change. */
@@ -63,7 +63,7 @@ export interface BatchDeps {
   readonly relationships: Pick<BatchRelationships, 'apply'>;
 }
 
-/** Imports of many layers of GeoServices, each a job of its own, in the order that they depend on each other. */
+/** Imports of many GeoServices layers, each as a separate job, in the order of their dependencies. */
 export class MigrationBatches {
   readonly #deps: BatchDeps;
 
@@ -140,7 +140,7 @@ function parseOutcome({
   }
 }
 
-/** One run of a batch: begins the jobs of its layers, some at a time, and waits for them. */
+/** One run of a batch: starts the jobs of its layers, several at a time, and waits for them. */
 class BatchRun {
   readonly #children: Record<number, Child>;
   /** Layers whose job has ended, and whether they are there. */
@@ -191,7 +191,7 @@ class BatchRun {
     }
   }
 
-  /** The same job again where an earlier run began it. */
+  /** Starts the job of a layer. If an earlier run started it, returns the same job. */
   async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
     const { context, deps } = this;
     const options = { ...context.submitter, idempotencyKey: `${context.id}:${ordinal}` };

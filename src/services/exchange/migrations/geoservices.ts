@@ -38,7 +38,7 @@ export async function scanGeoServices(
       const task = { ...request, url: service.url, timeoutMs };
       services.push(await pools.run('ingest.geoservices', task, { signal }));
     } catch (error) {
-      // A catalog may list services that are stopped; the one that was named must answer.
+      // A catalog can list stopped services, but the service that the request names must respond.
       const isGap = error instanceof TaskFailure && /^(source-unreadable|too-large)$/.test(error.code);
       if (!isGap || entries.length === 1) throw error;
       services.push(service);

@@ -11,11 +11,11 @@ import { PUBLISHED, type Storage } from '../../storage/storage.js';
 export interface TilesetsDeps {
   dataDir: string;
   storage: Pick<Storage, 'take' | 'locate'>;
-  /** What is published. */
+  /** Published collections. */
   collections(): readonly Collection[];
   /** Names of collections in the data folders of several servers; absent if the archives are in no data folder. */
   names?: Pick<FolderNames, 'refuse' | 'during'>;
-  /** Publishes what lies in the folder of published archives. */
+  /** Publishes the files in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class Tilesets {
     return join(this.deps.dataDir, 'archives');
   }
 
-  /** Throws `conflict` for the id of a collection that is no imported tileset. */
+  /** Throws `conflict` for the id of a collection that is not an imported tileset. */
   refuseTaken(name: string): void {
     const present = this.deps.collections().find(({ id }) => id === name);
     if (present && !this.#isImported(present, name))
@@ -38,7 +38,7 @@ export class Tilesets {
       );
   }
 
-  /** As `refuseTaken`, also for a tileset in the data folder of another server. */
+  /** Like `refuseTaken`, also for a tileset in the data folder of another server. */
   async refuseTakenAnywhere(name: string): Promise<void> {
     this.refuseTaken(name);
     await this.deps.names?.refuse(name);

@@ -13,7 +13,7 @@ export interface GroupPlan {
   readonly abstract: string | null;
   /** Ids of the layers here, from the lowest to the highest. */
   readonly collections: readonly string[];
-  /** What of it does not come along. */
+  /** Warnings about parts that are not imported. */
   readonly warnings: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Member {
 export const groupsById = ({ groups }: GeoServerCatalog): ReadonlyMap<string, GeoServerGroup> =>
   new Map(groups.map((one) => [one.id, one]));
 
-/** What is in a group, and whether that is all of it. */
+/** Members of a group, and whether the list is complete. */
 interface Members {
   /** Ids, from the lowest to the highest. */
   readonly layers: readonly string[];

@@ -63,7 +63,7 @@ export async function writeEvidence(
   return { path, bytes: (await stat(path)).size, digest, signature };
 }
 
-/** What the manifest lists. */
+/** The files that the manifest lists. */
 async function* evidenceFiles({ layers, ...head }: ParityEvidence): AsyncGenerator<ZipEntry> {
   const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
   yield { name: 'scorecard.json', content: readJson(scorecard) };

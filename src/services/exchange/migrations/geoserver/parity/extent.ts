@@ -5,7 +5,7 @@ import { createProbe, type Probe } from './scorecard.js';
 const SHARE = 0.01;
 const DEGREES = 1e-4;
 
-/** The box that the GeoServer declares beside the extent of the collection, in CRS84. */
+/** Compares the bounding box that the GeoServer declares with the extent of the collection, in CRS84. */
 export function extentProbe(source: Box | undefined, target: Box | undefined): Probe {
   if (!source) return createProbe('extent', 'skipped', 'The GeoServer declares no box of the layer.');
   if (!target)
