@@ -3,7 +3,7 @@ import { daysLeft, type Proof, type Success } from './judgement.js';
 
 /** A certificate that ends soon. */
 export interface Expiry {
-  /** Who comes with it. */
+  /** Name of the holder. */
   readonly name: string;
   readonly fingerprint: string;
   /** Negative once it has ended and is let in for its successor to be put in place. */

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { SessionStore, StoredSession } from '../../../stores/access/sessions.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 
-/** Hours after which a session ends, whatever happens; and after which one that nobody uses does. */
+/** Maximum lifetime of a session, and maximum time without use, in milliseconds. */
 const LIFETIME_MS = 12 * 3_600_000;
 const IDLE_MS = 2 * 3_600_000;
 const SWEEP_MS = 3_600_000;
@@ -14,7 +14,7 @@ export interface SignIn {
   readonly claims?: StoredSession['claims'];
 }
 
-/** Sessions of browsers. The secret is in the cookie alone. */
+/** Browser sessions. Only the cookie contains the secret. */
 export class Sessions {
   #timer: NodeJS.Timeout | undefined;
 
@@ -29,7 +29,9 @@ export class Sessions {
     this.#timer = setInterval(() => void sweep(), SWEEP_MS).unref();
   }
 
-  /** A new session, whose secret nobody has but the caller: one that was there before sign-in does not live on. */
+  /**
+   * Opens a new session, whose secret only the caller receives. A session from before the sign-in is not continued.
+   */
   async open({
     user,
     providerKey,

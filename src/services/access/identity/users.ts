@@ -23,7 +23,7 @@ export interface ProvidedUser {
   readonly name: string;
   readonly displayName: string;
   readonly email: string | null;
-  /** Absent: those that administrators gave stay. */
+  /** Default: the roles set by administrators are kept. */
   readonly roles?: readonly string[] | undefined;
   /** The same. */
   readonly tenantId?: string | null | undefined;
@@ -32,7 +32,7 @@ export interface ProvidedUser {
 /** The fifth wrong password locks a user for 30 seconds, and each further one for twice as long, up to an hour. */
 const LOCKOUT: Lockout = { free: 5, firstMs: 30_000, longestMs: 3_600_000, doublings: 7 };
 
-/** Right passwords that are remembered, a few hundred bytes each. */
+/** Maximum number of cached correct passwords, a few hundred bytes each. */
 const MAX_PASSWORDS = 10_000;
 
 /** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
@@ -80,7 +80,10 @@ export class Users {
     return user;
   }
 
-  /** All sessions end but that of who changes the own password. Throws `not-found` and `invalid-body`. */
+  /**
+   * Changes a password and ends all sessions except `keptSession`, of the user who changes the password. Throws
+   * `not-found` and `invalid-body`.
+   */
   async setPassword(id: string, password: string, keptSession?: string): Promise<StoredUser> {
     const user = (await this.store.update(id, { passwordHash: await newHash(password) })) ?? missing(id);
     await this.sessions.removeOf(id, keptSession);

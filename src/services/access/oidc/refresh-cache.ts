@@ -1,4 +1,4 @@
-/** A value that is loaded when it is asked for first, and anew in the background once it is old. */
+/** A value that is loaded on first use. Once it is old, it is loaded again in the background. */
 export class RefreshCache<T> {
   #value: { readonly value: T; readonly at: number } | undefined;
   #loading: Promise<T> | undefined;

@@ -17,7 +17,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** The rules that name attributes which are gone, or are of another type by now. */
+/** Rules that name deleted attributes, or attributes whose type changed. */
 function findFindings(rules: RuleSet, shown: VectorCollection): Finding[] {
   const collection = whole(shown);
   return [
@@ -43,7 +43,7 @@ function finding(
 
 /** Tells each finding once, for as long as it lasts. */
 export class FindingWatch {
-  /** By collection; only those that have any. */
+  /** Findings by collection. Collections without findings are omitted. */
   #last: ReadonlyMap<string, readonly Finding[]> = new Map();
 
   constructor(private readonly tell: (finding: Finding) => void) {}
