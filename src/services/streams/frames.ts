@@ -44,7 +44,7 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
     protocol: event.protocol,
     requestId: event.requestId,
   };
-  // Of a feature that leaves the view nothing is told: where it went is not to be seen.
+  // A frame about a feature that leaves the view has no data of the feature, because its new location is not visible.
   const parts = [stringifyExactly(head).slice(1, -1)];
   if (appearance !== 'leave') {
     if (event.geometry !== undefined) parts.push(`"geometry":${event.geometry},"geometryCrs":"${FRAME_CRS}"`);
@@ -64,7 +64,7 @@ export function computeObjectId(featureId: FeatureEvent['featureId']): ObjectId 
   return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);
 }
 
-/** Who frames are for: one subscription, or several that get the same. */
+/** Recipient of frames: one subscription, or several that get the same frames. */
 export interface Addressee {
   readonly id: string;
   /** The id as JSON. */

@@ -2,12 +2,14 @@ import type { Log } from '../telemetry/log.js';
 import { EventListener } from './listen.js';
 import type { Outbox } from './relay.js';
 
-/** Listens to the databases among the stores, one connection for each: what anybody writes there is heard of at once. */
+/**
+ * Listens to the databases among the stores, with one connection for each. Events of all writers arrive immediately.
+ */
 export class Listeners {
   readonly #log: Log;
   readonly #wake: (key: string) => void;
   readonly #open = new Map<string, EventListener>();
-  /** What they connect by: a password may change. */
+  /** Connection URLs, because a password can change. */
   readonly #databases = new Map<string, string>();
 
   constructor(log: Log, wake: (key: string) => void) {

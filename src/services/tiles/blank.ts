@@ -2,10 +2,10 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/http/media.js';
 
-/** Images in which nothing is to be seen, for tiles without content. */
+/** Empty images, for tiles without content. */
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Sizes of which images are kept: those of tile matrices, while clients may ask for any. */
+/** Maximum number of sizes whose images are kept. Clients can request any size, but tile matrices have only a few. */
 const MAX_KEPT = 64;
 const images = new LRUCache<string, Uint8Array>({ max: MAX_KEPT });
 

@@ -10,7 +10,7 @@ import {
 } from '../../core/tiles/tile-matrix.js';
 import { describeCrs, transformBox } from '../../native/index.js';
 
-/** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
+/** Extents in tile matrix sets of any CRS. Boxes in CRS84 can cross the antimeridian (west > east). */
 
 const WORLD: Box = [-180, -90, 180, 90];
 
@@ -25,8 +25,8 @@ export function readAreas({ all }: MatrixSets): void {
 }
 
 /**
- * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
- * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
+ * The extent in the CRS of a set that contains an extent in CRS84, x,y ordered. It is clipped to the area of use of
+ * the CRS if parts cannot be transformed, such as the poles in Mercator. Undefined if no part remains.
  */
 export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
   return aroundAll(plainBoxes(extent84).map((box) => image(box, crs)));
@@ -59,8 +59,8 @@ function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
 const REACH = 1 / 16;
 
 /**
- * `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. Around features
- * there is room for what they are drawn as.
+ * `tileMatrixSetLimits` of data with this extent, for the matrices with these indexes. With features, the limits
+ * include a margin for their symbols.
  */
 export function limitsIn(
   set: TileMatrixSet,
@@ -84,7 +84,10 @@ function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoo
 /** Part of an extent that a CRS must be made for. */
 const SUITABLE = 0.25;
 
-/** The sets whose CRS is made for where the data lies, and those of the configuration; all for data without extent. */
+/**
+ * The sets whose CRS is suitable for the extent, and the sets of the configuration. All sets if the data has no
+ * extent.
+ */
 export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonly TileMatrixSet[] {
   if (!extent84) return all;
   return all.filter(
@@ -92,7 +95,7 @@ export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonl
   );
 }
 
-/** How much of an extent, 0 to 1, lies in an area. */
+/** Share of an extent, 0 to 1, within an area. */
 function covered(extent84: Box, area: Box): number {
   const boxes = plainBoxes(extent84);
   const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => commonBox(box, one)));

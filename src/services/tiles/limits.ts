@@ -18,7 +18,7 @@ export function findMatrixSet({ matrixSets }: CatalogSnapshot, id: string): Tile
   return set;
 }
 
-/** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
+/** Limits of the tiles of collections in matrices. Empty if the location of the data is unknown. */
 export function findLimits(
   set: TileMatrixSet,
   collections: readonly Collection[],
@@ -28,7 +28,7 @@ export function findLimits(
   return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
 }
 
-/** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
+/** Whether a tile is outside the limits in the tileset metadata of the collections. */
 export function isOutside(
   { set, zoom, row, column }: TileAddress,
   collections: readonly Collection[],

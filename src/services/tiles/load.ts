@@ -19,8 +19,8 @@ export async function warmTile(
 }
 
 /**
- * Makes a tile that the cache does not have; an image together with its neighbours, which are asked for soon. Who asks
- * for a tile that is being made gets it in the coding of the first.
+ * Renders a tile that is not in the cache. An image is rendered together with its neighbours, which are usually
+ * requested soon. Concurrent requests for one tile get it in the coding of the first request.
  */
 export function loadTile(
   x: TaskContext,

@@ -16,7 +16,10 @@ export interface CacheParts {
 /** Stars in a pattern; each of them multiplies the work of a look-up in Redis. */
 const MAX_STARS = 8;
 
-/** What the management API sees of the tile cache, and may do to it. `announce` has all other processes drop the same. */
+/**
+ * Status and operations of the tile cache for the management API. `announce` makes all other processes drop the same
+ * tiles.
+ */
 export function cacheControl(
   parts: CacheParts,
   announce: (scope: CacheScope) => Promise<void>,

@@ -24,15 +24,15 @@ export interface CachingOptions {
   tell(note: CacheNote): void;
 }
 
-/** The cache of a gateway, and how it keeps up with what others change. */
+/** The cache of a gateway, which follows changes by other processes. */
 export interface GatewayCache {
   readonly tiles: TileCache;
   readonly control: CacheControl;
-  /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
+  /** Applies an edit of this gateway, or an edit that events report, and announces it to all other processes. */
   edited(note: EditNote): void;
-  /** Takes over that the log of an edited file was moved into the file, and tells all others. */
+  /** Records that the log of an edited file was moved into the file, and announces it to all other processes. */
   rested(note: RestedNote): void;
-  /** Takes over what another gateway tells. */
+  /** Applies a note of another gateway. */
   hear(note: CacheNote): void;
   /** Follows a reload of the catalog. */
   replaced(change: CatalogChange): void;
