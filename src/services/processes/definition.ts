@@ -7,7 +7,7 @@ import type { CrsDescription } from '../../native/index.js';
 import type { ImportInput } from '../exchange/import-input.js';
 import type { TileJobRequest } from '../tiles/jobs/tally.js';
 
-/** A process as it is declared: what is told of it, what it takes, and how it is done. */
+/** Declaration of a process: its description, inputs, outputs and work. */
 export interface ProcessDefinition {
   readonly id: string;
   readonly title: string;
@@ -44,14 +44,14 @@ export interface OutputDefinition {
   readonly isRaster?: boolean;
   /** It is an archive of tiles: a file of the job. */
   readonly isTiles?: boolean;
-  /** It is a file of the job, which goes out as it is. */
+  /** Whether the output is a file of the job that is sent unchanged. */
   readonly isFile?: boolean;
 }
 
 /** Values of inputs that passed their schemas, without features. */
 export type InputValues = Readonly<Record<string, unknown>>;
 
-/** What a features input is, where it is read from. */
+/** Facts about the source of a features input. */
 export interface FeaturesFacts {
   readonly source: VectorSource;
   readonly crs: Pick<CrsDescription, 'isGeographic' | 'metresPerUnit'>;
@@ -61,12 +61,12 @@ export interface FeaturesFacts {
 
 export interface FeaturesPlan {
   readonly process: FeatureProcess;
-  /** Fields that are read of the input; all when absent. */
+  /** Fields of the input to read. Default: all. */
   readonly fields?: readonly string[];
 }
 
 export type ProcessWork =
-  /** The outputs are worked out of the inputs at once. */
+  /** The outputs are computed from the inputs immediately. */
   | { readonly kind: 'values'; compute(values: InputValues): Record<string, unknown> }
   /** Features become features. Throws 400 naming an input that does not fit the features. */
   | {
@@ -75,7 +75,7 @@ export type ProcessWork =
       readonly input: string;
       readonly overlay?: string;
       readonly output: string;
-      /** `overlay` is absent where it is not known yet: then what is asked of it is not looked at. */
+      /** `overlay` is undefined if it is not known yet. Then conditions on it are not checked. */
       plan(values: InputValues, facts: FeaturesFacts, overlay?: FeaturesFacts): FeaturesPlan;
     }
   /** Rasters become a raster or features. Throws 400 naming an input that does not fit the first raster. */
@@ -90,7 +90,7 @@ export type ProcessWork =
     }
   /** Features become a file of a format. */
   | { readonly kind: 'export'; readonly input: string; readonly output: string }
-  /** Collections, and features above them, become a picture or a page. */
+  /** Collections, with features on top, become an image or a page. */
   | { readonly kind: 'map'; readonly input: string; readonly output: string }
   /** Collections become an archive of tiles. */
   | { readonly kind: 'tiles'; readonly output: string; select(values: InputValues): ArchiveSelection }
@@ -114,11 +114,11 @@ export interface FileImport extends Omit<ImportInput, 'file' | 'owned' | 'replac
 export interface RasterFeatures {
   /** Name of the input. */
   readonly input: string;
-  /** What is done to them before; throws 400 naming an input that does not fit them. */
+  /** Plan for the features before the raster process. Throws 400 with the name of an unsuitable input. */
   plan(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined;
 }
 
-/** What a plan must know of a raster. */
+/** Facts about a raster that a plan needs. */
 export interface RasterFacts {
   readonly crs: Pick<CrsDescription, 'isGeographic' | 'metresPerUnit'>;
 }

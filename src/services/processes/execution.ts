@@ -20,18 +20,18 @@ export interface Execution {
   sources: Readonly<Record<string, SourceValue>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
-  /** Of the process that does several. */
+  /** Plan of the process that runs several processes. */
   plan?: Plan<SourceValue>;
   subscriber?: Subscriber;
 }
 
-/** What a job of a process is given. */
+/** Input of a process job. */
 export interface ExecutionInput {
   process: string;
   values: InputValues;
   /** Features and rasters, by the names of their inputs. */
   sources: Readonly<Record<string, SourceReference>>;
-  /** Of the process that does several. */
+  /** Plan of the process that runs several processes. */
   plan?: Plan<SourceReference>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
@@ -44,7 +44,7 @@ export interface ExecutionInput {
 }
 
 export interface OutputRequest {
-  /** As the output usually goes when absent: features by value, rasters by reference. */
+  /** Default: features by value, rasters by reference. */
   transmissionMode?: 'value' | 'reference';
   /** The output becomes a collection. A raster has no title but its name. */
   publish?: { collection: string; title?: string };
@@ -55,14 +55,14 @@ export interface ResultFile {
   path: string;
   mediaType: string;
   bytes: number;
-  /** Of a GeoPackage. */
+  /** Number of features in a GeoPackage. */
   features?: number;
 }
 
 export const { mediaType: GEOPACKAGE } = EXPORT_FORMATS.gpkg;
 export const { mediaType: GEOTIFF } = GEOTIFF_FORMAT;
 
-/** What is kept of a job that succeeded. */
+/** Stored result of a job that succeeded. */
 export interface ProcessResult {
   values: Record<string, unknown>;
   files: Record<string, ResultFile>;
@@ -70,7 +70,7 @@ export interface ProcessResult {
   collections: Record<string, string>;
 }
 
-/** What a process has made, before anything of it is published. */
+/** Results of a process before publication. */
 export interface WorkResult {
   values: Record<string, unknown>;
   /** By output; `title` is that of the process. */
@@ -80,7 +80,7 @@ export interface WorkResult {
 export interface RunDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
-  /** Which processes databases compute. */
+  /** Processes that databases compute. */
   pushDown: PushDownSetting;
   /** Memory that the process of a job may need. */
   memoryBytes: number;

@@ -46,7 +46,7 @@ export async function executeProcess(
   return { values: results.values, files: Object.fromEntries(files), collections };
 }
 
-/** The work of one process; its files lie in `folder`, which is emptied first. */
+/** Runs one process. Its files are in `folder`, which is emptied first. */
 async function runWork(
   context: JobContext<ExecutionInput>,
   folder: string,

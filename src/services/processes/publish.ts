@@ -25,7 +25,7 @@ export interface ResultPublishDeps {
 export interface Publication {
   path: string;
   mediaType: string;
-  /** Of a GeoPackage; absent of a raster and of an archive of tiles. */
+  /** Number of features of a GeoPackage. Undefined for a raster and for a tile archive. */
   features?: number;
   collection: string;
   title: string;
@@ -34,7 +34,10 @@ export interface Publication {
   by: string;
 }
 
-/** Makes a result a collection; once for each job and collection. Throws `conflict` for a name that another one has by now. */
+/**
+ * Publishes a result as a collection, once for each job and collection. Throws `conflict` if the name was taken in
+ * between.
+ */
 export async function publishResult(
   context: JobContext,
   publication: Publication,
@@ -77,7 +80,7 @@ async function publishFile(
   await reload(`${collection} was published`);
 }
 
-/** Gives a file that nobody writes to any more a second name; not every file system has links. */
+/** Gives a completed file a second name. It is copied if the file system does not support links. */
 async function duplicate(path: string, other: string): Promise<void> {
   try {
     await link(path, other);

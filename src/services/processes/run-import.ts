@@ -10,7 +10,9 @@ import { derivedContext } from './part-context.js';
 
 type ImportWork = Extract<ProcessWork, { kind: 'import' }>;
 
-/** A file of another server becomes a collection. A run that was cut off goes on with what it has read. */
+/**
+ * Imports a file of another server as a collection. A run after an interruption resumes with the data already read.
+ */
 export async function runImport(
   context: JobContext<ExecutionInput>,
   { read }: ImportWork,

@@ -58,7 +58,7 @@ async function resolveRasters(
   return rasters;
 }
 
-/** Members of a list are named as its JSON pointers go on. */
+/** Names of the members of an input, which are its JSON pointers if it is a list. */
 function listNames(input: string, references: ExecutionInput['sources']): string[] {
   if (Object.hasOwn(references, input)) return [input];
   return Object.keys(references)

@@ -6,14 +6,14 @@ import type { Scaling } from './scaling.js';
 
 interface EstimatedRequest {
   readonly place: { readonly bbox: Box; readonly bboxCrs: Crs } | undefined;
-  /** CRS of the answer. */
+  /** CRS of the response. */
   readonly crs: Crs;
   readonly scaling: Scaling;
 }
 
 /**
- * Estimates the pixels of an answer, which decide whether the request is heavy. Beside a place, the complete raster counts
- * where the place cannot be expressed in its CRS.
+ * Estimates the pixels of a response, which determine whether the request is heavy. If the location cannot be
+ * expressed in the CRS of the raster, the complete raster counts.
  */
 export function estimatePixels(
   { raster }: RasterCollection,

@@ -41,12 +41,12 @@ interface StatisticInput<T extends string> {
   name?: string;
 }
 
-/** Statistics of values that have an order; others need numbers. */
+/** Statistics for ordered values of any type. Other statistics need numbers. */
 const OF_ANY: readonly string[] = ['count', 'min', 'max'];
 
 /**
- * The items of the input `statistics` with the names of their attributes. Throws 400 naming what does not fit: fields that
- * the features have not, values that are no numbers, names twice or among `others`.
+ * The items of the input `statistics` with the names of their attributes. Throws 400 with the wrong item: unknown
+ * fields, values that are not numbers, names that are repeated or in `others`.
  */
 function namedStatistics<T extends string>(
   values: InputValues,
@@ -77,7 +77,10 @@ function namedStatistics<T extends string>(
   });
 }
 
-/** Those of the input `statistics`; `others` are attributes beside them. Throws 400 naming what does not fit. */
+/**
+ * Statistics of the input `statistics`. `others` are further attributes of the output. Throws 400 with the wrong
+ * item.
+ */
 export function parseStatistics(
   values: InputValues,
   facts: FeaturesFacts,
