@@ -16,14 +16,14 @@ export interface SweepDeps {
   catalog(): CatalogSnapshot;
 }
 
-/** Keys of bytes of attachments begin so. */
+/** Prefix of the keys of attachment bytes. */
 const KEYS = 'attachments/';
 /** Milliseconds between two sweeps. */
 const SWEEP_MS = 3_600_000;
-/** Features that are looked for together. */
+/** Number of features searched together. */
 const PAGE = 500;
 
-/** Removes attachments of features that are no more, and bytes that belong to no attachment. */
+/** Removes attachments of deleted features, and bytes without an attachment. */
 export async function sweepAttachments(deps: SweepDeps): Promise<void> {
   for (const collection of await deps.store.collections()) await sweepCollection(deps, collection);
   await sweepContents(deps);
@@ -62,7 +62,7 @@ export async function sweepCollection(
   }
 }
 
-/** Removes the attachments of features that were deleted. Of a collection that is not there they are removed later. */
+/** Removes the attachments of deleted features. If the collection is not published now, they are removed later. */
 export async function forgetFeatures(
   { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
   id: string,

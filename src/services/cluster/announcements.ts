@@ -1,6 +1,9 @@
 import type { Announcement, AnnouncementStore, Topic } from '../../stores/database/announcements.js';
 
-/** Takes what was announced over; `all` when too much was missed to say what. May be told the same twice. */
+/**
+ * Applies announced changes. `all` if missed announcements make the subjects unknown. Can be called twice with the
+ * same subjects.
+ */
 export type Take = (subjects: readonly unknown[] | 'all') => void | Promise<void>;
 
 export interface AnnouncementsOptions {
@@ -9,18 +12,18 @@ export interface AnnouncementsOptions {
   readonly start: number;
   /** Told how far this process has come. */
   applied(version: number): void;
-  /** What was announced could not be read, or taken over; it is tried again. */
+  /** Called if announcements could not be read or applied. They are retried. */
   onError(error: unknown): void;
 }
 
 interface Follower {
   readonly take: Take;
-  /** Announcements that are not taken over yet, oldest first. */
+  /** Announcements that are not yet applied, oldest first. */
   queue: Announcement[];
   running: boolean;
-  /** What was missed is not known. */
+  /** Whether announcements were missed, so that everything must be read again. */
   reset: boolean;
-  /** All is read again now, because of what was missed. */
+  /** Whether everything is being read again, because announcements were missed. */
   isResetting: boolean;
 }
 
@@ -41,7 +44,7 @@ export class Announcements {
   readonly #followers = new Map<Topic, Follower>();
   readonly #retries = new Set<NodeJS.Timeout>();
   #waiters: Waiter[] = [];
-  /** Version up to which announcements were read, and up to which they are taken over. */
+  /** Version up to which announcements were read, and version up to which they were applied. */
   #read: number;
   #applied: number;
   #reading: Promise<void> | undefined;
@@ -54,7 +57,7 @@ export class Announcements {
     this.#applied = options.start;
   }
 
-  /** Version up to which all announcements are taken over here. */
+  /** Version up to which this process has applied all announcements. */
   get applied(): number {
     return this.#applied;
   }
@@ -83,7 +86,7 @@ export class Announcements {
     });
   }
 
-  /** Resolves when an announcement is taken over here; rejects with what kept it from that. */
+  /** Resolves when this process has applied an announcement. Rejects with the error that prevented it. */
   reached(version: number): Promise<void> {
     if (this.#applied >= version) return Promise.resolve();
     this.look();
@@ -156,7 +159,8 @@ export class Announcements {
   }
 
   #advance(): void {
-    // Nobody knows which of the missed versions are of the topic of a follower that reads all again.
+    // The topics of missed versions are unknown. A follower that reads everything again can therefore be behind in all
+    // of them.
     const open = [...this.#followers.values()].flatMap(({ queue, reset, isResetting }) =>
       reset || isResetting ? [this.#applied] : queue[0] ? [queue[0].version - 1] : [],
     );
@@ -169,7 +173,7 @@ export class Announcements {
     for (const { resolve } of reached) resolve();
   }
 
-  /** Tells those who wait for what failed: they need not wait for another attempt. */
+  /** Rejects the waiters of failed announcements, so that they do not wait for another attempt. */
   #fail(error: unknown, version: number): void {
     this.#options.onError(error);
     const failed = this.#waiters.filter((one) => one.version <= version);

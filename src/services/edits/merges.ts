@@ -17,13 +17,13 @@ import { removeOldFiles } from '../kit/old-files.js';
 import { type EditBounds, editBounds, NO_BOUNDS, requireWritable } from './edit-bounds.js';
 import type { Edits } from './edits.js';
 
-/** What an import into a collection that is there asks for. */
+/** Parameters of an import into an existing collection. */
 export interface MergeInput extends MergeRequest {
-  /** Whose rights bound it; nobody's, when absent. */
+  /** Principal whose rights limit the import. Default: no limit. */
   principal?: Principal;
 }
 
-/** What became of the rows. */
+/** Results of the rows. */
 export interface MergeReport extends MergeCounts {
   mode: MergeRequest['mode'];
   /** The first rejected rows. */
@@ -35,7 +35,7 @@ export interface MergesDeps {
   edits: Edits;
   dataDir: string;
   catalog(): CatalogSnapshot;
-  /** What callers may do; without it merges are those of nobody. */
+  /** Rights of callers. Without it, merges have no caller. */
   callers?: {
     /** The catalog as a principal may read it. */
     visible(principal: Principal): CatalogSnapshot;
@@ -57,7 +57,7 @@ export interface StagedRows {
 const KEY_TYPES: ReadonlySet<Field['type']> = new Set(['integer', 'string', 'date']);
 const PROTOCOL = 'Import';
 const DAY_MS = 86_400_000;
-/** Milliseconds between two looks at how far a merge is. */
+/** Milliseconds between progress checks of a merge. */
 const LOOK_MS = 250;
 /** Parts of a merge at which its rows are checked, and written. */
 const CHECKED = 0.4;
@@ -87,7 +87,7 @@ export class Merges {
   async run(context: JobContext, rows: StagedRows, tell: (part: number) => void): Promise<MergeReport> {
     const { collection, bounds } = this.#target(rows.collection, rows.merge);
     const { mode, rejectRows } = rows.merge;
-    // Without a staging file an earlier run has come to its end: the store knows its answer.
+    // If the staging file is missing, an earlier run has completed: the store contains its result.
     let total = 0;
     if (await exists(rows.staging))
       total = await context.step('check', 'Checking the rows', () =>

@@ -31,12 +31,15 @@ export function featureSizes(pools: Pools, visible: VectorCollection): Promise<F
   return sizes;
 }
 
-/** The measurement is shared: it neither ends with the request that began it, nor is it told in its timings. */
+/** Context of a shared measurement. It neither ends with the request that started it, nor appears in its timings. */
 const SHARED: TaskContext = { timing() {} };
 
 type SizedFormat = 'geojson' | 'csv' | 'gml';
 
-/** GeoJSON is measured at several places of the first page, because neighbours are alike; the others beside one of them. */
+/**
+ * Measures sizes. GeoJSON is measured at several positions of the first page, because neighbours are similar. Other
+ * formats are measured at one of these positions.
+ */
 async function measure(pools: Pools, visible: VectorCollection): Promise<FeatureSizes | undefined> {
   const span = Math.min(visible.featureCount ?? CHUNK, LIMITS.itemsMax);
   const step = Math.max(CHUNK, Math.floor(span / CHUNKS));

@@ -4,7 +4,7 @@ import type { TaskContext } from '../kit/run-task.js';
 
 interface Patience {
   readonly ms: number;
-  /** What is thrown when the time is over. */
+  /** Error to throw on timeout. */
   late(): Error;
 }
 
@@ -41,7 +41,7 @@ export async function inTime<T>(
     return await Promise.race([answer, lateness]);
   } finally {
     clearTimeout(timer);
-    // What comes too late is nobody's.
+    // A late response is ignored.
     answer.catch(() => {});
   }
 }

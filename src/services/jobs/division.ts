@@ -8,7 +8,7 @@ export interface DividedOptions {
   readonly signal: AbortSignal;
   readonly store: JobParts;
   readonly leaseMs: number;
-  /** Milliseconds between looks at the progress of the parts. */
+  /** Milliseconds between progress checks of the parts. */
   readonly lookMs: number;
   /** Called when the parts are there. */
   added(): void;
@@ -34,7 +34,7 @@ export async function divide(
   }
 }
 
-/** Resolves when nobody works on a part any more, or can say so. */
+/** Resolves when no process works on a part, or can still report a result. */
 async function withdraw(options: DividedOptions): Promise<void> {
   const { jobId, store, leaseMs } = options;
   const late = AbortSignal.timeout(leaseMs);

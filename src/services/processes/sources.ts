@@ -219,7 +219,7 @@ export class ProcessSources {
     return readSource({ source: layer.source, filter: undefined }, layer.source, layer.featureCount);
   }
 
-  /** A collection by its number or id. An id can look like a number. */
+  /** A collection by its number or id. An id can also be numeric. */
   #named({ id }: Pick<CollectionReference, 'id'>, principal: Principal): Collection | undefined {
     const catalog = this.deps.visible(principal);
     return (/^\d{1,10}$/.test(id) ? catalog.byLayerId(Number(id)) : undefined) ?? catalog.byId(id);
