@@ -78,7 +78,7 @@ export interface JobContext<I = unknown> {
   /**
    * Lets all servers run the parts of the job, and resolves with their results, in order. Reports the states of the
    * parts at intervals.
-   * A run that resumes the job continues with the parts of the earlier run, regardless of its own arguments. Rejects
+   * A run that resumes the job continues with the parts of the earlier run, and ignores its `parts` argument. Rejects
    * if a part has finally failed, or if the job must end. Then no server works on a part.
    */
   divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]>;

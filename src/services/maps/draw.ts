@@ -25,7 +25,7 @@ export interface MapDrawDeps {
   readonly licensing: Licensing;
 }
 
-/** What of a map its request does not say. */
+/** Facts about a map that are not in its request. */
 export interface MapContext {
   /** The collection that it is a map of; absent for one of several. */
   readonly resource?: Collection | undefined;

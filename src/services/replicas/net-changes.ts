@@ -5,7 +5,7 @@ import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { Feed } from '../streams/feed.js';
 import { imageBefore } from '../streams/views.js';
 
-/** What others did to a feature between two generations, all their edits together. */
+/** Combined change of a feature by other clients between two generations. */
 export interface NetChange {
   readonly id: string;
   /** Null where there was none, as far as the replica knows. */

@@ -48,7 +48,7 @@ function placed(url: string, baseUrl: string): string {
   return url.startsWith('/') ? baseUrl + url : url;
 }
 
-/** Where a client begins to look. */
+/** Initial view of a client. */
 function view({ extent84 }: Collection): Pick<StyleDocument, 'center' | 'zoom'> {
   if (!extent84) return {};
   const [west, south, east, north] = extent84;

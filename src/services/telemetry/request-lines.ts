@@ -10,13 +10,13 @@ const PATH = ascii(',"Path":"');
 const ID = '","CorrelationId":"';
 const END = '","Principal":"anonymous"}\n';
 
-/** Where the milliseconds stand in a line: `{"@t":"2026-01-31T12:00:00.000Z",`. */
+/** Positions of the time and its milliseconds in a line: `{"@t":"2026-01-31T12:00:00.000Z",`. */
 const TIME_AT = 7;
 const MILLISECONDS_AT = 27;
 /** More than the numbers of a line take. */
 const NUMBERS = 64;
 
-/** What the lines of one kind of request begin with, the time included. */
+/** Start of the lines of one kind of request, including the time. */
 interface LinePrefix {
   readonly bytes: Uint8Array;
   second: number;
@@ -47,7 +47,7 @@ export class RequestLines {
     this.#membersOf = membersOf;
   }
 
-  /** The wall clock is looked at again; lines follow the other clock until then. */
+  /** Makes the next line read the wall clock. Between such calls, lines follow the monotonic clock. */
   setClock(): void {
     this.#since = Number.POSITIVE_INFINITY;
   }

@@ -9,12 +9,12 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { plainText } from '../../core/values/percent.js';
 import { getFormatExtension, type Upload } from './upload.js';
 
-/** A file of another server that is to be fetched. */
+/** A file of another server to fetch. */
 export interface RemoteFileRequest {
   url: string;
-  /** Its name; the last part of the URL's path when absent. */
+  /** File name. Default: the last part of the URL's path. */
   fileName?: string | undefined;
-  /** Folder to write it into, under a name of ours. */
+  /** Folder for the file, which gets a generated name. */
   directory: string;
   maxBytes: number;
   /** File name endings that are taken. */
@@ -27,12 +27,13 @@ export interface FetchOptions {
   onBytes?(bytes: number): void;
 }
 
-/** Milliseconds between two looks at how much has arrived. */
+/** Milliseconds between checks of the received size. */
 const LOOK_MS = 500;
 
 /**
- * Downloads a file. Throws 400 naming `sourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
- * large, and 503 when the other server does not answer in time; then nothing stays on disk.
+ * Downloads a file. Throws 400 with the name `sourceUrl` or `fileName` for a file that is not allowed or unreadable.
+ * Throws 413 for a file that is too large, and 503 if the other server does not respond in time. After an error no
+ * file remains.
  */
 export async function fetchFile(
   { url: text, fileName, directory, maxBytes, extensions }: RemoteFileRequest,

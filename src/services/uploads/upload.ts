@@ -17,7 +17,7 @@ export interface UploadSource {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Who follows an upload while it arrives, and may end it. */
+/** Observer of an upload while it arrives. It can end the upload. */
 export interface UploadWatch {
   /** Ends the upload; its reason is an `ApiError`. */
   readonly signal: AbortSignal;
@@ -29,7 +29,7 @@ export interface UploadWatch {
 export interface UploadRules {
   directory: string;
   maxBytes: number;
-  /** File name endings that are taken, lower case with the dot; all when absent. */
+  /** Accepted file extensions, in lower case with the dot. Default: all. */
   extensions?: ReadonlySet<string>;
   /** Why files of other names are not taken, where there is more to say. */
   refusalOf?(fileName: string): string | undefined;
@@ -45,7 +45,7 @@ interface UploadedFile {
   path: string;
   /** Name that the client gave, without directories. */
   fileName: string;
-  /** As its part of the form states it. */
+  /** Media type in its part of the form. */
   mediaType: string;
   size: number;
 }
@@ -74,7 +74,7 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
   return { ...file, fields };
 }
 
-/** As `receiveUpload`, of a form that may have no file. */
+/** Like `receiveUpload`, for a form in which the file is optional. */
 export async function receiveForm(source: UploadSource, rules: UploadRules): Promise<Form> {
   uploads.receiving++;
   try {
@@ -114,7 +114,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
       await rules.admit?.(fields);
       return write(stream, { fileName: name ?? '', mediaType }, rules, stop.signal);
     };
-    // The form may end while nobody reads its file yet.
+    // The form can end before its file is read.
     stream.on('error', () => {});
     const file = take().catch((error: unknown) => {
       const failure = broken(error);
@@ -134,7 +134,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
   return accept(failure, await Promise.all(writing), fields);
 }
 
-/** What a watcher refuses ends the upload. */
+/** Calls a watcher. If the watcher throws, the upload ends. */
 function watched(tell: () => void, refuse: (error: ApiError) => void): void {
   try {
     tell();
@@ -151,7 +151,7 @@ function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload-too-large', `The file is larger than ${maxBytes} bytes.`);
 }
 
-/** Takes a part as text; what it holds beyond a field's bound is refused. */
+/** Reads a part as text. A part that exceeds the limit of a field is refused. */
 function readText(stream: Readable, take: (text: string) => void, refuse: (error: ApiError) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -178,7 +178,7 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
   }
 }
 
-/** What tells the format: `.geojson.gz` of a compressed file. */
+/** The extension that identifies the format: `.geojson.gz` for a compressed file. */
 export function getFormatExtension(fileName: string): string {
   const name = fileName.toLowerCase();
   const extension = extname(name);
@@ -193,13 +193,13 @@ async function write(
 ): Promise<UploadedFile> {
   const extension = extensions ? getFormatExtension(fileName) : '';
   if (extensions && !extensions.has(extension)) {
-    // Nobody reads it: what becomes of it must not go unheard either.
+    // The stream is not read, but its errors must still be handled.
     stream.on('error', () => {}).resume();
     const list = [...extensions].join(', ');
     const reason = refusalOf?.(fileName) ?? 'Files of this kind are not imported.';
     throw new ApiError('unsupported-media-type', `${reason} Imported are: ${list}.`);
   }
-  // The client's name is only remembered: the file's own name cannot lead anywhere.
+  // The client's name is only recorded, so the path cannot lead to another folder.
   const path = join(directory, randomUUID() + extension);
   const out = createWriteStream(path, {
     flags: 'wx',

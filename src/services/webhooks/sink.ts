@@ -11,15 +11,15 @@ import { exception } from '../telemetry/log.js';
 import { deliverNext } from './delivery.js';
 import { WEBHOOK_LIMITS } from './limits.js';
 
-/** What a receiver is told of the feed. */
+/** Deliveries of a receiver, selected from the feed. */
 export interface WebhookMatcher {
-  /** The deliveries that entries of the feed ask for, in their order. Rejects when that cannot be known now. */
+  /** The deliveries for entries of the feed, in their order. Rejects if they cannot be determined now. */
   deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
   /** Tells that the feed lost what was not taken in time. */
   gap(reason: string, cursor: number): NewDelivery;
 }
 
-/** Where deliveries are sent. */
+/** Target of deliveries. */
 export interface DeliveryReceiver {
   /** Rejects unless the receiver has taken it. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
@@ -44,7 +44,10 @@ export interface SinkOptions {
 const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** One receiver: takes what it wants from the feed and sends it, while this process holds its lease. Idle, it has none. */
+/**
+ * One receiver. It selects deliveries from the feed and sends them while this process has its lease. It has no lease
+ * while idle.
+ */
 export class Sink {
   readonly #options: SinkOptions;
   readonly #closing = new AbortController();
@@ -52,7 +55,7 @@ export class Sink {
   #again = false;
   #timer: NodeJS.Timeout | undefined;
   #position: number | undefined;
-  /** Prolonged while the receiver is waited for, too: no other process sends to it meanwhile. */
+  /** The lease is also prolonged while the receiver has not responded, so no other process sends to it. */
   #lease: Lease | undefined;
   #sending = new AbortController();
 
@@ -118,13 +121,13 @@ export class Sink {
     const { store, name, instance, log } = this.#options;
     if (!this.#lease) return;
     await this.#letGo();
-    // A lease that cannot be given back ends by itself.
+    // A lease that cannot be released expires automatically.
     await store
       .release(name, instance)
       .catch((error) => log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) }));
   }
 
-  /** Takes the lease, unless it is held; false while another process has it. */
+  /** Takes the lease, unless this process has it. Returns false while another process has it. */
   async #claim(): Promise<boolean> {
     if (this.#lease && !this.#sending.signal.aborted) return true;
     await this.#letGo();
