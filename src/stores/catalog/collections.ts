@@ -12,7 +12,7 @@ export interface StoredCollection {
   updatedAt: number;
 }
 
-/** Published sources, and the integers that stand for their slugs. */
+/** Published sources, with the integer ids of their slugs. */
 export class CollectionStore {
   constructor(readonly db: StateDb) {}
 
@@ -33,7 +33,7 @@ export class CollectionStore {
     return new Map(rows.flatMap(({ slug, holder }) => (holder === null ? [] : [[holder, slug]])));
   }
 
-  /** Slugs and integers of these sources, of all when absent. */
+  /** Slugs and integers of these sources. Default: of all sources. */
   async findNames(holders?: readonly string[]): Promise<Map<string, { id: string; layerId: number }>> {
     let rows = this.db.selectFrom('collection_ids').select(['slug', 'id', 'holder']).orderBy('id');
     if (holders) rows = rows.where('holder', 'in', holders);
@@ -78,7 +78,7 @@ export class CollectionStore {
     return row?.id;
   }
 
-  /** The slug that an integer stands for. */
+  /** The slug of an integer id. */
   async slugOf(id: number): Promise<string | undefined> {
     const row = await this.db
       .selectFrom('collection_ids')

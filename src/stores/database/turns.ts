@@ -4,8 +4,8 @@ import { getVocabulary } from '../schema/vocabulary.js';
 import { hasEnded } from './instance.js';
 
 /**
- * Turns at resources, which all processes of a state share: one holder has the turn at a resource at a time. Holders have
- * names of `instanceName`, which tell of a process of this machine whether it has ended.
+ * Turns on resources, shared by all processes of a state: one holder at a time has the turn on a resource. Holders
+ * are names of `instanceName`, which show for a process of this machine whether it has ended.
  */
 export class TurnStore {
   constructor(private readonly db: StateDb) {}

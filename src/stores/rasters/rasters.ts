@@ -6,7 +6,7 @@ import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { RegisteredKind, RegisteredRasterTable } from '../schema/schema.js';
 
-/** A raster that an operator registered with a layer. `A` is what its kind remembers of the registration. */
+/** A raster that an operator registered with a layer. `A` is the stored registration of its kind. */
 export interface RegisteredRaster<A = unknown> {
   id: number;
   kind: RegisteredKind;
@@ -16,7 +16,7 @@ export interface RegisteredRaster<A = unknown> {
   /** Names the data: of an import the name of its file. */
   place: string;
   about: A;
-  /** What the last scan found: several for a file of several grids, none without a reader for the format. */
+  /** Result of the last scan: several for a file with several grids, none without a reader for the format. */
   parts: RasterInfo[];
   /** RFC 3339. */
   acquired: string | null;
