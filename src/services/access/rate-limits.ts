@@ -63,7 +63,7 @@ interface Purse {
   taking: Promise<void> | undefined;
 }
 
-/** Counts requests by the policies in force. Processes take tokens from buckets in the state, some at a time. */
+/** Counts requests by the active policies. Processes take tokens from buckets in the state, several at a time. */
 export class RateLimits {
   #limits: readonly Limit[] = [];
   readonly #purses = boundedCache<string, Purse>(MAX_BUCKETS);
@@ -148,7 +148,7 @@ export class RateLimits {
     return purse;
   }
 
-  /** Whose requests are counted together with this one; undefined when the policy does not speak of it. */
+  /** Subject that a policy counts the request for. Undefined if the policy does not apply to it. */
   #subjectOf({ scope, key }: RateLimitPolicy, request: CountedRequest): string | undefined {
     const { principal, operation, path, clientAddress } = request;
     switch (scope) {
@@ -200,7 +200,10 @@ export class RateLimits {
     };
   }
 
-  /** Whose bucket a key names: of the key of a policy for many the emptiest. Undefined when the policy does not speak of it. */
+  /**
+   * Subject of a policy's bucket for a key. For the key of a policy with many subjects, the emptiest bucket.
+   * Undefined if the policy does not apply to the key.
+   */
   #subjectNamed({ scope, key: own }: RateLimitPolicy, key: string): string | undefined {
     if (own === key) return own === '*' || scope === 'plan' ? ANY_SUBJECT : key;
     const isOfPlan = scope === 'plan' && this.#options.planOf(key) === own;

@@ -37,7 +37,10 @@ export function repeatSweeps(sweep: () => Promise<void>, onError: (error: unknow
   return () => clearInterval(timer);
 }
 
-/** Collections that are not there now keep theirs: a database may be away. */
+/**
+ * Sweeps a collection. Unpublished collections keep their attachments, because their database can be down
+ * temporarily.
+ */
 export async function sweepCollection(
   { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
   id: string,
@@ -74,7 +77,7 @@ export async function forgetFeatures(
 }
 
 async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {
-  // Keys first: whoever puts bytes there later has written their place down before.
+  // Keys are listed first: bytes that are stored later have a record before that.
   const keys = await storage.keys(KEYS);
   const unused = await store.takeUnused(folder, Date.now() - ATTACHMENT_LIMITS.attachmentOrphanMs);
   for (const key of new Set([...unused, ...(await store.strays(keys))])) await storage.remove(key);

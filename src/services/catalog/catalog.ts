@@ -26,7 +26,7 @@ const RETRY_MS = 15_000;
 const KEPT_EDITS = 4096;
 
 export interface CatalogDeps extends Omit<SnapshotDeps, 'files' | 'generation' | 'inspections' | 'taken'> {
-  /** Absent: no inspection is kept for the next process. */
+  /** Default: inspections are not stored for the next process. */
   inspections?: Inspections;
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
@@ -60,7 +60,7 @@ export class Catalog {
   #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
-  /** Styles that were put, by layer. */
+  /** Styles that were set, by layer. */
   readonly #styles = new Map<number, LayerStyle>();
   readonly #styled = new WeakMap<Collection, StyledCollection>();
   readonly #files: FileVersions;
@@ -239,7 +239,7 @@ export class Catalog {
     if (this.#current !== before) this.#tellReplaced(before);
   }
 
-  /** The same snapshot when no collection is another than before. */
+  /** The snapshot with settings and styles. The same snapshot if no collection changes. */
   #dressed(snapshot: CatalogSnapshot): CatalogSnapshot {
     const collections = snapshot.collections.map(({ id }) => this.#dress(id));
     const isSame = collections.every((one, i) => one === snapshot.collections[i]);

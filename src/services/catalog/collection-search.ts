@@ -14,7 +14,7 @@ export interface CollectionSearch {
   /** Words that all have to be in names, titles, descriptions, attributes or sources. */
   readonly words: readonly string[];
   readonly kind?: CollectionKind | undefined;
-  /** One of these has to meet the extent; none is met by nothing. */
+  /** Boxes of which at least one must intersect the extent. An empty list matches no extent. */
   readonly boxes?: readonly Box[] | undefined;
   readonly order: CollectionOrder;
 }

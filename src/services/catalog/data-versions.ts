@@ -15,7 +15,7 @@ interface FileWatch {
 const MAX_FILES = 256;
 /** Room for the versions that one connection may count: those of different connections never meet. */
 const CONNECTION_VERSIONS = 2 ** 32;
-/** A file that is put in the place of another is noticed this late. */
+/** Maximum milliseconds before a file that replaced another one is noticed. */
 const INODE_MS = 100;
 
 /**
@@ -42,7 +42,7 @@ export class DataVersions {
       const file = this.#current(path);
       return file.base + (file.version.get() as number);
     } catch {
-      // Locked, gone, replaced by a pipe or device, or on a file system without shared memory.
+      // The file is locked, deleted, replaced by a pipe or device, or on a file system without shared memory.
       this.#forget(path);
       return undefined;
     }

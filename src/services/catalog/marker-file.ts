@@ -63,7 +63,7 @@ export class MarkerFile {
     return this.#remembered.hasNews(changed);
   }
 
-  /** Says which source has an id. Call it before the collection is published. */
+  /** Records the source of an id. Call it before the collection is published. */
   learnSource(id: string, holder: string): void {
     this.#sources.set(id, hashSource(holder));
   }

@@ -35,7 +35,7 @@ export interface SnapshotDeps
   taken(): ReadonlySet<string>;
   /** Generation of the next snapshot. */
   generation(): number;
-  /** Told of all collections before they are published. */
+  /** Receives all collections before they are published. */
   recordCopies?(collections: readonly Collection[]): Promise<void>;
   /** Storage in which jobs publish archives. Default: all archives are in the data folder. */
   storage?: Pick<Storage, 'listPublished'>;
@@ -56,7 +56,7 @@ interface SnapshotFacts {
 }
 
 export interface SnapshotRequest {
-  /** Absent: everything is read. */
+  /** Changed sources to read. Undefined: everything is read. */
   readonly changes: readonly SourceChange[] | undefined;
   /** Default: the settings of the published snapshot. */
   readonly settings?: DataSettings | undefined;

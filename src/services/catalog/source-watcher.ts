@@ -66,7 +66,7 @@ export class SourceWatcher {
   /** Notes files that were changed after they were read and before they were watched. */
   async #compare(paths: readonly string[]): Promise<void> {
     const sources = paths.filter((path) => !path.endsWith('-wal'));
-    // A folder that cannot be searched is watched all the same.
+    // A folder that cannot be searched is still watched.
     const unread = await this.deps.findUnread(sources).catch(() => []);
     for (const path of unread) this.#note(path);
   }

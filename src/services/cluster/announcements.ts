@@ -10,7 +10,7 @@ export interface AnnouncementsOptions {
   readonly store: AnnouncementStore;
   /** Version of the newest announcement before this process read anything of the state. */
   readonly start: number;
-  /** Told how far this process has come. */
+  /** Receives the version that this process has applied. */
   applied(version: number): void;
   /** Called if announcements could not be read or applied. They are retried. */
   onError(error: unknown): void;
@@ -62,7 +62,7 @@ export class Announcements {
     return this.#applied;
   }
 
-  /** Says how this process takes announcements of a topic over, after all that was said of the topic before. */
+  /** Sets a function that applies announcements of a topic, after the earlier functions for the topic. */
   on(topic: Topic, take: Take): void {
     const former = this.#followers.get(topic)?.take;
     const inTurn: Take = async (subjects) => {

@@ -12,7 +12,7 @@ export interface PausesOptions {
   patienceMs?: number;
   /** Milliseconds after its last contact with the state in which the process uses cached data. Default: no limit. */
   graceMs?: number;
-  /** The same for requests that change something. */
+  /** Milliseconds of the same kind for requests that make changes. */
   changeGraceMs?: number;
 }
 

@@ -92,7 +92,7 @@ export class Connections {
     return [...this.sources, ...(await this.#stored())];
   }
 
-  /** Those that tables can be published from. */
+  /** Connections that tables can be published from. */
   async databases(): Promise<StoredConnection[]> {
     return (await this.list()).filter(isDatabaseConnection);
   }
@@ -229,7 +229,7 @@ export class Connections {
     return connectionUrl(body, password, this.settings);
   }
 
-  /** The same without its password. */
+  /** The URL without its password. */
   publicUrlOf({ id, body }: StoredConnection): string {
     const source = this.#sources.get(id);
     if (source) return publicPlace(source.place);

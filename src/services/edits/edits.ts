@@ -57,7 +57,7 @@ export class Edits {
     this.#resting.set(file, setTimeout(() => void this.#emptyLog(file), afterMs).unref());
   }
 
-  /** Whoever replaces a file leaves its log behind; an empty one does no harm. */
+  /** Moves the log into the file. A program that replaces a file leaves its log, and an empty log is harmless. */
   async #emptyLog(file: string): Promise<void> {
     // The end of a lane sets the next time.
     if (this.#lanes.has(file)) return;

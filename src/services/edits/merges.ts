@@ -53,7 +53,7 @@ export interface StagedRows {
   isText: boolean;
 }
 
-/** Types of fields that keys can have: their values are the same whoever wrote them. */
+/** Types of fields that can be keys: every program writes their values in the same way. */
 const KEY_TYPES: ReadonlySet<Field['type']> = new Set(['integer', 'string', 'date']);
 const PROTOCOL = 'Import';
 const DAY_MS = 86_400_000;

@@ -70,7 +70,7 @@ export async function numberedOutcomes(
   if (!isNumbered(layer.source)) return [...outcomes];
   const isNew = (i: number) => operations[i]!.type === 'create';
   const keys = outcomes.flatMap((outcome, i) => (outcome.ok && isNew(i) ? [outcome.id] : []));
-  // The features are there all the same where their numbers cannot be read.
+  // The new features exist even if their numbers cannot be read.
   const pairs = await listPairs(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
   const numbers = new Map(pairs.map(([number, key]) => [key, number]));
   return outcomes.map((outcome, i) => {

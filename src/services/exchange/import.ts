@@ -45,7 +45,7 @@ export interface ImportDeps {
   publish(collection: ImportedCollection): Promise<void>;
   /** Whether a collection of this id is there. */
   isPublished(id: string): boolean;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /**
    * The file of a collection that is a table of a store; undefined for any other one. `first` is the first file of the
@@ -61,7 +61,7 @@ export interface ImportDeps {
   withdraw?(collection: VectorCollection): Promise<void>;
   /** Removes data attached to features of a collection, except data that this job created for the new features. */
   forget?(id: string, job?: string): Promise<void>;
-  /** Says which layers a collection is a copy of. */
+  /** Records the layers that a collection is a copy of. */
   recordSources?(id: string, sources: readonly CopySourceLayer[]): Promise<void>;
   /** Milliseconds for reading a file. Default: `LIMITS.importReadMs`. */
   readMs?: number;
@@ -69,13 +69,13 @@ export interface ImportDeps {
   merges?: Merges;
 }
 
-/** Kept once the file is translated; a load that ends removes the staging file. */
+/** Stored once the file is translated. A completed load removes the staging file. */
 interface ImportCheckpoint {
   layer: string;
   format?: string;
   /** All of its columns are texts. */
   untyped?: boolean;
-  /** Its rows have the ids of the features of the file. */
+  /** Whether its rows have the ids of the features of the file. */
   keepsIds?: true;
   title: string;
   features: number;

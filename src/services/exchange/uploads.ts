@@ -93,7 +93,7 @@ export class Uploads {
     return new ImportUpload(record, stop.signal, (id) => this.#rename(record, id));
   }
 
-  /** Those that exist for the caller and have not ended, the newest first. */
+  /** Uploads of the caller that have not ended, newest first. */
   async list(principal: Principal): Promise<UploadView[]> {
     const [records, resumable] = await Promise.all([this.#arrivals(), this.#resumable.list()]);
     const all = [...records, ...resumable.map(buildRecord)].filter(({ submitter }) =>

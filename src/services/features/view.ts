@@ -17,7 +17,7 @@ import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 /** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
 export interface CollectionView {
   readonly collection: VectorCollection;
-  /** The same without what is masked: for documents and pages. */
+  /** The collection without hidden data, for documents and pages. */
   readonly visible: VectorCollection;
   /** The source for queries of the store. */
   readonly source: VectorSource;

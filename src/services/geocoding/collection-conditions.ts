@@ -75,7 +75,7 @@ export class PlaceConditions {
     return name === undefined ? NO_FEATURES : { op: 'not', args: [equals(name, null)] };
   }
 
-  /** It has no value, or an empty one. */
+  /** Condition for a missing or empty value. */
   #hasNot(field: PlaceField): Expression {
     const name = this.fields[field];
     if (name === undefined) return ALL_FEATURES;

@@ -32,7 +32,7 @@ export interface GeocoderAbilities {
   readonly maxBatchSize: number;
 }
 
-/** Whoever finds places by words, and words for places. */
+/** Finds places by words, and addresses of places. */
 export interface Geocoder {
   readonly name: string;
   facts(x: TaskContext): Promise<GeocoderFacts>;

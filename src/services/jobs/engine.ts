@@ -42,7 +42,7 @@ export interface JobEngineOptions {
 export interface SubmitOptions extends Submitter {
   /** Default: `Normal`. */
   priority?: JobPriority;
-  /** The same key of the same owner gives the same job. */
+  /** Idempotency key. The same key of the same owner returns the same job. */
   idempotencyKey?: string;
   /** Id of the job. Default: a new one. */
   id?: string;
@@ -62,8 +62,8 @@ const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
 const MAX_ATTEMPTS = 3;
 
 /**
- * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
- * to the next instance that looks. So a killed process loses time, never a job.
+ * Runs durable jobs. A job is a row, and the instance that leases the row runs it. A lease that is not prolonged
+ * passes to the next instance that checks. A killed process therefore delays a job, but never loses one.
  */
 export class JobEngine {
   /** Names this instance in leases. */

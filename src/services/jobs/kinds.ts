@@ -19,17 +19,17 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly resumable: boolean;
   /** Jobs of kinds with the same lane run one at a time in each process; absent: as many as there is room for. */
   readonly lane?: string;
-  /** It may keep processors busy for hours: some places of each process stay free of such jobs. */
+  /** Whether the job can keep processors busy for hours. Some places of each process stay free of such jobs. */
   readonly isLong?: boolean;
   /** Whether the run only waits for other jobs. Then it takes no place of working jobs. */
   readonly waits?: boolean;
-  /** Its input is a file that a client sent. */
+  /** Whether its input is a file that a client sent. */
   readonly ofUpload?: boolean;
   /** Maximum number of runs of the job. Default: 3. */
   readonly maxAttempts?: number;
   /** Whether its files are in the data folder. Then only a server with that folder runs it. */
   readonly ofFolder?: boolean;
-  /** Its parts need no files: servers of every folder do them. */
+  /** Whether its parts need no files, so that servers of every folder can run them. */
   readonly partsAnywhere?: boolean;
   run(context: JobContext<I>): Promise<R>;
   /** Runs one part of a divided job. Any server can run it. A failed part is retried. */
@@ -100,7 +100,10 @@ export interface PartContext<I = unknown> {
   readonly part: unknown;
   /** Aborted when the job ends or is cancelled, when the server stops, and when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Kept, with the part, for the run that divided the job. Cheap: written at most twice a second. */
+  /**
+   * Reports progress, which is stored with the part for the run that divided the job. Cheap: written at most twice a
+   * second.
+   */
   progress(value: unknown): void;
 }
 

@@ -31,7 +31,7 @@ export function isOwnImport(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (permits(principal, 'admin:jobs:read') && isInTenant(one, principal));
 }
 
-/** The same as a condition of a query. */
+/** The rules of `isOwnImport` as a condition of a query. */
 export function buildImportQuery(principal: Principal): Pick<JobQuery, 'owner' | 'tenant'> {
   if (permits(principal, 'admin:jobs:read')) return { tenant: principal.tenantId };
   return { owner: formatActor(principal) };
@@ -43,8 +43,8 @@ export function endsImport(one: Ownership, principal: Principal): boolean {
 }
 
 /**
- * The same job, where one of the rules above says that it exists for the caller. Throws what is thrown for an id that no
- * job has: `what` names the kind there.
+ * The job if it exists for the caller by one of these rules. Throws the error for an unknown id otherwise. `what`
+ * names the kind in that error.
  */
 export function requireJob(
   job: JobRow,

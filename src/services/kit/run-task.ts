@@ -27,7 +27,7 @@ export interface TaskRunOptions {
    * passes.
    */
   toTheEnd?: boolean;
-  /** Asks the task to end early, and its result is waited for all the same. */
+  /** Signal for the task to end early. Its result is still awaited. */
   stop?: AbortSignal;
   /** Whether its response has already started. Then the task is not refused because of waiting tasks. */
   begun?: boolean;

@@ -27,7 +27,7 @@ export interface MapDrawDeps {
 
 /** Facts about a map that are not in its request. */
 export interface MapContext {
-  /** The collection that it is a map of; absent for one of several. */
+  /** The collection of the map. Undefined for a map of several. */
   readonly resource?: Collection | undefined;
   readonly format: Format;
   /** Default: the window of the request. */

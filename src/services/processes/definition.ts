@@ -15,7 +15,7 @@ export interface ProcessDefinition {
   readonly keywords: readonly string[];
   readonly inputs: Readonly<Record<string, InputDefinition>>;
   readonly outputs: Readonly<Record<string, OutputDefinition>>;
-  /** Throws 400 for values that pass their schemas and cannot be worked with all the same. */
+  /** Throws 400 for values that pass their schemas but cannot be processed. */
   refuse?(values: InputValues): void;
   readonly work: ProcessWork;
 }
@@ -26,11 +26,11 @@ export interface InputDefinition {
   /** JSON Schema of its value. */
   readonly schema: TSchema;
   readonly isOptional?: boolean;
-  /** It is features, however they come. */
+  /** Whether the input is features, in any form. */
   readonly isFeatures?: boolean;
-  /** It is a raster: a collection, or the result of another job. */
+  /** Whether the input is a raster: a collection, or the result of another job. */
   readonly isRaster?: boolean;
-  /** It is a list of rasters. */
+  /** Whether the input is a list of rasters. */
   readonly isRasterList?: boolean;
 }
 
@@ -38,11 +38,11 @@ export interface OutputDefinition {
   readonly title: string;
   readonly description: string;
   readonly schema: TSchema;
-  /** It is features: a file of the job, which is shown in formats. */
+  /** Whether the output is features: a file of the job, which is converted into the requested format. */
   readonly isFeatures?: boolean;
-  /** It is a raster: a file of the job. */
+  /** Whether the output is a raster: a file of the job. */
   readonly isRaster?: boolean;
-  /** It is an archive of tiles: a file of the job. */
+  /** Whether the output is a tile archive: a file of the job. */
   readonly isTiles?: boolean;
   /** Whether the output is a file of the job that is sent unchanged. */
   readonly isFile?: boolean;
@@ -107,7 +107,7 @@ export interface ArchiveSelection extends TileJobRequest {
 /** A file of another server, and how it becomes a collection. */
 export interface FileImport extends Omit<ImportInput, 'file' | 'owned' | 'replace' | 'merge'> {
   readonly url: string;
-  /** Its name, where the URL does not end in it. */
+  /** File name, if the URL does not end with it. */
   readonly fileName?: string;
 }
 

@@ -107,7 +107,7 @@ async function runSteps(
   return all;
 }
 
-/** Says what the steps will read and make, as far as that is certain. */
+/** Logs the expected input and output of the steps, if known. */
 async function tellEstimates(
   context: JobContext<ExecutionInput>,
   steps: readonly Step[],

@@ -59,7 +59,7 @@ export interface Proposal
 /** Filter for proposals. */
 export interface ProposalFilter {
   readonly status?: string | undefined;
-  /** Whose they are, as `formatActor` names callers. */
+  /** Proposer in the notation of `formatActor`. */
   readonly requestedBy?: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface ResultPublishDeps {
   imports: ImportService;
   storage: Pick<Storage, 'publishes' | 'stat' | 'take'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
-  /** Names of collections in the data folders of several servers; absent if files are in no data folder. */
+  /** Names of collections in the data folders of several servers. Undefined if files are not in data folders. */
   names?: Pick<FolderNames, 'during'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;

@@ -29,7 +29,10 @@ export interface CollectionReference {
   raster?: number;
 }
 
-/** The same as a job keeps it. `file` is GeoJSON or a GeoTIFF that was sent, `spool` what a step of the job has written. */
+/**
+ * Source in the form that jobs store. `file` is GeoJSON or a GeoTIFF in the request, `spool` the output of a step of
+ * the job.
+ */
 export type SourceReference =
   | Exclude<SourceValue, { kind: 'inline' | 'inline-raster' }>
   | { kind: 'file'; path: string; isFeatureSet?: true }
@@ -78,7 +81,7 @@ const isBase64 = (text: string) => /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text);
 /** First characters of a TIFF or BigTIFF in base64, for both byte orders. */
 const TIFF = /^(?:SUkqA|SUkrA|TU0AK)/;
 
-/** The same of a raster, which is a GeoTIFF in base64, a collection, or the result of another job. */
+/** Reads a raster input: a GeoTIFF in base64, a collection, or the result of another job. */
 export function readRaster(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
   if (typeof value === 'string' && TIFF.test(value) && isBase64(value))

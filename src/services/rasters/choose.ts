@@ -22,7 +22,7 @@ export interface RasterChoice {
 /** The part of a collection that a request selects. */
 export interface ChosenRaster {
   readonly source: RasterSource;
-  /** Absent without a time axis. */
+  /** Undefined without a time axis. */
   readonly at?: RasterPosition;
   /** Ids of the STAC items that are read. */
   readonly used: readonly string[];

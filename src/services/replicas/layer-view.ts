@@ -26,7 +26,7 @@ export interface ReplicaLayerView {
   readonly visible: VectorCollection;
   /** Features that are there for the principal, and in the replica. */
   readonly filter: Expression | undefined;
-  /** The same for events. */
+  /** The filter in the form for events. */
   readonly scope: Scope;
   readonly esri: EsriLayer;
 }

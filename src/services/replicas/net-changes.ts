@@ -90,7 +90,7 @@ function tooMuch(): ApiError {
   );
 }
 
-/** The events of one feature, put together in their order. */
+/** Combines the events of one feature in their order. */
 class FeatureChange implements NetChange {
   readonly id: string;
   before: EventImage | null;

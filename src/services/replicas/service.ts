@@ -29,7 +29,7 @@ import { netChanges } from './net-changes.js';
 import { type Decision, type Effect, type Operator, resolveConflict } from './resolution.js';
 import { type LayerEditResults, uploadLayer } from './upload.js';
 
-/** Whose request it is. */
+/** Context of a request, with its caller. */
 export interface ReplicaContext extends TaskContext {
   readonly principal: Principal;
 }
@@ -71,7 +71,7 @@ export interface LayerChanges {
   readonly layerId: number;
   readonly generation: number;
   readonly delta?: LayerDelta;
-  /** JSON of added and updated features, by id; absent where ids are enough. */
+  /** JSON of added and updated features, by id. Undefined if the client only needs ids. */
   readonly features?: ReadonlyMap<string, string>;
   readonly results?: LayerEditResults;
 }

@@ -21,7 +21,7 @@ export interface ObjectPlace {
 export interface FoundObject {
   /** Path of a file or store, or a URL. */
   readonly path: string;
-  /** Its published folder, or its bucket. */
+  /** The published folder or the bucket with the object. */
   readonly container: string;
 }
 

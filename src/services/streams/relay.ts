@@ -62,8 +62,8 @@ const RELAY: Caller = { class: 'background', id: 'relay' };
 /** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
 const LEASE_MS = 10_000;
 /**
- * Files whose outboxes are read at the same time. A start wakes all of them, and its own queries of the state database wait
- * behind theirs.
+ * Maximum number of files whose outboxes are read at the same time. A start wakes all outboxes, and its queries of
+ * the state database must not wait behind all of their queries.
  */
 const MAX_FILES = 8;
 const MAX_BACKOFF_MS = 15_000;

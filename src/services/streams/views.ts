@@ -25,7 +25,7 @@ export interface Candidates<L extends Listener = Listener> {
   readonly scopes: readonly Scope[];
 }
 
-/** Filters of one collection that images of its events are put to, by one task. */
+/** Filters of one collection, which one task applies to the images of its events. */
 interface Question {
   readonly schema: MatchSchema;
   readonly filters: Map<string, number>;
@@ -148,7 +148,7 @@ export function imageBefore(event: FeatureEvent): EventImage {
   const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
   if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };
   const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
-  // JSON objects are put together as text, so that no digit is lost: of two members of one name the last counts.
+  // JSON objects are merged as text, so that no digit is lost. Of two members with one name, the last counts.
   return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
 }
 

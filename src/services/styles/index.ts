@@ -43,7 +43,7 @@ export class Styles {
     );
   }
 
-  /** Draws what was put: all, or of these layers. */
+  /** Applies stored styles: all, or those of these layers. */
   async load(layerIds?: readonly number[]): Promise<void> {
     this.#deps.restyle((await this.#deps.store.latest(layerIds)).map(layerStyle));
   }

@@ -1,6 +1,6 @@
 import type { RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
 
-/** Identifier of the style in force. */
+/** Identifier of the active style. */
 export const DEFAULT_STYLE = 'default';
 
 /** The collection in the style with that identifier. Undefined if there is no such style. */

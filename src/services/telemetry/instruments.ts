@@ -126,7 +126,7 @@ abstract class Family<Cell> {
     return [...this.#cells.values()];
   }
 
-  /** Kept for prom-client's registry. */
+  /** Required by prom-client's registry. */
   reset(): void {
     for (const share of Object.keys(LABEL_SHARES) as Share[]) {
       lines[share] -= this.#used[share] * this.linesPerCell;

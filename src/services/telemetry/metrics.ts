@@ -255,7 +255,7 @@ export function watchEventLoop(): IntervalHistogram {
   return histogram;
 }
 
-/** Shows the pools' state in the pool gauges, and that of connections to databases in theirs. */
+/** Shows the state of the pools, and of connections to databases, in gauges. */
 export function watchPools(status: () => PoolStatus[]): void {
   watchConnections(
     () => status().find(({ connections }) => connections)?.connections ?? sumConnectionCounts([]),

@@ -134,7 +134,7 @@ function put(block: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Not negative. */
+/** Writes a non-negative integer. */
 function putInteger(block: Uint8Array, at: number, value: number): number {
   let digits = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;

@@ -42,7 +42,7 @@ export interface SpanFacts {
 
 /** A stage of a request while it runs. */
 export interface StageSpan {
-  /** W3C Trace Context, for whoever works for it elsewhere. */
+  /** W3C Trace Context, for work on the request in other threads and processes. */
   readonly traceparent: string;
   set(attributes: SpanFacts['attributes']): void;
   /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */

@@ -66,7 +66,7 @@ const MAX_AGE = 60;
 
 /** Seconds that clients may keep a tile: the minimum of all its collections. */
 function tileLifetime(collections: readonly Collection[]): TileLifetime {
-  // Whoever signs out, or whose rights change, does not see it again.
+  // A caller who signs out, or whose rights change, must not see it again.
   if (collections.some(isPersonal)) return 'caller';
   const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
   return ages.length > 0 ? Math.min(...ages) : MAX_AGE;

@@ -23,7 +23,7 @@ export interface RemoteFileRequest {
 
 export interface FetchOptions {
   signal: AbortSignal;
-  /** Told now and then how many bytes are there. */
+  /** Receives the number of received bytes at intervals. */
   onBytes?(bytes: number): void;
 }
 

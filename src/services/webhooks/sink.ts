@@ -116,7 +116,10 @@ export class Sink {
     this.#timer = setTimeout(act, ms).unref();
   }
 
-  /** Nothing waits: the lease would only have to be prolonged. Whoever reads the next event takes it. */
+  /**
+   * If no delivery waits, the lease is released, because it would have to be prolonged. The process that reads the
+   * next event takes it.
+   */
   async #rest(): Promise<void> {
     const { store, name, instance, log } = this.#options;
     if (!this.#lease) return;

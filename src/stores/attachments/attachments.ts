@@ -31,7 +31,7 @@ export type NewAttachment = Pick<
   readonly createdBy: string;
   /** Origin in an import. The same origin is attached only once. */
   readonly origin?: string;
-  /** Names the file that the feature is in; absent where that is not known. */
+  /** Name of the file with the feature. Undefined if unknown. */
   readonly store?: string | undefined;
 };
 
@@ -321,7 +321,7 @@ async function use(db: StateDb, key: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Those without a file belong to whichever the collection has. */
+/** Attachments without a file belong to the collection's present file. */
 function isIn({ collection, store }: AttachedTo) {
   return (eb: ExpressionBuilder<StateTables, 'attachments'>) => {
     const isUnknown = eb('store', 'is', null);

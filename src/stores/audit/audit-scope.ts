@@ -67,7 +67,7 @@ export function auditScope(): AuditScope | undefined {
   return scopes.getStore();
 }
 
-/** Says what the running request creates or acts on; nothing outside of audited requests. */
+/** Records the resource that the running request creates or changes. Has no effect outside audited requests. */
 export function auditResource(id: string | number, details: Record<string, unknown> = {}): void {
   const scope = scopes.getStore();
   if (!scope) return;

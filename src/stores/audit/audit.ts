@@ -64,7 +64,7 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof AuditRow)[];
 const LAST = 'select id, hash from audit order by id desc limit 1';
 
-/** Whoever runs statements in the open transaction. */
+/** Runs statements in the open transaction. */
 interface Runner {
   readonly vocabulary: Vocabulary;
   run(query: CompiledQuery): Promise<{ rows: unknown[] }>;

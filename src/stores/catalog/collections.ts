@@ -115,7 +115,7 @@ export class CollectionStore {
     return rows.map(stored);
   }
 
-  /** Adds or replaces. */
+  /** Adds or replaces a collection. */
   async put(collection: {
     slug: string;
     kind: string;

@@ -53,7 +53,7 @@ export class AnnouncementStore {
     return newest ?? 0;
   }
 
-  /** Those after a version that are kept, oldest first. */
+  /** Kept announcements after a version, oldest first. */
   async after(version: number): Promise<Announcement[]> {
     const rows = await this.db
       .selectFrom('announcements')

@@ -9,7 +9,7 @@ export interface ChannelOptions {
   readonly server: string;
   readonly connectMs: number;
   heard(note: unknown): void;
-  /** Those who wait for changes of the state: they are woken by its notifications. */
+  /** Signals for listeners to changes of the state, which notifications wake. */
   readonly signals: StateSignals;
 }
 

@@ -31,7 +31,7 @@ export interface PostgresBounds {
   readonly statementMs: number;
 }
 
-/** Not in the schema of the user's own tables: those may be published. */
+/** Schema of the state. It differs from the schema of the user's tables, because those can be published. */
 const SCHEMA = 'graticule_state';
 const IDLE_MS = 60_000;
 /** A connection that was not used for so long may be broken, as all are after a failover: it is tried before. */

@@ -1,8 +1,11 @@
 export const REPLICA_LIMITS = {
-  /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
+  /**
+   * Maximum replicas of a service, maximum replicas of one owner, and milliseconds after the last synchronisation at
+   * which a replica expires.
+   */
   serviceReplicas: 10_000,
   ownerReplicas: 100,
-  /** Replicas of a service that one address has without a key. */
+  /** Maximum replicas of a service by one IP address without a key. */
   addressReplicas: 20,
   replicaMs: 7 * 86_400_000,
   /** Maximum bytes of a replica response, and number of such responses that are created at the same time. */
@@ -13,7 +16,7 @@ export const REPLICA_LIMITS = {
   /** Maximum number of features that changed since a generation, and bytes of their former and present states. */
   replicaChanges: 50_000,
   replicaChangeBytes: 67_108_864,
-  /** Conflicts of a replica that are not resolved. */
+  /** Maximum number of unresolved conflicts of a replica. */
   replicaConflicts: 10_000,
   /** Milliseconds that a synchronisation waits until the feed contains all edits. */
   replicaSettleMs: 20_000,

@@ -52,7 +52,7 @@ export interface ClientEdit {
 export interface ConflictBody {
   readonly type: ConflictType;
   readonly collection: string;
-  /** The object id with all its digits; absent in conflicts of older servers, whose ids are numbers. */
+  /** The object id with all its digits. Undefined in conflicts of older servers, whose ids are numbers. */
   readonly featureId?: string;
   /** Cursor of the feed up to which the server's changes are known. */
   readonly generation: number;
@@ -150,7 +150,7 @@ export class ReplicaConflictStore {
     return row && parseConflict(row);
   }
 
-  /** Says, before it is carried out, that a resolution may have been. */
+  /** Records that a resolution may be carried out, before it is. */
   async begin(id: string): Promise<void> {
     await this.db.updateTable('replica_conflicts').set({ outcome_unknown: 1 }).where('id', '=', id).execute();
   }

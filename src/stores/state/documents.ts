@@ -30,7 +30,7 @@ export class DocumentStore {
     private readonly topic?: Topic,
   ) {}
 
-  /** The same documents; each change announces itself. */
+  /** The same documents, with an announcement of each change. */
   announcing(topic: Topic): DocumentStore {
     return new DocumentStore(this.db, topic);
   }
@@ -225,7 +225,7 @@ export class DocumentStore {
     return this.#putting(kind, id, by, (before) => ({ ...before, ...members }));
   }
 
-  /** Makes a document, or replaces it. */
+  /** Creates or replaces a document. */
   put<T extends object>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
     return this.#putting(kind, id, by, () => body);
   }

@@ -336,7 +336,7 @@ async function mergeStrategies(db: StateDb): Promise<void> {
   }
 }
 
-/** Whom a replica counts for, where that is not its owner. */
+/** Network address that a replica counts for, if this is not its owner. */
 async function replicaCounts(db: StateDb): Promise<void> {
   await runAll(db, ['ALTER TABLE replicas ADD COLUMN counted_for TEXT']);
 }

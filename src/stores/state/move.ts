@@ -12,7 +12,7 @@ export class MoveError extends Error {
   override readonly name = 'MoveError';
 }
 
-/** Not those of running servers: when a state is moved, none runs. */
+/** Tables to move. Tables of running servers are excluded: when a state is moved, no server runs. */
 type Table = Exclude<keyof StateTables, 'instances' | 'announcements' | 'turns'>;
 type Row = Record<string, string | number | null>;
 

@@ -20,7 +20,7 @@ export interface Settlement {
   readonly failed?: { id: number; error: string; afterMs: number | undefined };
 }
 
-/** Deliveries that were claimed, and the milliseconds until the first that waits is due; absent when none waits. */
+/** Claimed deliveries, and the milliseconds until the first waiting one is due. Undefined if none waits. */
 export interface TakenDeliveries {
   readonly deliveries: readonly DeliveryRow[];
   readonly dueMs: number | undefined;

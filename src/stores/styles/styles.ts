@@ -19,7 +19,7 @@ export interface StyleRevision {
 /** Style of a layer in one of its versions. */
 export interface StoredStyle extends StyleRevision {
   readonly layerId: number;
-  /** The version in which the document was put. */
+  /** The version in which the document was set. */
   readonly documentVersion: number;
   /** Checked; null for the default style. */
   readonly document: StyleDocument | null;

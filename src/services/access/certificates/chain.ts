@@ -20,7 +20,10 @@ export function pathTo(
 
 interface Climb {
   readonly anchors: readonly Certificate[];
-  /** Those that were not tried yet: each is tried once, so that many that signed each other cost no more. */
+  /**
+   * Certificates that were not tried yet. Each is tried once, so many certificates that signed each other cost no
+   * more.
+   */
   readonly others: Set<Certificate>;
   readonly now: number;
 }

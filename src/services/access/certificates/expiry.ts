@@ -6,7 +6,7 @@ export interface Expiry {
   /** Name of the holder. */
   readonly name: string;
   readonly fingerprint: string;
-  /** Negative once it has ended and is let in for its successor to be put in place. */
+  /** Days until it expires. Negative for an expired certificate that is accepted in its grace period. */
   readonly days: number;
   readonly message: string;
 }

@@ -91,7 +91,7 @@ function refusal(profile: Profile, code: CertificateFault, detail: string): Faul
   return { code, detail, profile };
 }
 
-/** By whom the certificate is. */
+/** Checks the issuer and the chain of the certificate. */
 function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
   const { leaf } = proof;
   if (!acceptsIssuer(profile, proof))

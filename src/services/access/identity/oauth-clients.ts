@@ -80,7 +80,7 @@ export class OAuthClients {
     return { client, secret };
   }
 
-  /** Its tokens are refused everywhere once this resolves. Throws `not-found`. */
+  /** Revokes a client. Once it resolves, its tokens are refused everywhere. Throws `not-found`. */
   async revoke(id: string, by: string): Promise<StoredClient> {
     const revokedAt = Date.now();
     const change = (body: OAuthClient) => ({ ...body, revokedAt: body.revokedAt ?? revokedAt });

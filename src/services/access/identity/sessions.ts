@@ -9,7 +9,7 @@ const SWEEP_MS = 3_600_000;
 
 export interface SignIn {
   readonly user: StoredUser;
-  /** The provider; absent for a password. */
+  /** The provider. Undefined for a password. */
   readonly providerKey?: string;
   readonly claims?: StoredSession['claims'];
 }

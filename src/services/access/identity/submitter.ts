@@ -7,7 +7,7 @@ export interface JobCaller {
   readonly permission: string;
 }
 
-/** Whose job it is: what jobs are counted by. */
+/** Submitter of a job, by which jobs are counted. */
 export interface Submitter {
   /** Owner in the notation of jobs: `api-key:<id>`. */
   readonly owner: string;
@@ -24,7 +24,7 @@ export function buildSubmitter(principal: Principal): Submitter {
   return { owner: formatActor(principal), ...(tenant === undefined ? {} : { tenant }) };
 }
 
-/** Whose a job is that an operation submits. */
+/** Submitter of a job from an operation. */
 export function buildCaller(
   principal: Principal,
   { permission }: { readonly permission: string },

@@ -25,7 +25,7 @@ export interface ProvidedUser {
   readonly email: string | null;
   /** Default: the roles set by administrators are kept. */
   readonly roles?: readonly string[] | undefined;
-  /** The same. */
+  /** Default: the tenant set by administrators is kept. */
   readonly tenantId?: string | null | undefined;
 }
 
@@ -35,7 +35,7 @@ const LOCKOUT: Lockout = { free: 5, firstMs: 30_000, longestMs: 3_600_000, doubl
 /** Maximum number of cached correct passwords, a few hundred bytes each. */
 const MAX_PASSWORDS = 10_000;
 
-/** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
+/** Users of the server, and the check of their passwords. `settle` waits for all processes. */
 export class Users {
   /** Stored hashes by the names and passwords, hashed, that were right for them. */
   readonly #right = boundedCache<string, string>(MAX_PASSWORDS);

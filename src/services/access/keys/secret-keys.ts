@@ -57,7 +57,7 @@ export class SecretKeys {
     return opened(await this.#dataKey(parts, use), parts.body, use).toString('utf8');
   }
 
-  /** The same secret under the newest key. */
+  /** The same secret, encrypted with the newest key. */
   async rewrap(sealed: string, use: string): Promise<string> {
     const parts = findParts(sealed);
     if (!parts) return this.seal(this.sealing.open(sealed), use);

@@ -43,7 +43,7 @@ export class Derivations {
     return this.rules().sourcesOf(id);
   }
 
-  /** Says that an administrator chose what settings of a collection hide, where it is a second layer of a table. */
+  /** Records that an administrator chose the hidden parts of a collection that is a second layer of a table. */
   async choose(id: string, chosen: HidingSettings, by: string): Promise<void> {
     if (await chooseHidden(this.#documents, id, chosen, by)) await this.settle();
   }

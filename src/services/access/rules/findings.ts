@@ -10,7 +10,7 @@ import type { LostRestrictions } from './marker.js';
 import { isLost, isUsable } from './policy.js';
 import type { RuleSet } from './rules.js';
 
-/** A rule that cannot be kept any more: the layer is closed for those whom it is about. */
+/** A rule that can no longer be applied. The layer is closed for the callers of the rule. */
 export interface Finding {
   readonly collection: string;
   readonly role: string;

@@ -5,7 +5,7 @@ import type { LayerSettings } from '../../../core/catalog/layer-settings.js';
 
 /** Parts of a layer that its settings hide from all callers. */
 export interface HiddenParts {
-  /** Names the permanent filter; absent if all rows are shown. */
+  /** Hash of the permanent filter. Undefined if all rows are shown. */
   readonly rows?: string;
   /** Names of the hidden fields. */
   readonly fields: readonly string[];

@@ -100,7 +100,7 @@ export function collectMarks(
     else if (id.startsWith(SERVICE_PREFIX)) services.add(id.slice(SERVICE_PREFIX.length));
     else addLayer(id);
   }
-  // Settings that put a layer into a service are lost as well.
+  // Settings that move a layer into a service are also lost.
   for (const [id, one] of settings) if (hides(one) || services.has(one.service ?? '')) layers.add(id);
   const isMarked = ({ id, layerId, service }: LayerName) =>
     layers.has(id) || layers.has(String(layerId)) || services.has(ANY) || services.has(service);

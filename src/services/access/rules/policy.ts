@@ -49,7 +49,7 @@ export function listPermissions(operations: readonly { readonly permission: stri
   return new Set([...permissions, WRITE_FEATURES, ...Object.values(PROCESS_PERMISSIONS)]);
 }
 
-/** The one access decision of a server, by the rules in force. */
+/** The access policy of a server, by the active rules. */
 export function rulePolicy(
   rules: () => RuleSet,
   published: (id: string) => Collection | undefined = () => undefined,

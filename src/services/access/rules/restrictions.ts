@@ -29,7 +29,8 @@ export function requireBound(principal: Principal, holder: CredentialHolder, rul
 }
 
 /**
- * Throws `forbidden` for a caller whom a tenant or a role limits, because the new object would have no such limits.
+ * Throws `forbidden` for a caller with limits of a tenant or a role, because the new object would have no such
+ * limits.
  */
 export function requireUnbound(principal: Principal, rules: RuleSet): void {
   requireBound(principal, {}, rules);

@@ -244,7 +244,7 @@ export interface RuleOptions {
   readonly marker?: { update(rules: RuleDocuments): Promise<LostRestrictions> };
 }
 
-/** The rules in force, kept as documents and followed by every process of the state. */
+/** The active rules. They are stored as documents, and every process of the state follows them. */
 export class AccessRules {
   #current = NO_RULES;
   #lost: Rules['lost'];

@@ -13,7 +13,10 @@ export interface LayerCopy extends CopyChoice {
   readonly srid: number | null;
   /** Initial settings of the layer. They are removed if the copy fails. */
   readonly settings: LayerSettings;
-  /** The job that makes it: there is a copy when that has ended and loaded it. Null before its settings are put. */
+  /**
+   * The job that creates the copy. The copy exists once this job has ended and loaded it. Null before its settings
+   * are stored.
+   */
   readonly jobId: string | null;
   /** The running or last job that refreshes the copy. */
   readonly refreshJobId: string | null;
@@ -23,7 +26,7 @@ export interface LayerCopy extends CopyChoice {
   readonly isDraft?: true;
 }
 
-/** Its id is that of the collection. */
+/** A copy with its id, which is the id of the collection. */
 export type StoredCopy = StoredDocument<LayerCopy>;
 
 /** A copy, whatever has become of it. */

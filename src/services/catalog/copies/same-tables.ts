@@ -48,7 +48,7 @@ async function identify(pools: Pools, { schema, table, url }: PlacedTable): Prom
   }
 }
 
-/** Returns a text that is the same for two URLs of one address, whoever signs in. */
+/** Returns a text that is equal for two URLs with the same address, regardless of the user. */
 function formatPlace({ shownUrl }: PlacedTable): string {
   if (!URL.canParse(shownUrl)) return shownUrl;
   const { hostname, port, pathname, searchParams } = new URL(shownUrl);

@@ -31,7 +31,7 @@ export class SecondNames {
 
   constructor(private readonly deps: SecondNamesDeps) {}
 
-  /** Call it before the collections are published. */
+  /** Records second names. Call it before the collections are published. */
   async record(collections: readonly Collection[]): Promise<void> {
     const local = collections.filter(({ file }) => !isDatabase(file) && !isRemote(file));
     const before = this.#files;

@@ -5,7 +5,7 @@ import type { Found } from '../publish/source.js';
 export interface SourceChange {
   /** A file, or a database or another remote source without its password. */
   readonly source: string;
-  /** The only table that changed; absent if all of the source may have changed. */
+  /** The only changed table. Undefined if all of the source can have changed. */
   readonly table?: string;
 }
 

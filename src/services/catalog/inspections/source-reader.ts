@@ -17,7 +17,7 @@ const MAX_NEW_FILES = 64;
 const FILES_A_TURN = 100;
 
 export interface SourceReaderOptions {
-  /** Absent: everything is read. */
+  /** Changed sources to read. Undefined: everything is read. */
   readonly changes: readonly SourceChange[] | undefined;
   /** Leaves new and removed files to concurrent searches, which show all of these files together. */
   readonly onlyShown?: boolean;

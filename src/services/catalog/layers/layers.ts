@@ -122,7 +122,7 @@ export class Layers {
     return this.serviceSettings(service).protocols ?? PROTOCOLS;
   }
 
-  /** Changes settings of a layer; all processes show them when this resolves. */
+  /** Changes settings of a layer. When it resolves, all processes show them. */
   async put({ id }: Pick<Collection, 'id'>, change: Partial<LayerSettings>, by: string): Promise<void> {
     await this.#change(LAYER_KIND, id, change, by);
   }

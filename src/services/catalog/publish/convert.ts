@@ -105,7 +105,7 @@ interface SourceLayer {
   title: string;
 }
 
-/** Tables in which programs keep what is theirs. */
+/** Tables in which programs store their settings. */
 const TECHNICAL = new Set(['layer_styles', 'qgis_projects']);
 
 /** Layers that have features with geometries. */

@@ -27,7 +27,7 @@ export interface LayerDisplayDeps {
   readonly announcements: Pick<Announcements, 'on'>;
   readonly pools: Pools;
   show(layers: CatalogLayers): void;
-  /** Told which databases are read. */
+  /** Receives the URLs of the databases to monitor. */
   connect(urls: readonly string[]): void;
   /** Called with errors of checks. */
   onError(error: unknown): void;

@@ -44,7 +44,7 @@ export interface PublishedLayer {
   readonly inspectedAt: number;
 }
 
-/** Its id is that of the collection. */
+/** A published layer with its id, which is the id of the collection. */
 export type StoredLayer = StoredDocument<PublishedLayer>;
 
 export type NewLayer = Omit<PublishedLayer, 'layerId' | 'connectionId' | 'info' | 'inspectedAt'>;
@@ -56,10 +56,10 @@ export interface PublishedLayersDeps {
   /** Layers that the configuration publishes. */
   readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   readonly names?: Pick<FolderNames, 'isElsewhere'>;
   catalog(): CatalogSnapshot;
-  /** Says which collections a layer shows the same table as. */
+  /** Records the collections that show the same table as a layer. */
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Removes the attachments of a collection. */
   forget(id: string): Promise<void>;
@@ -231,7 +231,10 @@ export class PublishedLayers {
     });
   }
 
-  /** Its id stays its own. Attachments of its features go with it: another table may come under its name. */
+  /**
+   * Removes a layer. Its id stays reserved. Attachments of its features are deleted, because another table can get
+   * its name.
+   */
   async remove({ id, body }: StoredLayer): Promise<void> {
     await this.#documents.together([PUBLISHED_LAYER], async (store) => {
       if (!(await store.remove(PUBLISHED_LAYER, id))) missing(body.layerId);

@@ -11,7 +11,7 @@ export interface CollectionNames {
   holders(): Promise<ReadonlyMap<string, string>>;
   /** Ids of these sources. Default: of all sources. */
   findNames(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
-  /** Ids of collections in the data folders of other servers; absent if there are none. */
+  /** Ids of collections in the data folders of other servers. Undefined if there are none. */
   listElsewhere?(): Promise<ReadonlySet<string>>;
 }
 

@@ -30,7 +30,7 @@ export interface PublishDeps extends CollectionNames {
   contentAt(path: string): string | undefined;
   /** CRSs that operators assigned to files. */
   statedCrs: StatedCrs;
-  /** Told how much of a file is converted, from 0 to 1. */
+  /** Receives the progress of the conversion of a file, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
   /** Folder for data derived from sources: converted files. */
   dataDir: string;
@@ -41,7 +41,7 @@ export interface CollectionDraft {
   name: string;
   /** Stands in front of the name when two collections share it. */
   group: string;
-  /** Its table in a file of several. */
+  /** Its table in a file with several. */
   table?: string;
   make: MakeCollection;
 }

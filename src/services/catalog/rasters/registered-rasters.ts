@@ -24,7 +24,7 @@ import { importedPath, type LayerRasters } from './layers.js';
 export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse'>;
   dataDir: string;
   storage: Pick<Storage, 'remove'>;

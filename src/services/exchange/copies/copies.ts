@@ -60,7 +60,7 @@ const SYSTEM = 'system';
 export class LayerCopies {
   constructor(private readonly deps: CopiesDeps) {}
 
-  /** Those that are there, of all connections or of one. */
+  /** The existing copies of a connection. Default: of all connections. */
   async list(connectionId?: string, serviceName?: string): Promise<PublishedCopy[]> {
     const all = await this.deps.documents.list<LayerCopy>(LAYER_COPY);
     const copies = await Promise.all(

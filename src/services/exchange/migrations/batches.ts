@@ -32,7 +32,7 @@ export interface MigrationBatch {
 /** Result of a layer: a job, or the reason why there is none. */
 type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
-/** Kept after each change. */
+/** Stored after each change. */
 interface BatchCheckpoint {
   /** By the place of the layer in the batch. */
   readonly children: Readonly<Record<number, Child>>;

@@ -13,7 +13,9 @@ export interface TilesetsDeps {
   storage: Pick<Storage, 'take' | 'locate'>;
   /** Published collections. */
   collections(): readonly Collection[];
-  /** Names of collections in the data folders of several servers; absent if the archives are in no data folder. */
+  /**
+   * Names of collections in the data folders of several servers. Undefined if the archives are not in data folders.
+   */
   names?: Pick<FolderNames, 'refuse' | 'during'>;
   /** Publishes the files in the folder of published archives. */
   reload(reason: string): Promise<void>;

@@ -158,7 +158,7 @@ export const areaUnitInput: InputDefinition = makeOptional({
   schema: Type.String({ enum: [...Object.keys(SIDES), 'crs'], default: 'square-metre' }),
 });
 
-/** The same for areas; `perUnit` is of the sides. */
+/** Measure of areas, by the same rules as for lengths. `perUnit` is the length of a unit's side. */
 export const getAreaMeasure = (values: InputValues, facts: FeaturesFacts): Measure =>
   measureIn(SIDES, (values['unit'] as keyof typeof SIDES | 'crs' | undefined) ?? 'square-metre', facts);
 

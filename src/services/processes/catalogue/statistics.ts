@@ -90,7 +90,7 @@ export function parseStatistics(
   return list.map(({ type, field, name }) => ({ type, field, name }));
 }
 
-/** The same where medians and percentiles are among them. */
+/** Like `parseStatistics`, for statistics that include medians and percentiles. */
 export function parseSummary(
   values: InputValues,
   facts: FeaturesFacts,

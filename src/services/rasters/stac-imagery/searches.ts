@@ -22,7 +22,7 @@ const SAMPLE_SCENES = 20;
 export interface Imagery {
   readonly source: StacSource;
   readonly search: SceneSearch;
-  /** One of its scenes: its pixels are those of the mosaic. */
+  /** Metadata of one of its scenes, whose pixels define the pixels of the mosaic. */
   readonly sample: RasterInfo;
   /** Stamp of the scene that was read last to see whether the bands are still these. */
   readonly sampleStamp: string;

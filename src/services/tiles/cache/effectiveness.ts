@@ -35,7 +35,7 @@ export async function tileUses(slots: Iterable<TileSlot>, count: number): Promis
   let sum = 0;
   for (const slot of slots) {
     for (const best of [mostUsed, leastUseful, largest]) best.offer(slot);
-    // Those that are used while this looks go to the end of the line, again and again.
+    // Tiles that are used during this loop are moved to the end repeatedly, so the loop needs a limit.
     if (++sum >= count) break;
     if (sum % PER_TURN === 0) await nextTurn();
   }

@@ -26,7 +26,7 @@ export function redisClient(url: string) {
     },
     commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
   });
-  // Told by `isReady`; without a listener the process would end.
+  // `isReady` shows the state. Without a listener, an error would end the process.
   client.on('error', () => {});
   void client.connect().catch(() => {});
   return client;

@@ -34,7 +34,7 @@ export interface MadeStep {
   /** Addresses. */
   count: number;
   at?: { zoom: number; row: number; column: number };
-  /** Absent for empty addresses and failures. */
+  /** Undefined for empty addresses and failures. */
   body?: Uint8Array;
   failure?: Error;
   /** It lacks rasters that could not be read. */

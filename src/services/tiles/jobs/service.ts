@@ -45,7 +45,7 @@ export interface TileJobsDeps {
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /** Publishes the files in the folder of published archives. */
   reload(reason: string): Promise<void>;

@@ -46,7 +46,7 @@ interface MigrationCounts {
 }
 
 export interface MigrationResult extends MigrationCounts {
-  /** Absent of a plan. */
+  /** Undefined for a plan. */
   readonly evidence?: EvidencePack;
 }
 

@@ -33,7 +33,7 @@ export interface LayerNotes {
   readonly bands: readonly string[];
 }
 
-/** Kept in the folder of the job: too much for its row. */
+/** Stored in the folder of the job, because it is too large for the job's row. */
 export interface SourceNotes {
   readonly layers: Readonly<Record<string, LayerNotes>>;
   /** Texts of SLD by the ids of their styles. */

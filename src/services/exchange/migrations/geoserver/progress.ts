@@ -26,7 +26,7 @@ export function noted(texts: readonly string[]): string[] {
   return texts.slice(0, NOTES).map((text) => text.slice(0, NOTE));
 }
 
-/** Kept after each change. */
+/** Stored after each change. */
 export interface MigrationProgress {
   readonly plan: MigrationPlan;
   /** By the place of the layer in the plan. */

@@ -20,7 +20,7 @@ export interface MigrationRequest {
   readonly importStyles: boolean;
   /** Whether collections that were imported are replaced. */
   readonly overwrite: boolean;
-  /** Whose rights bound what is replaced. */
+  /** Principal whose rights limit the collections that can be replaced. */
   readonly principal: Principal;
   /** Layers that are under way at a time. */
   readonly lanes: number;
