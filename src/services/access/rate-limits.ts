@@ -212,7 +212,7 @@ export class RateLimits {
   }
 }
 
-/** Stands for all who have a limit of one policy for themselves. */
+/** Subject that represents all subjects with a separate limit by one policy. */
 const ANY_SUBJECT = '';
 
 /** Remaining tokens of a limit for a subject. */

@@ -24,7 +24,10 @@ const HEAD = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what names must not have.
 const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]|\p{Surrogate}/gu;
 
-/** Looks at a file on the disk. Throws 400 naming `parameter` for one that is not what its sender says, or too large. */
+/**
+ * Checks a file on the disk. Throws 400 with the name of `parameter` if the file is too large or differs from its
+ * declared type.
+ */
 export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
   const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
   const name = characters.slice(-ATTACHMENT_LIMITS.attachmentName).join('');

@@ -106,7 +106,7 @@ export class Catalog {
     return this.#snapshots.aboutOf(this.#published)?.settings.sources ?? [];
   }
 
-  /** Tells these of changes from now on, in this order. */
+  /** Notifies these followers of changes from now on, in this order. */
   follow(...followers: readonly CatalogFollower[]): void {
     this.#followers.push(...followers);
   }
@@ -220,7 +220,7 @@ export class Catalog {
     this.#redress();
   }
 
-  /** Takes over styles, unless newer ones of their layers are there; they outlive reloads. */
+  /** Applies styles, unless their layers have newer ones. They remain after reloads. */
   restyle(styles: readonly LayerStyle[]): void {
     const restyled = new Map<string, Collection>();
     for (const style of styles) {
@@ -277,8 +277,8 @@ export class Catalog {
   }
 
   /**
-   * Takes over what a committed edit, of this process or another, did to a collection. Does nothing and
-   * returns false the second time.
+   * Applies a committed edit, of this process or another, to its collection. Returns false for an edit that was
+   * already applied.
    */
   touch(id: string, change: CollectionChange): boolean {
     const collection = this.#current.byId(id);

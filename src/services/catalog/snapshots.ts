@@ -164,7 +164,7 @@ export class Snapshots {
     return isNewest;
   }
 
-  /** Looks after these databases and STAC APIs from now on. */
+  /** Monitors only these databases and STAC APIs from now on. */
   #keepSources({ sources, tables }: DataSettings): void {
     this.deps.databases.keep([...new Set(sources.filter(isDatabase))], tables);
     this.deps.imagery.keep(sources.filter(isStacApi));

@@ -31,7 +31,7 @@ export interface ReadAccess {
   version(): number;
   /** Principals of one audience read the same. */
   audienceOf(principal: Principal): string;
-  /** Tells if a collection whose source cannot be read is shown to a principal. Default: shown. */
+  /** Whether a collection whose source cannot be read is shown to a principal. Default: shown. */
   readonly awaited?: (principal: Principal, collection: AwaitedCollection) => 'shown' | 'refused' | 'hidden';
   /** The layers that a collection is a copy of. Default: none. */
   sourcesOf?(id: string): readonly LayerName[];
@@ -92,7 +92,10 @@ export class VisibleCatalog {
     return derivedFrom.length > 0 ? { ...collection, derivedFrom } : collection;
   }
 
-  /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
+  /**
+   * An unreadable source, with its former collections that a principal can read. Its other collections are refused as
+   * if they were published.
+   */
   #unread(one: QuarantineEntry, principal: Principal, refused: AwaitedCollection[]): QuarantineEntry {
     const { awaited = [] } = one;
     const within = awaited.filter((collection) => isLayerInScope(principal, collection));

@@ -36,8 +36,8 @@ interface Waiter {
 const RETRY_MS = 1000;
 
 /**
- * Takes over what the processes of one state announce: each announcement in its order, once it is there and never
- * again. Topics do not wait for each other.
+ * Applies the announcements of the processes of one state: each in its order, as soon as it arrives, and only once.
+ * Topics do not wait for each other.
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions;
@@ -78,7 +78,7 @@ export class Announcements {
     });
   }
 
-  /** Looks for new announcements. */
+  /** Starts reading new announcements. */
   look(): void {
     this.#again = true;
     this.#reading ??= this.#readAll().finally(() => {

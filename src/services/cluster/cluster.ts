@@ -19,7 +19,7 @@ export interface ClusterOptions {
   readonly config: Config['state'];
   /** Names this process. */
   readonly instance: string;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tellServer(note: Note): void;
   /** Applies a note of a process of another server. */
   hear(note: Note): void;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../core/errors/errors.js';
 
 export interface PausesOptions {
-  /** Takes over all changes of the state that were announced. Rejects if it cannot read them. */
+  /** Applies all announced changes of the state. Rejects if it cannot read them. */
   catchUp(): Promise<void>;
   /** Milliseconds of a clock that never goes back. */
   now?(): number;
@@ -40,7 +40,7 @@ export class Pauses {
   #count = 0;
   /** The number of pauses after which the changes were read. */
   #caughtUp = 0;
-  /** Others may have stopped waiting for this process since it last read the changes. */
+  /** Whether other processes may have stopped waiting for this process since it last read the changes. */
   #isCutOff = false;
   #reading: Promise<void> | undefined;
 

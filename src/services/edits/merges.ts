@@ -63,7 +63,7 @@ const LOOK_MS = 250;
 const CHECKED = 0.4;
 const WRITTEN = 0.99;
 
-/** Takes rows of files over into collections that are there: appends them, replaces all, or changes features by a key. */
+/** Merges rows of files into existing collections: appends them, replaces all, or changes features by a key. */
 export class Merges {
   readonly #deps: MergesDeps;
   readonly #folder: string;
@@ -258,7 +258,7 @@ function tellRejected(count: number, { row, reasons }: RejectedRow): string {
 
 const part = (count: number, total: number) => (total > 0 ? Math.min(1, count / total) : 0);
 
-/** Looks now and then at what the work counts. */
+/** Runs work and reports its count at an interval. */
 async function withCount<T>(
   tell: (count: number) => void,
   work: (count: SharedArrayBuffer) => Promise<T>,

@@ -17,13 +17,13 @@ export interface ImportInput {
   sourceCrs?: string;
   /** CRS to store the data in. Default: the CRS of the file. */
   targetCrs?: string;
-  /** Takes the place of the collection of that name. */
+  /** Whether the import replaces the collection with that name. */
   replace?: boolean;
   /** Principal whose rights limit the collections that can be replaced. Default: no limit. */
   principal?: Principal;
   /** The span of the request that started the import. */
   trace?: string;
-  /** Takes the rows over into the collection of the id `table`, which is there. */
+  /** Merge of the rows into the existing collection with the id `table`. */
   merge?: MergeInput;
   /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
   owned?: boolean;
@@ -68,7 +68,7 @@ export interface RemoteKind<S> {
   fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<FetchedFile>;
   /** Prepares settings that must exist before the collection. Can be called again. */
   precede?(context: JobContext<RemoteInput<S>>): Promise<void>;
-  /** Takes back what preceded a collection that did not come to be. */
+  /** Removes the preparations of a collection that was not created. */
   withdraw?(input: RemoteInput<S>): Promise<void>;
   /** Steps after the collection is published, while the folder still exists. Can be called again. */
   follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;

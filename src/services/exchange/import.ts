@@ -41,7 +41,7 @@ export interface ImportDeps {
   jobs: JobEngine;
   /** Directory of uploads, staging files and stores. */
   dataDir: string;
-  /** Makes the collection visible. May be called twice for the same one. */
+  /** Makes the collection visible. Can be called twice for the same one. */
   publish(collection: ImportedCollection): Promise<void>;
   /** Whether a collection of this id is there. */
   isPublished(id: string): boolean;
@@ -146,7 +146,7 @@ export class ImportService {
     if (!input.merge) await this.#deps.names?.refuse(input.table.toLowerCase());
   }
 
-  /** Makes imports of a sort of remote source possible. */
+  /** Registers a kind of remote source for imports. */
   addRemote<S>(remote: RemoteKind<S>): void {
     const { kind, title } = remote;
     this.#deps.jobs.register<RemoteInput<S>, ImportResult>({

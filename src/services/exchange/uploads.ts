@@ -72,7 +72,7 @@ export class Uploads {
     peers.answer(CANCEL, (upload) => this.#stop(upload as UploadName));
   }
 
-  /** Begins to follow an upload of a caller. */
+  /** Starts to follow an upload of a caller. */
   open(totalBytes: number, submitter: Submitter): ImportUpload {
     const stop = new AbortController();
     const record: UploadRecord = {

@@ -63,7 +63,7 @@ function begin(
     filter,
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),
   });
-  // Others write to databases unseen.
+  // Writes of other programs to databases are not detected.
   const lasts = source.database !== undefined ? LIMITS.databaseTileMs : Infinity;
   const entry = { result, controller, waiting: 0, expires: Date.now() + lasts };
   result.catch(() => {

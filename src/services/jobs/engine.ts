@@ -111,7 +111,7 @@ export class JobEngine {
     return [...this.#kinds.values()];
   }
 
-  /** Begins to run jobs. */
+  /** Starts running jobs. */
   start(): void {
     this.#timer ??= setInterval(() => {
       if (this.#mustLook) this.#look();
@@ -266,7 +266,7 @@ export class JobEngine {
     for (const listener of this.#observers.get(id) ?? []) listener(message);
   }
 
-  /** Shows how many jobs wait and run; whether one of them may be for this process. */
+  /** Updates the metrics of waiting and running jobs. Returns whether one of them may be for this process. */
   async #countOpen(): Promise<boolean> {
     const depths = await this.store.depths();
     const sum = (fits: (one: (typeof depths)[number]) => boolean) =>

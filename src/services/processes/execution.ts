@@ -37,7 +37,7 @@ export interface ExecutionInput {
   response: 'document' | 'raw';
   /** The layers that a published output is a copy of. */
   derivedFrom?: readonly CopySourceLayer[];
-  /** It reads what this principal may read then. */
+  /** Principal of the job, which reads the data that this principal can read at that time. */
   principal: Principal;
   /** The span of the request that submitted it (W3C Trace Context). */
   trace?: string;
@@ -87,6 +87,6 @@ export interface RunDeps {
   pools: Pools;
   sources: ProcessSources;
   imports: Pick<ImportService, 'runWithin'>;
-  /** Makes a result a collection; once for each job and collection. */
+  /** Publishes a result as a collection, once for each job and collection. */
   publish(context: JobContext, publication: Publication): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface ResultPublishDeps {
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Names of collections in the data folders of several servers. Undefined if files are not in data folders. */
   names?: Pick<FolderNames, 'during'>;
-  /** Shows what was published. */
+  /** Publishes the stored files. */
   reload(reason: string): Promise<void>;
 }
 

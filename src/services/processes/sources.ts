@@ -257,14 +257,14 @@ export class ProcessSources {
     const extension = extname(new URL(url).pathname).toLowerCase();
     // If the name does not identify the format, the file is read as GeoJSON.
     const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
-    // Beside the output, which may have the same extension.
+    // The name differs from the output file, which can have the same extension.
     const path = `${stem}-sent${isPlain ? extension : '.geojson'}`;
     const bounds = { maxBytes: PROCESS_LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
     return this.#translate(path, output, `The file at ${url}`, signal);
   }
 
-  /** Makes a table of a file of any format that is imported. */
+  /** Converts a file of any importable format into a table. */
   async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<StagedFile> {
     const task = {
       path,

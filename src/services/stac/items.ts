@@ -36,7 +36,7 @@ export class StacItems {
     return this.#deps.path;
   }
 
-  /** Begins to bring the index up to date, so that searches need not wait for it. */
+  /** Starts to update the index, so that searches need not wait for it. */
   follow({ before, after: catalog, changed }: CatalogChange): void {
     const concerns = ({ before: former, after }: ChangedCollection) =>
       [former, after].some((one) => one && hasItems(one));

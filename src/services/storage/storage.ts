@@ -19,7 +19,7 @@ export interface Storage {
   readonly folder: string | undefined;
   /** Whether archives of tiles in this container are served from here. */
   publishes(container: WrittenContainer): boolean;
-  /** Takes a finished file of this machine over; it is there under its key whole, or not at all. */
+  /** Moves a completed file of this machine into the storage. It appears under its key completely or not at all. */
   take(path: string, key: string, options: TakeOptions): Promise<void>;
   /** Undefined: it is not there. */
   stat(key: string): Promise<StoredObject | undefined>;

@@ -65,7 +65,7 @@ export class FeedDelivery {
     return this.#passed;
   }
 
-  /** Begins to deliver: after a cursor, or from now on. */
+  /** Starts to deliver: after a cursor, or from now on. */
   add(session: Session, subscription: StreamSubscription, cursor: number | undefined): void {
     this.#owners.set(subscription, session);
     void this.#begin(session, subscription, cursor);

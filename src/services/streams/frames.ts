@@ -69,7 +69,7 @@ export interface Addressee {
   readonly id: string;
   /** The id as JSON. */
   readonly idText: string;
-  /** Takes the number of the next frame; undefined when they are not numbered. */
+  /** Returns the number of the next frame and increases it. Undefined if frames are not numbered. */
   next(): number | undefined;
 }
 

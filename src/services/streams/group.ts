@@ -76,7 +76,7 @@ export class SubscriptionGroup implements Listener, Addressee {
     return this.first.numbered ? this.#sequence++ : undefined;
   }
 
-  /** Takes in the one member of another group, which is empty then. */
+  /** Adds the only member of another group, which is empty afterwards. */
   absorb(other: SubscriptionGroup): void {
     const [[subscription, session]] = other.#members as unknown as [[StreamSubscription, Session]];
     other.leave(subscription);

@@ -34,7 +34,7 @@ export interface EventsOptions {
   /** See `Pauses.current`. */
   current?(): Promise<void> | undefined;
   catalog(): CatalogSnapshot;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tell(note: Note): void;
   /**
    * Called with the effects of events on collections of a database, including edits of this server, which can be

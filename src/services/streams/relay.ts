@@ -59,7 +59,10 @@ interface OutboxEntry {
 const BATCH = 500;
 /** Many stores that wake together take turns with other work of the server. */
 const RELAY: Caller = { class: 'background', id: 'relay' };
-/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+/**
+ * Milliseconds of a lease. Other processes check after a third of it, so another one has it within 15 seconds of its
+ * holder's end.
+ */
 const LEASE_MS = 10_000;
 /**
  * Maximum number of files whose outboxes are read at the same time. A start wakes all outboxes, and its queries of
@@ -89,7 +92,7 @@ export class Relay {
     this.#options = options;
   }
 
-  /** Takes over these outboxes too from now on, or with other tables, and those of the keys no longer. */
+  /** Adds these outboxes, or changes their tables, and removes the outboxes with these keys. */
   change(outboxes: readonly Outbox[], removed: readonly string[]): void {
     for (const key of removed) {
       clearTimeout(this.#outboxes.get(key)?.timer);
@@ -105,7 +108,7 @@ export class Relay {
     }
   }
 
-  /** Looks for new events of a store now. */
+  /** Reads new events of a store now. */
   wake(key: string): void {
     const current = this.#outboxes.get(key);
     if (!current || this.#closed) return;
@@ -227,7 +230,7 @@ export class Relay {
     }
   }
 
-  /** Takes over one batch; true when there may be more. */
+  /** Moves one batch into the feed. Returns true if there can be more. */
   async #take(claim: OutboxEntry): Promise<boolean> {
     const { store, instance } = this.#options;
     const { outbox } = claim;

@@ -211,7 +211,7 @@ async function* listPages(plan: SnapshotPlan, scopes: ReadonlyMap<number, Scope>
   for (const scope of scopes.values()) for await (const page of pages(plan, scope)) yield { ...page, scope };
 }
 
-/** Stands for the address of all sessions without a key: they are one caller together. */
+/** Address of all sessions without a key, which together count as one caller. */
 const STREAMS = 'streams';
 
 async function* pages(

@@ -148,7 +148,7 @@ export function imageBefore(event: FeatureEvent): EventImage {
   const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
   if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };
   const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
-  // JSON objects are merged as text, so that no digit is lost. Of two members with one name, the last counts.
+  // JSON objects are merged as text, so that no digit is lost. If two members have one name, the last counts.
   return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
 }
 

@@ -40,7 +40,7 @@ function named(read: readonly FileStyle[]): NamedStyle[] {
 /** Maximum diagnostics of one style that are logged. */
 const TOLD = 5;
 
-/** Tells what was lost of styles in files that are new, or were not published before. */
+/** Logs the lost parts of styles in files that are new, or were not published before. */
 export function tellLostStyles(changed: readonly ChangedCollection[], log: Pick<Log, 'write'>): void {
   for (const { before, after: collection } of changed) {
     if (!hasFeatures(collection) || before?.version === collection.version) continue;

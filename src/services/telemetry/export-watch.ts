@@ -24,7 +24,7 @@ export class ExportWatch {
     this.#log = log;
   }
 
-  /** Looks at what becomes of each push of an exporter; `sizeOf` counts its items. */
+  /** Counts the results of the exports of an exporter. `sizeOf` counts its items. */
   follow<T>(signal: Signal, exporter: Exporter<T>, sizeOf: (items: T) => number): void {
     const push = exporter.export.bind(exporter);
     exporter.export = (items, done) => {

@@ -67,7 +67,7 @@ interface LayerNames {
 const SEVERAL: LayerNames = { layerId: 'several' };
 const layerNames = new WeakMap<object, LayerNames>();
 
-/** Remembers the layers' ids by their sources, which is all that tasks name. */
+/** Stores the layer ids by their sources, because tasks only name their sources. */
 export function rememberLayerLabels(changed: readonly ChangedCollection[]): void {
   for (const { after: collection } of changed) {
     if (!hasFeatures(collection)) continue;

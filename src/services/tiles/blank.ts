@@ -44,7 +44,7 @@ function blankPng(width: number, height: number): Uint8Array {
 const ZEROS = 65_536;
 const DEFLATED = deflateRawSync(Buffer.alloc(ZEROS), { finishFlush: constants.Z_FULL_FLUSH });
 
-/** So many bytes of 0 as a zlib stream (RFC 1950). */
+/** This number of zero bytes as a zlib stream (RFC 1950). */
 function deflatedZeros(length: number): Uint8Array {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt16BE(length % 65_521, 0);

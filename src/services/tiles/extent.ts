@@ -19,7 +19,7 @@ function areaOfUse(crs: Crs): Box {
   return describeCrs(crs.proj).areaOfUse ?? WORLD;
 }
 
-/** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
+/** Computes the areas of use of all sets in advance, because PROJ takes too long for that during a request. */
 export function readAreas({ all }: MatrixSets): void {
   for (const { crs } of all) areaOfUse(crs);
 }

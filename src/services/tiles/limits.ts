@@ -42,7 +42,7 @@ export function isOutside(
   return row < minTileRow || row > maxTileRow || last < minTileCol || column > maxTileCol;
 }
 
-/** Places of the matrices that have tiles of any of the collections. */
+/** Indexes of the matrices that have tiles of any of the collections. */
 export function listZooms(set: TileMatrixSet, collections: readonly Collection[]): number[] {
   const ranges = collections.map(tileLevels);
   return set.matrices.flatMap(({ level }, zoom) =>
@@ -50,7 +50,7 @@ export function listZooms(set: TileMatrixSet, collections: readonly Collection[]
   );
 }
 
-/** Throws 404 when the collection has no tiles in the set. */
+/** Throws 404 if the collection has no tiles in the set. */
 export function requireTileset(
   { matrixSets }: CatalogSnapshot,
   collection: Collection,

@@ -75,7 +75,7 @@ export function tileKey(request: TileRequest): string {
   return `${addressKey(request)}${contentKey(request, ({ version }) => version)}`;
 }
 
-/** Names what tiles that differ only in zoom, row and column have in common. */
+/** Key of the common properties of tiles that differ only in zoom, row and column. */
 export function pyramidKey(request: TileRequest): string {
   const content = contentKey(request, ({ version }) => version);
   return `${formatKey(request)}/${request.at.set.key}${content}`;

@@ -65,8 +65,8 @@ const LIMITS = { fields: 40, files: 1, parts: 60, fieldSize: 65_536, fieldNameSi
 type Parser = InstanceType<typeof Busboy>;
 
 /**
- * Takes a multipart form with one file, streamed to disk and forced there. Throws 400 for a broken form,
- * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
+ * Receives a multipart form with one file, streamed to the disk and flushed. Throws 400 for a broken form, 413 above
+ * `maxBytes`, 415 for another content type or file extension. After an error no file remains.
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
   const { file, fields } = await receiveForm(source, rules);

@@ -15,7 +15,7 @@ import { WEBHOOK_LIMITS } from './limits.js';
 export interface WebhookMatcher {
   /** The deliveries for entries of the feed, in their order. Rejects if they cannot be determined now. */
   deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
-  /** Tells that the feed lost what was not taken in time. */
+  /** Delivery that reports missed entries of the feed. */
   gap(reason: string, cursor: number): NewDelivery;
 }
 
@@ -40,7 +40,10 @@ export interface SinkOptions {
   ran(): void;
 }
 
-/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+/**
+ * Milliseconds of a lease. Other processes check after a third of it, so another one has it within 15 seconds of its
+ * holder's end.
+ */
 const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 

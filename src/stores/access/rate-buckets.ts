@@ -33,7 +33,7 @@ function spentNow({ spent, age }: Spent, { capacity, windowMs }: BucketSize): nu
 export class RateBucketStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Takes tokens, as many as there are; a bucket that is not there is full. */
+  /** Takes tokens, at most the remaining ones. A missing bucket is full. */
   take(key: string, wanted: number, size: BucketSize): Promise<TakenTokens> {
     return this.db.transaction().execute(async (trx) => {
       const { now } = getVocabulary(trx);

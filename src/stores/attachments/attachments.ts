@@ -57,7 +57,7 @@ export interface Content {
 export interface AttachmentQuery extends AttachedTo {
   /** Ids of features. Default: all features. */
   readonly featureIds?: readonly string[];
-  /** Behind this one. */
+  /** Id after which the attachments start. */
   readonly after?: number;
   readonly limit: number;
 }

@@ -10,7 +10,10 @@ import { hasEnded } from './instance.js';
 export class TurnStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Takes the turn at a resource for so many milliseconds; false while another holder that may still run has it. */
+  /**
+   * Takes the turn on a resource for this number of milliseconds. Returns false while another holder that may still
+   * run has it.
+   */
   async take(resource: string, holder: string, leaseMs: number): Promise<boolean> {
     const now = getVocabulary(this.db).now();
     const turn = { holder, ends_at: sql<number>`${now} + ${leaseMs}` };

@@ -15,7 +15,7 @@ export interface ReplicaLayer {
   readonly collection: string;
   /** Checked filter of the features of the replica. Default: all features. */
   readonly filter?: Expression;
-  /** Names what its owner might read of the layer when the replica was created. */
+  /** Key of the part of the layer that its owner could read when the replica was created. */
   readonly scope: string;
   /** Cursor of the feed up to which the changes of the layer were sent. */
   readonly generation: number;
@@ -122,7 +122,7 @@ export class ReplicaStore {
     });
   }
 
-  /** Begins an upload; the id that events of its edits have. */
+  /** Records an upload. Resolves with its id, which events of its edits contain. */
   async addSync(replicaId: string): Promise<string> {
     const id = randomUUID();
     await this.db.insertInto('replica_syncs').values({ id, replica_id: replicaId, at: Date.now() }).execute();

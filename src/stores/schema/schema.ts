@@ -238,7 +238,7 @@ export interface StyleTable {
   revised_at: number;
 }
 
-/** Answers to requests with an idempotency key. */
+/** Responses to requests with an idempotency key. */
 interface ReplyTable {
   principal: string;
   key_hash: string;

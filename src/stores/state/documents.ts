@@ -220,7 +220,7 @@ export class DocumentStore {
     });
   }
 
-  /** Makes a document, or replaces these members of it; undefined takes a member away. */
+  /** Creates a document, or replaces these members of it. Undefined removes a member. */
   merge(kind: string, id: string, members: object, by: string): Promise<StoredDocument> {
     return this.#putting(kind, id, by, (before) => ({ ...before, ...members }));
   }

@@ -29,7 +29,7 @@ export type FirstRequest =
 const NOBODY = '';
 const DAY_MS = 86_400_000;
 
-/** Answers to requests with an idempotency key, for a day. */
+/** Responses to requests with an idempotency key, stored for a day. */
 export class ReplyStore {
   /** When the last claim was made: no two have the same time. */
   #claimedAt = 0;

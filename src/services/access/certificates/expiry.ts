@@ -13,7 +13,7 @@ export interface Expiry {
 
 const MAX_CERTIFICATES = 10_000;
 
-/** Tells of each certificate that ends soon, once for each day that is left. */
+/** Reports certificates that expire soon, once for each remaining day. */
 export class ExpiryWatch {
   readonly #days = boundedCache<string, number>(MAX_CERTIFICATES);
 

@@ -149,7 +149,7 @@ export class Users {
     const before = await this.store.byName(name.slice(0, 200));
     const stored = before?.passwordHash ?? null;
     const isRight = await this.#isPassword(name, password, stored);
-    // Others may have guessed, or the user was changed, while the hash was computed.
+    // While the hash was computed, other requests may have sent wrong passwords, or changed the user.
     const user = before && (await this.store.get(before.id));
     const now = Date.now();
     if (!user || user.lockedUntil > now) return undefined;

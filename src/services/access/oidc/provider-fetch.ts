@@ -10,7 +10,7 @@ interface ProviderRequest {
   readonly body?: unknown;
 }
 
-/** Asks a provider, in the form of the Fetch API. */
+/** Sends a request to a provider, in the form of the Fetch API. */
 export type ProviderFetch = (url: string, options: ProviderRequest) => Promise<Response>;
 
 /**

@@ -41,7 +41,7 @@ function finding(
   return { collection, role, message };
 }
 
-/** Tells each finding once, for as long as it lasts. */
+/** Reports each finding once, for as long as it lasts. */
 export class FindingWatch {
   /** Findings by collection. Collections without findings are omitted. */
   #last: ReadonlyMap<string, readonly Finding[]> = new Map();

@@ -197,7 +197,7 @@ function listClaims({ claimType, filter }: RowPolicy): string[] {
   try {
     return filter ? [...types, ...claimsIn(filter)] : types;
   } catch {
-    // It closes its layers, whatever is claimed.
+    // A policy with an invalid filter closes its layers regardless of claims.
     return types;
   }
 }

@@ -22,7 +22,7 @@ export interface LayerCopy extends CopyChoice {
   readonly refreshJobId: string | null;
   /** Set once the deletion has started. The server completes it even after a restart. */
   readonly isGone?: true;
-  /** It was made for a manifest that is not written yet. It is switched off until then. */
+  /** Set for a copy for a manifest that is not written yet. The copy is disabled until then. */
   readonly isDraft?: true;
 }
 

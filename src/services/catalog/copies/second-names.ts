@@ -11,7 +11,7 @@ import { STAT_LANES } from '../publish/source-identities.js';
 
 export interface SecondNamesDeps {
   readonly documents: Pick<DocumentStore, 'list' | 'put' | 'remove'>;
-  /** Takes changed sources of a collection over in this process. */
+  /** Applies changed sources of a collection in this process. */
   load(id: string): Promise<void>;
 }
 

@@ -80,7 +80,7 @@ export class SourceReadings {
     return this.#order;
   }
 
-  /** Takes a reading, unless one is kept that started later. */
+  /** Stores a reading, unless a reading that started later is stored. */
   set(source: string, reading: SourceRead): void {
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
@@ -109,7 +109,7 @@ export class SourceReadings {
     return this.#listings.get(sources)?.files;
   }
 
-  /** Takes what a search found, unless it started before the one that is kept. */
+  /** Stores the result of a search, unless the result of a later search is stored. */
   setFiles(sources: string, files: readonly SourceFile[], order: number): void {
     const kept = this.#listings.get(sources);
     if (kept && kept.order > order) return;

@@ -70,7 +70,7 @@ export class Layers {
     deps.announcements.on('layer', (subjects) => this.load(subjects as readonly Subject[] | 'all'));
   }
 
-  /** Takes over what is kept: all of it, or what changed. */
+  /** Loads stored settings: all, or the changed ones. */
   async load(subjects: readonly Subject[] | 'all' = 'all'): Promise<void> {
     if (subjects === 'all') await this.#loadAll();
     else {

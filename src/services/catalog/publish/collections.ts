@@ -12,7 +12,7 @@ import { describeCrs } from '../../../native/index.js';
 import { buildFileStyles } from '../../styles/of-files.js';
 import { formatBoxSides } from '../inspections/crs-notes.js';
 
-/** Makes the collection once its identifiers are known. */
+/** Creates the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
 
 export type Versions = Pick<Collection, 'version' | 'origin' | 'readAt'>;

@@ -158,7 +158,7 @@ export class LayerDisplay {
     return { path: withoutPassword(url), layer: `${stored.id} (${schema}.${table})`, reason };
   }
 
-  /** Looks at the tables from now on. */
+  /** Starts checking the tables at an interval. */
   watch(): void {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
     void this.look();

@@ -39,7 +39,7 @@ export interface PublishDeps extends CollectionNames {
 /** A collection before it has its final id. */
 export interface CollectionDraft {
   name: string;
-  /** Stands in front of the name when two collections share it. */
+  /** Prefix of the name if two collections share the name. */
   group: string;
   /** Its table in a file with several. */
   table?: string;

@@ -88,7 +88,7 @@ export class MultidimCoverages {
     return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row }, { sources, by });
   }
 
-  /** Begins to read its metadata again. Throws `not-found`. */
+  /** Starts a job that reads its metadata again. Throws `not-found`. */
   async refresh(id: number, options: SubmitOptions): Promise<JobRow> {
     await this.get(id);
     const { job } = await this.deps.jobs.submit(KIND, { id }, { resources: [`multidim:${id}`], ...options });

@@ -214,7 +214,7 @@ export class LayerCopies {
     });
   }
 
-  /** Begins the job of a copy, which is known by its id before it is there. */
+  /** Starts the job of a copy. Its id is stored before the job exists. */
   async #submit(
     member: 'jobId' | 'refreshJobId',
     { id, etag }: StoredCopy,

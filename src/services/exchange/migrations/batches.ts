@@ -172,7 +172,7 @@ class BatchRun {
     return { layers: layers.length };
   }
 
-  /** Begins the jobs of layers whose turn it is, as many as there is room for. */
+  /** Starts the jobs of the next layers, as many as there are free places. */
   async #beginSome(): Promise<void> {
     const { layers } = this.context.input;
     for (const [i, layer] of layers.entries()) {

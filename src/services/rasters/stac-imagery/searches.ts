@@ -9,7 +9,7 @@ import { searchInTurn } from './search-turns.js';
 
 /** Interval for finding sources with an old search, in milliseconds. */
 const LOOK_MS = 5000;
-/** So long a source that failed is not searched again. */
+/** Milliseconds before a failed source is searched again. */
 const FAILED_MS = 60_000;
 const INSPECT_DEADLINE_MS = 60_000;
 /** Scenes that are tried until one can be read. */

@@ -52,7 +52,7 @@ function computeSize({ id, collection, acquired = '', self = '', hrefs }: Scene)
   return texts.reduce((sum, { length }) => sum + 2 * length, SCENE_BYTES);
 }
 
-/** So long a search that failed is not made again. */
+/** Milliseconds before a failed search is repeated. */
 const FAILED_MS = 3000;
 
 /** The scenes of a box. If there is a former result, it is returned immediately while the search is repeated. */

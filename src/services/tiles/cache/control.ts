@@ -95,7 +95,10 @@ async function dropCollection({ id, layerId }: Collection, { tiles, levels }: Ca
   return tiles.dropCollection(layerId) + (await levels.drop(`*/${id}@*`));
 }
 
-/** Whether a key is these parts in this order, with anything between them. Looks at each character once per part. */
+/**
+ * Whether a key consists of these parts in this order, with any text between them. Checks each character once per
+ * part.
+ */
 function fits(key: string, parts: readonly string[]): boolean {
   const first = parts[0]!;
   if (parts.length === 1) return key === first;

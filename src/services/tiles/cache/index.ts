@@ -20,7 +20,7 @@ export interface CachingOptions {
   catalog: Catalog;
   cluster: Pick<Cluster, 'announcements' | 'settle'>;
   announcements: Pick<AnnouncementStore, 'add'>;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tell(note: CacheNote): void;
 }
 

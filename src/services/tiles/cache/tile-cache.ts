@@ -167,7 +167,7 @@ export class TileCache {
     return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs, span));
   }
 
-  /** Looks into the levels behind memory before it makes a tile. */
+  /** Reads the levels after memory before it renders a tile. */
   #readOrMake(
     request: KeyedTileRequest,
     make: () => Promise<Tile>,

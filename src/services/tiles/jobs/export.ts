@@ -77,7 +77,7 @@ interface Begun {
   progress: TileProgress;
 }
 
-/** Makes the next part while one is being written. True when `maxTiles` was reached. */
+/** Renders the next part while one is being written. Returns true if `maxTiles` was reached. */
 async function writeTiles(
   work: TileWork,
   draft: ArchiveDraft,

@@ -37,7 +37,7 @@ export interface MadeStep {
   /** Undefined for empty addresses and failures. */
   body?: Uint8Array;
   failure?: Error;
-  /** It lacks rasters that could not be read. */
+  /** Whether it lacks rasters that could not be read. */
   isLossy?: boolean;
 }
 
