@@ -11,8 +11,8 @@ export interface LeaseOptions {
 const PROGRESS_MS = 500;
 
 /**
- * Keeps a lease while its holder works. A lease that could not be prolonged in time counts as lost without notice,
- * because an unreachable database cannot report it and another process can have the lease.
+ * Keeps a lease while its holder works. A lease that could not be prolonged in time counts as lost without notice. An
+ * unreachable database cannot report the loss, and another process can have the lease.
  */
 export class Lease {
   readonly #options: LeaseOptions;

@@ -44,8 +44,9 @@ const ID = /^[0-9a-f-]{36}$/;
 
 /**
  * Files that arrive in several requests, each of which continues at the end of the stored bytes. An upload is a
- * folder with the file and a record, so every process of the server can continue it, and a restart loses no data. Two
- * requests that write at the same offset write the same bytes of the client's file, so no lock is necessary.
+ * folder with the file and a record. Every process of the server can therefore continue it, and a restart loses no
+ * data. Two requests that write at the same offset write the same bytes of the client's file, so no lock is
+ * necessary.
  */
 export class ResumableUploads {
   readonly #folder: string;

@@ -86,8 +86,8 @@ function transformed(parameter: string, bbox: Box, from: Crs, to: Crs): Box {
 }
 
 /**
- * The windows that show the same part of the world as `bbox`, which can continue beyond the world's edges: the window
- * itself, and shifted by a period.
+ * The windows that show the same part of the world as `bbox`: the window itself, and shifted by a period. `bbox` can
+ * continue beyond the world's edges.
  */
 export function listWrappedWindows(bbox: Box, crs: string): Box[] {
   const period = findWrapPeriod(crs);

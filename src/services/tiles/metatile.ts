@@ -46,8 +46,8 @@ export function computeTileBlock(tile: TileRequest): TileBlock {
 /**
  * Tiles per side of a metatile. 1 if tiles are merged, so that neighbours differ in size, and if all collections are
  * rasters.
- * Raster metatiles would save a seventh of the warp for clients that request all tiles, but a request for one tile
- * would pay for three more (bench cog-tiles).
+ * Raster metatiles would save a seventh of the warp for clients that request all tiles. A client that requests one
+ * tile would pay for three more (bench cog-tiles).
  */
 function computeSide({ at, collections, scale = 1 }: TileRequest): number {
   const { tileWidth, tileHeight, variableWidths } = at.set.matrices[at.zoom]!;

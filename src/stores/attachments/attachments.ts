@@ -66,9 +66,8 @@ export interface AttachmentQuery extends AttachedTo {
 const IDS = 500;
 
 /**
- * Attachments of features, and the locations of their bytes. Bytes are stored first. Their location is recorded
- * before they are stored, and used by the row of the attachment afterwards, so that bytes without a row can be
- * removed.
+ * Attachments of features, and the locations of their bytes. A location is recorded before its bytes are stored, and
+ * the row of the attachment uses it afterwards. Bytes without a row can therefore be removed.
  */
 export class AttachmentStore {
   constructor(private readonly db: StateDb) {}

@@ -76,8 +76,8 @@ export class RegisteredRasters {
   }
 
   /**
-   * Checks the layer of a registration. Throws `not-found` for a missing layer that may not be created, `conflict`
-   * for a layer of another server, and `invalid-request` for a layer that cannot contain rasters.
+   * Checks the layer of a registration. Throws `not-found` for a missing layer that may not be created, and
+   * `conflict` for a layer of another server. Throws `invalid-request` for a layer that cannot contain rasters.
    */
   async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
     const catalog = this.deps.catalog();
