@@ -58,7 +58,7 @@ interface Purse {
   tokens: number;
   /** Share of tokens in the bucket and in other processes at the last request. */
   left: number;
-  /** Until then there is nothing to take. Milliseconds since 1970. */
+  /** Time until which the bucket is empty. Milliseconds since 1970. */
   emptyUntil: number;
   taking: Promise<void> | undefined;
 }

@@ -112,7 +112,7 @@ export class Attachments {
     return this.deps.storage.read(attachment.contentKey, object.tag, start, length);
   }
 
-  /** Attachments of a layer that are there for the caller, in the order of their ids, and whether more follow. */
+  /** Attachments of a layer that exist for the caller, in the order of their ids, and whether more follow. */
   async search(
     x: AttachmentContext,
     { service, layerId }: Pick<FeatureAddress, 'service' | 'layerId'>,

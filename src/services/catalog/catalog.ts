@@ -96,7 +96,7 @@ export class Catalog {
     return this.#published;
   }
 
-  /** When the last reload took its place. */
+  /** Time of the last reload. */
   get replacedAt(): Date {
     return this.#replacedAt;
   }
@@ -289,7 +289,7 @@ export class Catalog {
     this.#edits.set(id, edits);
     if (change.writes) {
       this.#files.leftByUs(collection.file, change.writes);
-      // The file was replaced: what is shown of it counts for nothing, and the next reading is of the new one.
+      // The file was replaced: its published contents are outdated, and the next reading is of the new file.
       if (change.writes.content !== (this.#contentOf(published.file) ?? change.writes.content)) {
         edits.set(change.cursor, change);
         this.#tellForeign(collection.file, change.writes.content);

@@ -26,7 +26,7 @@ export interface FoundCollection {
 
 const byText = new Intl.Collator('en', { numeric: true, sensitivity: 'base' }).compare;
 
-/** The collections that a search is for, in its order. */
+/** The collections that match a search, in its order. */
 export function searchCollections(
   collections: readonly Collection[],
   { words, kind, boxes, order }: CollectionSearch,

@@ -19,7 +19,7 @@ export interface ExtentRefreshOptions {
 /** Collections of which is known how long they take to measure. */
 const MAX_COSTS = 10_000;
 const DELAY_MS = 2000;
-/** Looks take at most one part in so many of the time. */
+/** Measurements take at most one part in this number of the time. */
 const SHARE = 20;
 /** Features up to which a layer is counted again. */
 const COUNTED = 200_000;
@@ -46,7 +46,7 @@ export class ExtentRefresh {
     this.#plan(id, this.#options.delayMs ?? DELAY_MS);
   }
 
-  /** Measures now, or later if that took long the last time. Never rejects. */
+  /** Measures now, or later if the last measurement took long. Never rejects. */
   refresh(id: string): Promise<void> {
     const last = this.#costs.get(id);
     const restMs = last ? last.endedAt + last.ms * SHARE - performance.now() : 0;

@@ -7,7 +7,7 @@ const BY = 'system';
 /** Holder of a name: the data folder whose files contain the collection, and the job that took the name. */
 interface Holder {
   readonly folder: string;
-  /** Id of the job that took the name; null if the collection was there before. */
+  /** Id of the job that took the name. Null if the collection existed before. */
   readonly token: string | null;
 }
 
@@ -38,8 +38,8 @@ export class FolderNames {
   }
 
   /**
-   * Takes a name for a collection of this folder, before its data is there. Does nothing for a name that the folder has. Throws
-   * as `refuse` does.
+   * Takes a name for a collection of this folder, before its data exists. Does nothing for a name that the folder
+   * has. Throws the errors of `refuse`.
    */
   async take(id: string, token: string | null): Promise<void> {
     if (!(await this.#tryTake(id, token))) throw takenElsewhere(id);
@@ -73,7 +73,7 @@ export class FolderNames {
     });
   }
 
-  /** Gives a name of this folder back. With a token, only if this token took it. */
+  /** Releases a name of this folder. With a token, only if this token took it. */
   async release(id: string, token?: string): Promise<void> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return;
@@ -90,7 +90,7 @@ export class FolderNames {
     try {
       return await work();
     } catch (error) {
-      // A name that cannot be given back stays with the folder.
+      // A name that cannot be released remains with the folder.
       await this.release(id, token).catch(() => {});
       throw error;
     }

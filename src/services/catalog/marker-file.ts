@@ -89,7 +89,7 @@ export class MarkerFile {
     const stored = read?.marker.state === this.#state ? read.marker.layers : [];
     this.#remembered.learn({ layers: new Set(named.layers.map(({ id }) => id)), copies }, stored, rules);
     const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
-    // A file that is deleted while the server runs opens nothing.
+    // Deleting the file while the server runs opens no layer.
     const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
     const lost = omitOpened(found, rules, findSource, (name) => ids.get(name));
     this.#lost = lost;

@@ -192,7 +192,8 @@ export class Snapshots {
   /** Archives that jobs published to object storage instead of a folder. */
   async #publishedObjects(): Promise<string[]> {
     this.#objects = await this.deps.storage?.listPublished().catch((error: unknown) => {
-      // While the object store is away, what was there stays published; a server that starts needs it.
+      // While the object store is unavailable, its known archives remain published. A starting server has none and
+      // fails.
       if (this.#objects) return this.#objects;
       throw error;
     });

@@ -16,7 +16,7 @@ export interface SourceWatcherDeps {
   isKnown(path: string): boolean;
   /** Finds files of these sources that differ from the files read, or that no longer exist. */
   findUnread(sources: readonly string[]): Promise<readonly string[]>;
-  /** Called with the files that changed, once they came to rest. */
+  /** Called with the changed files, once they came to rest. */
   changed(paths: readonly string[]): void;
   readonly dataDir: string;
 }
@@ -34,7 +34,10 @@ export class SourceWatcher {
     this.addSources();
   }
 
-  /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */
+  /**
+   * Starts watching new sources. Adding a folder searches all of it, so each is added once. A replaced file must be
+   * added again.
+   */
   addSources(): void {
     const added: string[] = [];
     for (const path of listWatched(this.deps.sources())) {

@@ -124,7 +124,7 @@ export class Announcements {
     this.#advance();
   }
 
-  /** One after the other; what came in between is taken together. */
+  /** Applies announcements one run after another. Announcements that arrived in between are applied together. */
   async #run(follower: Follower): Promise<void> {
     if (follower.running) return;
     follower.running = true;

@@ -32,7 +32,7 @@ export class Lease {
     if (performance.now() - this.#begun >= PROGRESS_MS) this.prolong();
   }
 
-  /** One write at a time; the next one carries what came in between. */
+  /** Prolongs the lease. There is one write at a time, and the next one contains the progress in between. */
   prolong(): void {
     if (this.#writing) return;
     const begun = performance.now();

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors/errors.js';
 export interface PausesOptions {
   /** Applies all announced changes of the state. Rejects if it cannot read them. */
   catchUp(): Promise<void>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now?(): number;
   /** Milliseconds since 1970. A machine that slept sees its sleep only here. */
   wallClock?(): number;

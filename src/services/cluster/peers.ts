@@ -19,7 +19,7 @@ export class Peers {
   readonly #topics = new Map<string, (about: unknown) => unknown>();
   readonly #questions = new Map<string, Question>();
 
-  /** `others`: how many other gateways are there now. */
+  /** `others`: the present number of other gateways. */
   constructor(others: () => number, tell: (note: AskNote | AnswerNote) => void) {
     this.#others = others;
     this.#tell = tell;

@@ -102,7 +102,7 @@ export class Connections {
     return [...this.#sources.values()].map(({ stored }) => stored);
   }
 
-  /** Finds the source that a collection is of, by the file that it names. */
+  /** Finds the source of a collection by the file in the collection. */
   sourceFinder(): ReturnType<typeof sourceFinder> {
     return sourceFinder(this.#sources.values());
   }

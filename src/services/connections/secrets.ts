@@ -18,7 +18,7 @@ function isAllowed(reference: string, allowed: readonly string[]): boolean {
   );
 }
 
-/** The secret that a reference names now. Throws `unavailable` that names the reference, never what is there. */
+/** The present secret of a reference. Throws `unavailable` with the reference, never with the secret. */
 export async function secretAt(reference: string, allowed: readonly string[]): Promise<string> {
   const problem = referenceProblem(reference, allowed);
   if (problem !== undefined) throw unreadable(reference, `it ${problem}`);

@@ -129,7 +129,7 @@ function objectAt(url: string): SourceAddress {
   };
 }
 
-/** Finds the source that data is of, by the file, URL or database that a collection names. */
+/** Finds the source of data by the file, URL or database in the collection. */
 export async function sourceFinder(
   sources: Iterable<SourceConnection>,
 ): Promise<(file: string) => SourceConnection | undefined> {

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TaskFailure } from '../../core/errors/failure.js';
 
-/** Files of nothing but geometries, as CSV, which OGR reads. */
+/** Conversion of files with only geometries into CSV, which OGR reads. */
 
 /** Longest geometry that OGR reads from a line. */
 const MAX_CHARACTERS = 9_000_000;

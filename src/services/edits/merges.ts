@@ -83,7 +83,7 @@ export class Merges {
     this.#target(id, input);
   }
 
-  /** Rows are checked first, so that the transaction does nothing but write. */
+  /** Merges rows. They are checked first, so that the transaction only writes. */
   async run(context: JobContext, rows: StagedRows, tell: (part: number) => void): Promise<MergeReport> {
     const { collection, bounds } = this.#target(rows.collection, rows.merge);
     const { mode, rejectRows } = rows.merge;
@@ -191,7 +191,7 @@ export class Merges {
     };
     const write = () =>
       withCount(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
-    // A database that broke off while it committed knows whether it did.
+    // If the outcome is unknown, the write is repeated: the database knows whether the first one was committed.
     return write().catch((error: unknown) => {
       if (error instanceof TaskFailure && error.code === 'outcome-unknown') return write();
       throw error;

@@ -72,7 +72,7 @@ export interface RemoteKind<S> {
   withdraw?(input: RemoteInput<S>): Promise<void>;
   /** Steps after the collection is published, while the folder still exists. Can be called again. */
   follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
-  /** Brings the files of its features, and notes in the report what became of them. May be called again. */
+  /** Imports the attachments of its features, and adds the results to the report. Can be called again. */
   attach?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export interface ImportResult {
   merge?: MergeReport;
 }
 
-/** A table of a GeoPackage that a job has made. The file stays. */
+/** A table of a GeoPackage that a job has created. The file is kept. */
 export interface NewTable {
   staging: string;
   stagingTable: string;

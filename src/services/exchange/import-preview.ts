@@ -21,7 +21,7 @@ export interface ImportPreview {
   warnings: string[];
 }
 
-/** A file that was received: the name on disk says nothing to people. */
+/** A received file. Its name on disk is meaningless to users. */
 interface ReceivedFile {
   path: string;
   fileName: string;

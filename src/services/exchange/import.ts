@@ -43,13 +43,13 @@ export interface ImportDeps {
   dataDir: string;
   /** Makes the collection visible. Can be called twice for the same one. */
   publish(collection: ImportedCollection): Promise<void>;
-  /** Whether a collection of this id is there. */
+  /** Whether a collection with this id is published. */
   isPublished(id: string): boolean;
   /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /**
-   * The file of a collection that is a table of a store; undefined for any other one. `first` is the first file of the
-   * store. Absent: there are no such collections.
+   * The file of a collection that is a table of a store. Undefined for other collections. `first` is the first file
+   * of the store. Default: there are no such collections.
    */
   storeOf?(id: string, first: string): string | undefined;
   /**
@@ -103,7 +103,7 @@ const KINDS = [KIND, MERGE_KIND, COMMAND_MERGE_KIND];
 const STAGING_TABLE = 'staged';
 /** Progress of an import that fetches, when the file is complete. */
 export const FETCHED = 0.5;
-/** Phase at whose end the collection is there, whatever follows. */
+/** Phase at whose end the collection exists, regardless of later phases. */
 export const LOAD_PHASE = 'load';
 /** Shares of the whole that the stages take, as fractions at their ends. */
 const UNPACKED = 0.03;
@@ -229,8 +229,8 @@ export class ImportService {
   }
 
   /**
-   * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken, and calls
-   * `forget`. Throws `conflict` for another one.
+   * Removes an imported collection with its table. Then calls `follow` while the name is still taken, and `follow`
+   * calls `forget`. Throws `conflict` for another collection.
    */
   async remove(collection: VectorCollection, follow: () => Promise<void>): Promise<void> {
     const { id, source } = collection;
@@ -243,7 +243,7 @@ export class ImportService {
     await this.#deps.names?.release(id);
   }
 
-  /** Removes what belongs to a collection whose table was dropped, and then what it was a copy of. */
+  /** Removes the data of a collection whose table was dropped, and then the record of its sources. */
   async forget(id: string): Promise<void> {
     await this.#deps.forget?.(id);
     await this.#deps.recordSources?.(id, []);
@@ -257,7 +257,7 @@ export class ImportService {
     await this.#deps.merges?.trim();
   }
 
-  /** Removes an uploaded file that no job came to own. */
+  /** Removes an uploaded file that no job has taken. */
   async discard(file: string): Promise<void> {
     await removeUpload(file);
   }
@@ -585,7 +585,7 @@ function tell(context: JobContext<ImportInput>, fraction: number): void {
 
 const isPacked = (path: string) => isZipped(path) || isGzipped(path);
 
-/** The file that goes with the job. */
+/** The file that belongs to the job. */
 function uploadPath({ file, owned }: ImportInput): string | undefined {
   return owned ? file : undefined;
 }

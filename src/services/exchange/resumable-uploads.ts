@@ -29,9 +29,9 @@ export interface ResumableUpload extends UploadPlan {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** The import, once all bytes are there. */
+  /** The import, once all bytes have arrived. */
   readonly jobId: string | null;
-  /** Bytes that are there. */
+  /** Number of received bytes. */
   readonly offset: number;
   /** Milliseconds since 1970 at which it is removed, unless bytes come. */
   readonly expiresAt: number;
@@ -128,7 +128,7 @@ export class ResumableUploads {
     await rm(this.#of(id), { recursive: true, force: true });
   }
 
-  /** Removes uploads to which no bytes came for long, and records of those whose import is over. */
+  /** Removes uploads without new bytes for a long time, and records of completed imports. */
   async trim(): Promise<void> {
     for (const id of await this.#ids()) {
       const upload = await this.#read(id).catch(() => undefined);

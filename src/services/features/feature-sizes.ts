@@ -18,7 +18,10 @@ export interface FeatureSizes {
 /** Measured once per state of a collection and view of it. */
 const measured = new WeakMap<VectorCollection, Promise<FeatureSizes | undefined>>();
 
-/** Undefined where nothing could be read: sizes are an extra that no page fails for. */
+/**
+ * Sizes of features. Undefined if they could not be read, because sizes are optional and a page must not fail without
+ * them.
+ */
 export function featureSizes(pools: Pools, visible: VectorCollection): Promise<FeatureSizes | undefined> {
   let sizes = measured.get(visible);
   if (!sizes) {

@@ -15,7 +15,7 @@ export const ONE_REQUEST: Patience = {
     new TaskFailure('deadline-exceeded', 'The locator takes too long: ask for fewer addresses at once.'),
 };
 
-/** Ends the work that comes too late. */
+/** Runs work with a timeout, after which the work is aborted. */
 export async function inTime<T>(
   work: (bounded: TaskContext) => Promise<T>,
   x: TaskContext,

@@ -105,7 +105,7 @@ export class Geocoding {
     return new ProviderChain(failover ? chain : chain.slice(0, 1), this.#timeoutMs);
   }
 
-  /** A collection that is a locator, as far as a principal may read it. */
+  /** A collection that is a locator, if a principal can read it. */
   #collection(principal: Principal, id: string): Geocoder | undefined {
     const { collections } = this.settings;
     const settings = Object.hasOwn(collections, id) ? collections[id] : undefined;

@@ -3,7 +3,7 @@ import { createValueFields, type SentAttributes } from '../../core/features/feat
 import { stringifyExactly } from '../../core/values/json.js';
 import { spatialReference } from './geometry.js';
 
-/** Feature sets of GeoServices as what OGR reads of them. */
+/** Feature sets of GeoServices in the form that OGR reads. */
 
 interface SentSet {
   readonly geometryType?: unknown;

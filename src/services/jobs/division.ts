@@ -10,7 +10,7 @@ export interface DividedOptions {
   readonly leaseMs: number;
   /** Milliseconds between progress checks of the parts. */
   readonly lookMs: number;
-  /** Called when the parts are there. */
+  /** Called once the parts are stored. */
   added(): void;
 }
 
@@ -75,7 +75,7 @@ async function results(
   }
 }
 
-/** Changes of parts, by signals; progress comes without one. */
+/** Changes of parts, by signals. Progress has no signal. */
 class Changes {
   readonly #lookMs: number;
   readonly #unfollow: () => void;
@@ -91,7 +91,7 @@ class Changes {
     });
   }
 
-  /** Resolves after a change since it resolved last, or when progress is due. Rejects with the signal's reason. */
+  /** Resolves after a change since the last call, or at the next progress check. Rejects with the signal's reason. */
   async next(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!this.#isMissed)

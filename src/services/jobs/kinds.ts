@@ -70,7 +70,7 @@ export interface JobContext<I = unknown> {
   /** Throws `forbidden` if the caller of the job has lost the right to it. Steps check this before they start. */
   requireCaller(): Promise<void>;
   log(level: JobLogLevel, message: string): Promise<void>;
-  /** A warning that stays with the job, once. */
+  /** Adds a warning to the job, once. */
   warn(message: string): Promise<void>;
   /** Durable once resolved. */
   checkpoint(data: unknown): Promise<void>;

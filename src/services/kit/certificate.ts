@@ -42,7 +42,7 @@ export function certificateProblem({ cert, key, clientCa }: CertificateFiles): s
   }
 }
 
-/** Calls back when one of the files has another content, or is there again. Returns how to stop. */
+/** Calls back when one of the files has changed, or exists again. Returns a function that stops it. */
 export function watchCertificate(
   { cert, key, clientCa = cert }: CertificateFiles,
   changed: () => void,

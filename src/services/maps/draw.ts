@@ -38,7 +38,7 @@ export interface MapContext {
   readonly nodata?: number | undefined;
 }
 
-/** A map, and what it shows. */
+/** A rendered map and facts about its content. */
 export interface DrawnMap {
   readonly image: RenderedImage;
   readonly window: MapWindow;
@@ -49,7 +49,7 @@ export interface DrawnMap {
   readonly items: readonly SourceItem[];
 }
 
-/** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
+/** Draws collections, bottom first, into one map. Throws 404 if there is no data to draw. */
 export async function drawMap(
   x: TaskContext,
   deps: MapDrawDeps,
@@ -88,7 +88,7 @@ export async function drawMap(
   return { image, window, time, batch, items: batch ? sourceItems(collections, batch, window84) : [] };
 }
 
-/** The resolution that the service states, where the request says nothing. */
+/** Resolution of the service, if the request has none. */
 function defaultScale(
   { mmPerPixel, dpi, scale, scaleDenominator }: MapRequest,
   settings: Partial<MapSettings> | undefined,

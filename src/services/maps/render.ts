@@ -125,7 +125,7 @@ export async function renderImage(
   };
   const layerId = only && collections.length === 1 ? only.layerId : 'several';
   const image = await runTask(x, pools, 'map.render', task, { layerId });
-  // The engine has all of them, or it could not have drawn.
+  // The engine has copied all layers, otherwise it could not have drawn.
   for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
   return { ...image, vectorBytes, ...(lost.length > 0 && { lost }) };
 }

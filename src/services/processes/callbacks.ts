@@ -51,7 +51,7 @@ export class Callbacks {
     deps.jobs.register(this.#kind());
   }
 
-  /** Throws 400 for an address that nothing may be sent to. */
+  /** Throws 400 for a URL that is not allowed. */
   refuse(subscriber: Subscriber): void {
     for (const [name, uri] of Object.entries(subscriber)) {
       const at = `/subscriber/${name}`;

@@ -20,7 +20,7 @@ export interface PlanStep<Source = SourceReference> {
   readonly dependsOn: readonly string[];
 }
 
-/** Whether a process can be a step: what it reads and makes can be that of other steps. */
+/** Whether a process can be a step: its inputs and outputs can be those of other steps. */
 export const isStep = ({ work: { kind } }: ProcessDefinition) =>
   kind !== 'plan' && kind !== 'tiles' && kind !== 'import';
 

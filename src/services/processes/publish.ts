@@ -21,7 +21,7 @@ export interface ResultPublishDeps {
   reload(reason: string): Promise<void>;
 }
 
-/** A file of a job, which stays, and the collection that it becomes. */
+/** A file of a job, which is kept, and the collection created from it. */
 export interface Publication {
   path: string;
   mediaType: string;
@@ -57,7 +57,7 @@ export async function publishResult(
   await deps.imports.publishTable(context, table);
 }
 
-/** The file goes to the published archives, and is named after the collection. */
+/** Publishes the file as an archive with the name of the collection. */
 async function publishFile(
   context: JobContext,
   { path, mediaType, collection, sources, by }: Publication,

@@ -15,7 +15,7 @@ export interface RefusalsDeps {
   sources: ProcessSources;
   imports: Pick<ImportService, 'refuse'>;
   storage: Pick<Storage, 'publishes'>;
-  /** Rejects where a job has no such output, or not for this principal. */
+  /** Rejects if a job has no such output, or not for this principal. */
   result(jobId: string, output: string, principal: Principal): Promise<unknown>;
 }
 

@@ -25,7 +25,7 @@ export async function runImport(
     const source = { url, fileName, directory: folder, extensions: IMPORT_ENDINGS };
     return fetchFile({ ...source, maxBytes: LIMITS.uploadBytes }, pools, context);
   };
-  // Once the file is read, what it became is kept.
+  // Once the file is read, its result is stored.
   const file =
     context.saved === undefined
       ? (await context.step('fetch', 'Fetching the file from the other server', fetch)).path

@@ -215,7 +215,7 @@ async function buildLegend(
   collections: readonly Drawable[],
 ): Promise<LegendPart[]> {
   const parts: LegendPart[] = [];
-  // The highest layer comes first, as it does in lists of layers.
+  // The top layer is first, as in layer lists.
   for (const collection of [...collections].reverse()) {
     const entries = legendEntries(collection);
     if (entries.length === 0) continue;

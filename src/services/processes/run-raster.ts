@@ -66,7 +66,7 @@ function listNames(input: string, references: ExecutionInput['sources']): string
     .sort((a, b) => Number(a.slice(input.length + 1)) - Number(b.slice(input.length + 1)));
 }
 
-/** A GeoPackage with the features as valid ones in the CRS of a raster, which goes with the job. */
+/** A GeoPackage with valid features in the CRS of a raster, for the job. */
 async function projectFeatures(
   context: JobContext<ExecutionInput>,
   { input, plan }: RasterFeatures,

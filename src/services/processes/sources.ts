@@ -33,7 +33,7 @@ import { type TileWork, tileWork } from '../tiles/jobs/work.js';
 import type { ArchiveSelection, FeaturesFacts, RasterFacts } from './definition.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 
-/** Features that a process reads, and what its plan must know of them. */
+/** Features that a process reads, with the facts for its plan. */
 export interface FeaturesSource {
   readonly features: ProcessFeatures;
   readonly facts: FeaturesFacts;
@@ -43,7 +43,7 @@ export interface FeaturesSource {
   readonly notes?: readonly string[];
 }
 
-/** A GeoPackage with features, and what it has in another form. */
+/** A GeoPackage with features, and notes about values in another form. */
 interface StagedFile {
   readonly path: string;
   readonly notes: readonly string[];

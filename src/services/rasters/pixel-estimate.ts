@@ -37,7 +37,7 @@ const computeLength = (box: Box, axis: 0 | 1): number => Math.abs(box[axis + 2]!
 const share = (whole: Box, part: Box, axis: 0 | 1): number =>
   Math.min(1, computeLength(part, axis) / computeLength(whole, axis));
 
-/** The part of an extent that a box covers; all of it for a box across the antimeridian. */
+/** The part of an extent within a box. The complete extent if the box crosses the antimeridian. */
 function within(extent: Box, from: string, to: string, bbox: Box): Box {
   const box = bbox[0] > bbox[2] ? undefined : project(bbox, from, to);
   return (box && commonArea(extent, box)) ?? extent;

@@ -75,7 +75,7 @@ export function updateConflict(
   });
 }
 
-/** The feature with the digits that are stored of numbers which came back as the doubles that the client was shown. */
+/** The feature with the stored digits of numbers. Clients return the rounded doubles that they received. */
 function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: FeatureState | null): SentFeature {
   const values = { ...sent.values };
   for (const { name, type } of view.collection.source.fields) {

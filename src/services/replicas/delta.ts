@@ -6,7 +6,7 @@ import { shownAttributes } from '../streams/shown.js';
 import type { ReplicaLayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 
-/** Ids of the features that came into a replica's part of a layer, changed in it, and left it. */
+/** Ids of the features that entered a replica's part of a layer, changed in it, or left it. */
 export interface LayerDelta {
   readonly adds: string[];
   readonly updates: string[];

@@ -24,7 +24,7 @@ export interface ReplicaLayerView {
   readonly collection: VectorCollection;
   /** The collection as described to the principal. */
   readonly visible: VectorCollection;
-  /** Features that are there for the principal, and in the replica. */
+  /** Filter of the features that exist for the principal and are in the replica. */
   readonly filter: Expression | undefined;
   /** The filter in the form for events. */
   readonly scope: Scope;

@@ -8,7 +8,7 @@ import { imageBefore } from '../streams/views.js';
 /** Combined change of a feature by other clients between two generations. */
 export interface NetChange {
   readonly id: string;
-  /** Null where there was none, as far as the replica knows. */
+  /** Image at the earlier generation. Null if the feature did not exist for the replica. */
   readonly before: EventImage | null;
   /** Null where there is none any more. */
   readonly after: EventImage | null;

@@ -154,7 +154,7 @@ function acceptance({ body, objectId }: Conflict, { source }: VectorCollection):
   const effect = 'writeFeatureState';
   if (type === 'duplicateInsert') return { ...common, operation: { type: 'replace', id, feature }, effect };
   if (server === null) {
-    // There is no row any more: it comes back as the client wants it.
+    // The row was deleted: it is created again in the client's state.
     const isSent = feature.geometry !== undefined;
     if (!isSent && !isStoredExactly(source, client!.geometry)) throw lostGeometry();
     const whole: FeatureInput = {

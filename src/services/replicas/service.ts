@@ -124,7 +124,7 @@ export class Replicas {
     }
   }
 
-  /** Callers without a key wait for their own turn first, so that one stays free of them. */
+  /** Callers without a key first wait for a turn in their own queue, so that one turn stays free of them. */
   async #turn({ caller }: ReplicaContext): Promise<() => void> {
     if (caller?.class !== 'anonymous') return this.#turns.take();
     const releaseOwn = await this.#anonymousTurns.take();
@@ -319,7 +319,7 @@ export class Replicas {
     );
   }
 
-  /** Throws 410 where what may be read of a layer is not what it was. */
+  /** Throws 410 if the readable part of a layer has changed. */
   #viewOf(principal: Principal, replica: Replica, { layerId, generation }: LayerSync): ReplicaLayerView {
     const layer = replica.layers.find((one) => one.layerId === layerId);
     if (!layer) throw badParameter('syncLayers', `the replica has no layer ${layerId}`);

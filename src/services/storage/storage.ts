@@ -9,7 +9,10 @@ export const PUBLISHED = 'published/';
 export interface TakeOptions {
   mediaType: string;
   signal: AbortSignal;
-  /** Throws `conflict` when something is there under the key. In a bucket two servers may still be too close together. */
+  /**
+   * Throws `conflict` if the key exists. In a bucket, two servers at nearly the same time can still overwrite each
+   * other.
+   */
   isNew?: boolean;
 }
 

@@ -89,7 +89,7 @@ export class FeedDelivery {
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(this.#passed + 1);
   }
 
-  /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
+  /** Sends everything before live delivery: snapshot, gap, older entries. */
   async #begin(
     session: Session,
     subscription: StreamSubscription,
@@ -409,7 +409,7 @@ export class FeedDelivery {
     });
   }
 
-  /** The client has read: what it missed is read from the feed. */
+  /** Call when the client has read. Missed entries are read from the feed. */
   catchUp(session: Session): void {
     for (const subscription of session.subscriptions.values())
       if (!subscription.live && !this.#following.has(subscription)) void this.#follow(session, subscription);

@@ -110,7 +110,9 @@ export class Feed {
     return cursor < this.#oldest - 1 ? 'expired' : undefined;
   }
 
-  /** Entries after a cursor, oldest first; none at the head. From memory when they are there: then it is an array. */
+  /**
+   * Entries after a cursor, oldest first. Empty at the head. Returns an array directly if the entries are in memory.
+   */
   after(cursor: number, limit: number): readonly FeedEntry[] | Promise<readonly FeedEntry[]> {
     if (cursor >= this.#head) return [];
     const first = this.#recent[0]?.cursor ?? this.#head + 1;

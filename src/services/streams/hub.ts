@@ -25,7 +25,7 @@ export interface HubDeps {
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
-  /** Milliseconds that a client may leave unread what it was sent. */
+  /** Maximum milliseconds that a client leaves frames unread. */
   stallMs?: number;
 }
 

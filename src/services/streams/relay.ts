@@ -331,7 +331,7 @@ function readersGap(entry: NewEntry, { readers }: Outbox): NewEntry[] {
   return collections.length > 0 ? [{ kind: 'gap', collections, time, outboxCursor: cursor }] : [];
 }
 
-/** Whether nothing more of an edit follows, in the same table. */
+/** Whether this is the last entry of an edit in the same table. */
 function endsEdit(entry: NewEntry, next: NewEntry | undefined): boolean {
   if (entry.kind === 'gap' || next?.kind !== 'event') return true;
   return next.event.requestId !== entry.event.requestId || next.event.table !== entry.event.table;

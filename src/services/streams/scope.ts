@@ -38,8 +38,8 @@ export const filterLength = ({ filter }: SubscriberInterest): number =>
   filter === undefined ? 0 : keepJson(filter).length;
 
 /**
- * The scopes of an interest: one for each collection that it speaks of and its principal may read. `former`: those of an
- * earlier catalog. An edit makes a new collection of which nothing changes that scopes depend on.
+ * The scopes of an interest: one for each included collection that its principal can read. `former` are the scopes of
+ * an earlier catalog. An edit creates a new collection without changing anything that scopes depend on.
  */
 export function buildScopes(
   interest: SubscriberInterest,

@@ -23,7 +23,7 @@ export class Sessions {
     private readonly settle: () => Promise<void>,
   ) {}
 
-  /** Sweeps what has ended from time to time. */
+  /** Starts removing expired sessions at an interval. */
   start(onError: (error: unknown) => void): void {
     const sweep = () => this.store.sweep(Date.now(), Date.now() - IDLE_MS).catch(onError);
     this.#timer = setInterval(() => void sweep(), SWEEP_MS).unref();

@@ -16,7 +16,7 @@ export interface NewUser {
   readonly tenantId?: string | null;
 }
 
-/** A user as a provider names it, and what it says of the user. */
+/** Identifier and properties of a user at a provider. */
 export interface ProvidedUser {
   readonly providerId: string;
   readonly subject: string;
@@ -97,7 +97,7 @@ export class Users {
     await this.settle();
   }
 
-  /** The user of a provider: made when it comes for the first time, and as the provider says now. */
+  /** The user of a provider. Created at the first sign-in, and updated with the provider's present data. */
   async provided(about: ProvidedUser): Promise<StoredUser> {
     const stored = await this.store.bySubject(about.providerId, about.subject);
     if (!stored) return this.#provide(about);
@@ -138,8 +138,8 @@ export class Users {
   }
 
   /**
-   * The active user of this name and password; undefined for an unknown user, a wrong password, and while too many were
-   * wrong: all take as long. Throws `too-many-requests` when too many wrong ones came from the address.
+   * The active user with this name and password. Undefined for an unknown user, a wrong password, and a locked user,
+   * after the same time in each case. Throws `too-many-requests` after too many wrong passwords from the address.
    */
   withPassword(name: string, password: string, address: string): Promise<StoredUser | undefined> {
     return this.attempts.spend(address, () => this.#withPassword(name, password));

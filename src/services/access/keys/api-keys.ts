@@ -82,7 +82,10 @@ export class ApiKeys {
     return { key, secret };
   }
 
-  /** Once this resolves, the key is refused everywhere. Revoking twice changes nothing. Throws `not-found`. */
+  /**
+   * Revokes a key. Once it resolves, the key is refused everywhere. A repeated call has no effect. Throws
+   * `not-found`.
+   */
   async revoke(id: string): Promise<StoredApiKey> {
     const key = (await this.store.revoke(id, Date.now())) ?? (await this.get(id));
     await this.settle();

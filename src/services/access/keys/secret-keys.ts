@@ -12,7 +12,7 @@ interface StoredKey {
   readonly key: string;
 }
 
-/** A version and when it came. */
+/** A key version and the time of its creation. */
 export interface KeyVersion {
   readonly version: number;
   readonly createdAt: number;

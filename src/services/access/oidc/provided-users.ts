@@ -19,7 +19,10 @@ const MAX_CLAIMS = 100;
 const NOT_OF_NAMES = /[^\w.@+-]/g;
 const EMAIL = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/;
 
-/** The user of this server that a provider speaks of: made when it comes first, and changed as the provider says. */
+/**
+ * The user of this server for a user of a provider. Created at the first sign-in, and updated with the provider's
+ * data.
+ */
 export async function providedUser(
   { id, body }: StoredProvider,
   claims: ProviderClaims,

@@ -8,7 +8,7 @@ export class RefreshCache<T> {
     private readonly maxAgeMs: number,
   ) {}
 
-  /** The old value stays while no new one comes. Rejects when there never was one. */
+  /** The present value. The old value is returned until a new one is loaded. Rejects if there never was a value. */
   async get(): Promise<T> {
     if (!this.#value) return this.renew();
     if (Date.now() - this.#value.at > this.maxAgeMs) this.renew().catch(() => {});

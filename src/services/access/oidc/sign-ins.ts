@@ -54,7 +54,7 @@ export class SignIns {
     const configuration = await this.deps.providers.connection(provider).discover();
     const client = await import('openid-client');
     const verifier = client.randomPKCECodeVerifier();
-    // The page that the browser comes back to learns from the state which provider it was.
+    // The state identifies the provider for the page that the browser returns to.
     const state = `${provider.id}.${client.randomState()}`;
     const nonce = client.randomNonce();
     const url = client.buildAuthorizationUrl(configuration, {

@@ -85,7 +85,7 @@ export class PresentRights {
     return this.#withRules(buildUserIdentity(user, providerClaims));
   }
 
-  /** The token had some of the scopes of its client: what it did not have is not given. */
+  /** The present rights of a client. Only labels that its token already had are granted. */
   async #client(principal: Principal): Promise<Principal | undefined> {
     const { clients } = this.deps;
     const client = await clients.find(principal.id);
@@ -97,7 +97,7 @@ export class PresentRights {
     );
   }
 
-  /** Judged as if it came now. */
+  /** The present rights of a certificate holder, checked as if the certificate arrived now. */
   #certified({ id, certificates = [] }: Principal): Principal | undefined {
     const { certificates: trust, rules } = this.deps;
     const [leaf, ...chain] = certificates.map(readDer);

@@ -281,7 +281,9 @@ export class AccessRules {
     this.#others.push({ load, concerns });
   }
 
-  /** Writes the marker again after settings of layers or the catalog have changed. Before the first load there is nothing to write. */
+  /**
+   * Writes the marker again after settings of layers or the catalog have changed. Does nothing before the first load.
+   */
   async mark(): Promise<void> {
     if (!this.#rules) return;
     const lost = await this.options.marker?.update(this.#rules);

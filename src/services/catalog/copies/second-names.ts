@@ -21,8 +21,8 @@ interface KnownFile {
 }
 
 /**
- * Files that have several names in published folders, as hard links and symlinks have. The collection of the name that came
- * later is a copy of the other one, for as long as both names lead to one file.
+ * Files with several names in published folders, as hard links or symlinks. The collection of the later name is a
+ * copy of the other one while both names lead to one file.
  */
 export class SecondNames {
   #files: ReadonlyMap<string, KnownFile> = new Map();
@@ -83,7 +83,7 @@ const hasSeveralNames = (all: readonly Collection[]) => all.some(({ file }) => f
 
 const namesIn = (sources: readonly CopySourceLayer[]) => JSON.stringify(sources.map(({ id }) => id).sort());
 
-/** Collections of the same table; all if none is of that table. */
+/** Collections of the same table. All collections if none is of that table. */
 function sameTables(one: Collection, others: readonly Collection[]): readonly Collection[] {
   const same = others.filter(
     (other) => hasFeatures(one) && hasFeatures(other) && one.source.table === other.source.table,

@@ -42,7 +42,9 @@ interface PlacedLayer {
   readonly places: readonly DataPlace[];
 }
 
-/** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
+/**
+ * Finds the layers that show data. A further layer of the data is a copy of them, so it cannot bypass their rules.
+ */
 export class LayerFinder {
   /** Inspection of all published files that is in progress. Concurrent registrations share it. */
   #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;

@@ -36,7 +36,7 @@ export class SourceReader {
   #compared = 0;
   readonly #changes: ReadonlyMap<string, ReadonlySet<string> | 'all'> | undefined;
   readonly #seen = new Set<string>();
-  /** Whether all files are searched for and compared with what was read of them. */
+  /** Whether all files are searched and compared with their last reading. */
   #comparesFiles = true;
   #onlyShown = false;
   #key = '';
@@ -172,7 +172,7 @@ export class SourceReader {
     return true;
   }
 
-  /** A change of which a search finds nothing new. */
+  /** Whether a search would find no new files for a change. */
   #isForeseen(source: string): boolean {
     return this.#isOwn(source) || this.readings.isPostponed(source);
   }

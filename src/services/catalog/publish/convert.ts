@@ -145,7 +145,7 @@ async function layersIn(
   }));
 }
 
-/** The name of a layer, unless it says nothing. */
+/** The name of a layer, unless it is meaningless. */
 function wordsFor(file: string, info: OgrLayerInfo, all: readonly unknown[]): string {
   if (!info.isUnnamed) return info.name;
   return all.length === 1 ? file : `${file} ${info.name}`;

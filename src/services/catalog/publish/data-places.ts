@@ -15,7 +15,7 @@ export interface DataPlace {
   readonly path: string;
   /** Device and inode: a file can have several names, and get one at any moment. */
   readonly inode?: string;
-  /** The layer of another server. Default: all that is there. */
+  /** The layer of another server. Default: all layers there. */
   readonly layer?: string;
 }
 

@@ -202,7 +202,7 @@ export class LayerDisplay {
     return isOther || stale.length > 0;
   }
 
-  /** Layers whose table is not what it was. */
+  /** Layers whose table has changed. */
   async #stale(
     database: string,
     layers: readonly Shown[],

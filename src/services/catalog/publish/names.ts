@@ -124,7 +124,7 @@ function freeId(
   return id;
 }
 
-/** The file or the database that a draft comes from, and its layer there. */
+/** The file or the database of a draft, and its layer there. */
 function formatHolder({ name, group, make }: CollectionDraft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }

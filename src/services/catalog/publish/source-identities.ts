@@ -50,8 +50,8 @@ export class SourceIdentities {
   }
 
   /**
-   * Returns a hash that is the same when the table or file of a collection gets another name or folder; undefined if the source
-   * has no such number.
+   * Returns a hash that remains the same if the table or file of a collection gets another name or folder. Undefined
+   * if the source has no such number.
    */
   of(collection: IdentifiedCollection): string | undefined {
     const known = this.#known.get(collection);

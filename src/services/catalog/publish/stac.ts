@@ -20,7 +20,7 @@ export async function stacRoot(folder: string, names: readonly string[]): Promis
   return undefined;
 }
 
-/** Whether a file is a document of STAC, or lines of them. */
+/** Whether a file is a STAC document, or contains such documents as lines. */
 export async function isStac(path: string): Promise<boolean> {
   if (!JSON_FILES.has(extname(path).toLowerCase())) return false;
   const file = await open(path, 'r').catch(() => undefined);

@@ -31,7 +31,7 @@ export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTr
 
 /** Stored facts about the file of an imported raster. */
 export interface ImportAbout extends RasterBaggage {
-  /** GDAL driver of the file that was sent, and whether it was a cloud optimized GeoTIFF. */
+  /** GDAL driver of the uploaded file. `COG` for a cloud optimized GeoTIFF. */
   format: 'GTiff' | 'COG' | 'PNG' | 'JPEG';
 }
 
@@ -56,8 +56,9 @@ const CONVERTED = 0.85;
 const INSPECTED = 0.95;
 
 /**
- * Imports rasters into the data folder: convert to a cloud optimized GeoTIFF, inspect, register. The file comes before
- * its row and is named by its job, so each stage can be repeated, and a file without a row is known for an orphan.
+ * Imports rasters into the data folder: convert to a cloud optimized GeoTIFF, inspect, register. The file is created
+ * before its row and is named by its job. Each stage can therefore be repeated, and a file without a row is
+ * recognised as an orphan.
  */
 export class RasterImports {
   /** Folder in which this process receives files. */
@@ -87,7 +88,7 @@ export class RasterImports {
     return this.deps.jobs.before(KIND, options);
   }
 
-  /** Removes a received file that no job came to own. */
+  /** Removes a received file that no job has taken. */
   async discard(file: string): Promise<void> {
     await removeUpload(file);
   }

@@ -51,7 +51,7 @@ export interface CopiesDeps extends CopySourceDeps {
 }
 
 const DEGREES = 4326;
-/** Milliseconds within which the job of a copy is there. */
+/** Maximum milliseconds before the job of a copy exists. */
 const BEGIN_MS = 10_000;
 /** Principal of changes that clean up after ended processes. */
 const SYSTEM = 'system';
@@ -342,7 +342,7 @@ export class LayerCopies {
     });
   }
 
-  /** The layer and its rows; what it was copied from stays. Throws `conflict` while it is being copied. */
+  /** Removes the layer and its rows. Its source is unchanged. Throws `conflict` while the layer is being copied. */
   async remove({ stored, collection }: PublishedCopy, by: string): Promise<void> {
     await this.requireRest(stored);
     const { id, etag } = stored;

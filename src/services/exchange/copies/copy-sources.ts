@@ -115,7 +115,7 @@ export function absentSource({ body }: StoredConnection, { schema, table }: Copy
     : absentLayer({ schema, table });
 }
 
-/** Whether the object is there, the copy finds out. */
+/** The source of an object. The copy itself checks whether the object exists. */
 function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
   if (schema !== body.databaseName)
     absent('schema', `The connection leads to the bucket ${body.databaseName}.`);

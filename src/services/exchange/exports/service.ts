@@ -72,7 +72,7 @@ export class Exports {
     return findExportCount(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
   }
 
-  /** The bytes of a short export; `length` is there if a file of them was made. */
+  /** The bytes of a short export. `length` is set if a file was created. */
   async open(
     x: TaskContext,
     plan: ExportPlan,

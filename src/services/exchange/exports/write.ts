@@ -47,7 +47,10 @@ export async function findExportLosses(
   return (await findLosses(pools, { source, filter, fields }, signal)).notes;
 }
 
-/** The bytes of an export that the store writes itself, once its first part is there: what fails before has a status. */
+/**
+ * Bytes of an export that the store writes itself. Resolves with the first part, so an earlier failure still gets an
+ * HTTP status.
+ */
 export async function openExport(
   x: TaskContext,
   pools: Runner,

@@ -25,7 +25,7 @@ export interface MigrationBatch {
   readonly layers: readonly BatchLayer[];
   /** Whether relationships between the layers are imported. */
   readonly applyRelationships: boolean;
-  /** The manifest that was reviewed, as it came. */
+  /** The reviewed manifest in its original form. */
   readonly manifest: string | null;
 }
 
@@ -143,7 +143,7 @@ function parseOutcome({
 /** One run of a batch: starts the jobs of its layers, several at a time, and waits for them. */
 class BatchRun {
   readonly #children: Record<number, Child>;
-  /** Layers whose job has ended, and whether they are there. */
+  /** Whether the collection exists, for layers whose job has ended. */
   readonly #outcomes = new Map<string, boolean>();
 
   constructor(

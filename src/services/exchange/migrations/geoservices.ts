@@ -14,7 +14,10 @@ import {
 
 const READABLE = /\/(?:Feature|Map)Server$/i;
 
-/** Reads a service of GeoServices REST, or all FeatureServers and MapServers of a catalog. `timeoutMs` is for all of it. */
+/**
+ * Reads a GeoServices REST service, or all FeatureServers and MapServers of a catalog. `timeoutMs` limits the
+ * complete reading.
+ */
 export async function scanGeoServices(
   request: RemoteRequest,
   pools: Pick<Pools, 'run'>,

@@ -37,12 +37,12 @@ export interface ImportedCoverage {
 export class CoverageImports {
   constructor(private readonly deps: CoverageImportsDeps) {}
 
-  /** Whether a layer of that name is there: a second import would mix two coverages. */
+  /** Whether a layer with that name exists. A second import would mix two coverages. */
   isTaken({ layerId, name }: CoverageTarget): boolean {
     return layerId === undefined && this.deps.catalog().byId(createCollectionId(name)) !== undefined;
   }
 
-  /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
+  /** Imports a coverage. Rejects with a `TaskFailure` or `ApiError`, after which no part of it remains. */
   async run(
     request: RemoteRequest,
     target: CoverageTarget,

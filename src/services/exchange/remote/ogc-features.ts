@@ -40,7 +40,7 @@ export interface ItemsReport {
 interface ItemsPlace extends ItemsReport, PagePosition {
   /** URL of the items whose pages are read. */
   items: string;
-  /** URL of the page that comes next; null behind the last one. */
+  /** URL of the next page. Null after the last one. */
   next: string | null;
 }
 
@@ -75,7 +75,7 @@ class ItemsReader {
   readonly #end: number;
   /** Whether an earlier run read the page before. */
   #isResumed = false;
-  /** Links that were followed; one that comes again leads nowhere new. */
+  /** Followed links, to detect a repeated link. */
   readonly #followed = new Set<string>();
   #before: ReadonlySet<string> = new Set();
 
@@ -164,7 +164,7 @@ class ItemsReader {
 
   async #read(url: string, offset: number): Promise<RemoteItemsPage> {
     const { context } = this;
-    // Credentials are for the server that was named, wherever its links lead.
+    // Credentials are only sent to the server in the request, regardless of its links.
     const isNamed = new URL(url).origin === new URL(context.input.remote.serviceUrl).origin;
     const request = { url, timeoutMs: this.#left(), headers: isNamed ? this.headers : {} };
     const task = { ...request, output: this.#output, offset, limit: this.#room() };

@@ -20,7 +20,7 @@ export interface SecretSource {
   credentialsOf(connection: string, url: URL): Promise<RemoteCredentials>;
 }
 
-/** A request with the secrets that are there now. */
+/** A request with the present secrets. */
 export async function requestWith(
   url: URL,
   { mode, username, passwordReference, tokenReference, connection }: SecretReferences,

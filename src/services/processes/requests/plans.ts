@@ -18,7 +18,7 @@ type StepReference = Extract<SourceValue, { kind: 'step' }>;
 type ClientPlan = Plan<SourceValue>;
 type ClientStep = PlanStep<SourceValue>;
 
-/** A step whose process is there. */
+/** A step whose process exists. */
 interface Draft {
   readonly at: string;
   readonly stepId: string;

@@ -28,7 +28,7 @@ export interface Imagery {
   readonly sampleStamp: string;
   /** Bands of the mosaic. */
   readonly bands: readonly BandInfo[];
-  /** CRS of the mosaic: it stays what it was first. */
+  /** CRS of the mosaic. It never changes after the first search. */
   readonly crs: string;
 }
 
@@ -45,7 +45,7 @@ interface Failure {
   readonly until: number;
 }
 
-/** Sources that are imagery of STAC APIs: searched when they are published, and again from time to time. */
+/** Imagery sources of STAC APIs. They are searched when they are published, and again at an interval. */
 export class StacImagery {
   readonly #entries = new Map<string, Entry>();
   readonly #failures = new Map<string, Failure>();

@@ -17,7 +17,7 @@ export interface GroupPlan {
   readonly warnings: readonly string[];
 }
 
-/** A layer that comes along, as groups see it. */
+/** An imported layer with its facts for groups. */
 interface Member {
   readonly id: string;
   readonly collection: string;
@@ -34,7 +34,10 @@ interface Members {
   readonly isWhole: boolean;
 }
 
-/** Layers of a group, those of the groups in it too: each once, and each group where it comes first. */
+/**
+ * Layers of a group, including the layers of nested groups. Each layer is listed once, and each group at its first
+ * occurrence.
+ */
 export function listGroupMembers(
   group: GeoServerGroup,
   groups: ReadonlyMap<string, GeoServerGroup>,

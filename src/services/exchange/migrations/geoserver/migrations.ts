@@ -166,7 +166,7 @@ export class GeoServerMigrations {
     });
   }
 
-  /** Only the evidence stays of a migration that has succeeded, and of those the newest. */
+  /** Removes the files of a migration. After success its evidence is kept, up to a number of the newest packs. */
   async #cleanup(id: string, { state }: JobOutcome): Promise<void> {
     const folder = this.#folderOf(id);
     if (state !== 'Succeeded') await rm(folder, { recursive: true, force: true });

@@ -1,7 +1,10 @@
 import type { Box } from '../../../../../core/geometry/box.js';
 import { createProbe, type Probe } from './scorecard.js';
 
-/** Parts of the longest side by which sides may differ: GeoServer keeps what it once computed, in few digits. */
+/**
+ * Maximum difference of sides, as a fraction of the longest side. GeoServer stores an extent that it once computed,
+ * with few digits.
+ */
 const SHARE = 0.01;
 const DEGREES = 1e-4;
 

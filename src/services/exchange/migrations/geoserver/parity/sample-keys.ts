@@ -47,7 +47,7 @@ export class SampleKeys {
     return undefined;
   }
 
-  /** An attribute of that name goes before the ids, as it does in the import. */
+  /** Values of an attribute with that name. It has priority over ids, as in the import. */
   async #ids(idKey: string): Promise<SampleKey | undefined> {
     const attributes = await this.#values(idKey);
     const values = attributes.length > 0 ? attributes : await this.#values();
