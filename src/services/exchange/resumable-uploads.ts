@@ -17,7 +17,7 @@ import type { ImportInput } from './import-input.js';
 export interface UploadPlan {
   readonly fileName: string;
   readonly mediaType: string | null;
-  /** Bytes of the whole file. */
+  /** Bytes of the complete file. */
   readonly length: number;
   readonly input: Omit<ImportInput, 'file' | 'owned'>;
   /** Submitter of the upload. */
@@ -132,7 +132,7 @@ export class ResumableUploads {
   async trim(): Promise<void> {
     for (const id of await this.#ids()) {
       const upload = await this.#read(id).catch(() => undefined);
-      // A folder without its record is being made, or was left behind by a crash.
+      // A folder without its record is being created, or was left by a crash.
       const end = upload?.expiresAt ?? (await loadExpiry(this.#of(id)));
       const isOver = Date.now() > end;
       if (!isOver || (upload?.jobId && (await exists(this.#fileOf(upload))))) continue;

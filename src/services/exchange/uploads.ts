@@ -46,7 +46,7 @@ interface UploadRecord {
   submitter: Submitter;
 }
 
-/** Names an upload among those of all callers. */
+/** Identity of an upload among those of all callers. */
 type UploadName = Pick<UploadRecord, 'uploadId' | 'submitter'>;
 
 type ResumableFiles = Pick<ResumableUploads, 'find' | 'list' | 'remove'>;
@@ -209,7 +209,7 @@ export class ImportUpload implements UploadWatch {
     this.record.bytes = bytes;
   }
 
-  /** The file is whole, and belongs to a job. */
+  /** Assigns the complete file to a job. */
   passOn(jobId: string): void {
     this.record.jobId = jobId;
   }

@@ -88,7 +88,7 @@ export async function drawMap(
   return { image, window, time, batch, items: batch ? sourceItems(collections, batch, window84) : [] };
 }
 
-/** Resolution of the service, if the request has none. */
+/** Resolution of the service, if the request does not set one. */
 function defaultScale(
   { mmPerPixel, dpi, scale, scaleDenominator }: MapRequest,
   settings: Partial<MapSettings> | undefined,

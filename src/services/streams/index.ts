@@ -47,7 +47,7 @@ export interface EventsOptions {
 export interface Events {
   readonly feed: Feed;
   readonly hub: Hub;
-  /** Collections were published, changed or taken away: takes events over from their stores, or no longer. */
+  /** Call when collections were published, changed or removed. Starts or stops reading the events of their stores. */
   follow(changed: readonly ChangedCollection[]): void;
   /** A collection was edited, here or by another gateway. */
   edited(collectionId: string): void;

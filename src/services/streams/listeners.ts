@@ -17,7 +17,7 @@ export class Listeners {
     this.#wake = wake;
   }
 
-  /** Listens to the databases of these stores too from now on, and to those of the keys no longer. */
+  /** Starts listening to the databases of these stores, and stops for those of the removed keys. */
   change(outboxes: readonly Outbox[], removed: readonly string[]): void {
     for (const key of removed) this.#end(key);
     for (const { key, source } of outboxes) {

@@ -49,7 +49,7 @@ export class SessionQuotas {
     return refused('too-many-requests', `There are too many sessions of this ${whose}.`);
   }
 
-  /** Why this client cannot have another filter of so many characters; undefined when it can. */
+  /** The error if this client cannot have another filter of this length. Undefined if it can. */
   filterRefusal(visitor: Visitor, characters: number): ApiError | undefined {
     if (characters === 0) return undefined;
     const isAnonymous = visitor.principal.kind === 'anonymous';

@@ -66,7 +66,7 @@ export interface SessionHooks {
   behind(session: Session): void;
 }
 
-/** One connected client with its subscriptions, and the frames that it has not taken yet: never more than a few. */
+/** One connected client with its subscriptions, and a limited number of frames that it has not read yet. */
 export class Session {
   readonly id = randomUUID();
   readonly connectedAt = Date.now();
@@ -103,7 +103,7 @@ export class Session {
     this.#blocked = true;
   }
 
-  /** Sends a change, or keeps it until the client has read what it was sent. */
+  /** Sends a change, or keeps it until the client has read its frames. */
   change(change: Change): void {
     if (this.closed || change.subscription.ended) return;
     if (this.#blocked) this.#keep(change);
@@ -171,12 +171,15 @@ export class Session {
     if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
   }
 
-  /** Milliseconds since the client read the last time although something waits for it; 0 while nothing does. */
+  /** Milliseconds for which the client has not read waiting frames. 0 if none wait. */
   get stalledMs(): number {
     return this.#blocked ? performance.now() - this.#blockedAt : 0;
   }
 
-  /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
+  /**
+   * Removes the waiting change of the same feature, because the latest change is added at the end, in the order of
+   * cursors.
+   */
   #dropEarlier(change: Change): void {
     const waiting = this.#byFeature.get(changeKey(change));
     if (!waiting) return;

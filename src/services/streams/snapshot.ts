@@ -46,7 +46,7 @@ export class SnapshotTurns {
     anonymous: new Turns(STREAM_LIMITS.anonymousSnapshotTurns),
   };
 
-  /** A turn to read and send a page, once the client has read what it was sent. */
+  /** A turn to read and send a page, once the client has read its frames. */
   async page(session: Session): Promise<() => void> {
     for (;;) {
       await session.writable();
@@ -57,7 +57,7 @@ export class SnapshotTurns {
     }
   }
 
-  /** A turn to make one frame of a whole snapshot and to have it read. */
+  /** A turn to create one frame of a complete snapshot and to wait until it is read. */
   frame(session: Session): Promise<() => void> {
     return this.#frames[chooseKind(session)].take();
   }

@@ -7,7 +7,7 @@ import { buildScopes, filterLength, type Listener, type Scope, type SubscriberIn
  */
 export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
 
-/** One interest of one session. Everything that it was sent came from before `position`. */
+/** One interest of one session. All its sent frames are of entries up to `position`. */
 export class StreamSubscription implements Listener, Addressee {
   /** Cursor of the last feed entry that was checked for this subscription. */
   position: number;

@@ -34,7 +34,7 @@ export function datasetStyle(collections: readonly Collection[], baseUrl: string
     sources: Object.fromEntries(collections.map((one) => [one.id, styleSource(one, baseUrl)])),
     sprite: placed(SPRITE, baseUrl),
     glyphs: placed(GLYPHS, baseUrl),
-    // A background of one collection would cover those below it.
+    // A background of one collection would cover the collections below it.
     layers: collections.flatMap((one) =>
       listLayers(one)
         .filter(({ type }) => type !== 'background')

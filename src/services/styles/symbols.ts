@@ -41,7 +41,7 @@ export class Symbols {
     return range.file;
   }
 
-  /** One part of the sprite of all icons. Both are made together. */
+  /** One part of the sprite of all icons. Both parts are created together. */
   async sprite(x: TaskContext, scale: SpriteScale, part: SpritePart): Promise<SymbolFile> {
     let sprite = this.#sprites.get(scale);
     if (!sprite) {

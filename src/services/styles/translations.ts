@@ -28,7 +28,7 @@ export async function readCollectionSld(
   throw new ApiError('invalid-body', read.diagnostics[0]!.message);
 }
 
-/** A whole document of layers. */
+/** A complete document of layers. */
 export function buildStyleDocument(layers: readonly StyleLayer[], name?: string): StyleDocument {
   return {
     version: 8,

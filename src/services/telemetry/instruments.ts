@@ -25,7 +25,7 @@ interface Spec {
   readonly labels?: readonly string[];
 }
 
-/** Dots are not allowed in an exposition name; the dotted form stays the OTLP name. */
+/** Dots are not allowed in an exposition name. The OTLP name keeps them. */
 function expositionName(name: string): string {
   return name.replace(/\./g, '_');
 }

@@ -37,7 +37,7 @@ export class LineWriter {
     return bytes > CAPACITY ? undefined : this.#block;
   }
 
-  /** Takes whole lines, line end included. */
+  /** Writes complete lines with their line ends. */
   write(line: string): void {
     if (line.length * MAX_UNIT_BYTES > CAPACITY - this.length) {
       this.#close();

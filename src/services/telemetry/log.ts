@@ -61,7 +61,10 @@ export interface Log {
   readonly process: string;
   /** Writes a line of a kind. Its text is `text`, or else the text of the kind. */
   write(event: LogEventName, properties?: Properties, text?: string): void;
-  /** When the last byte went out (`performance.now`), milliseconds from the first to it, and bytes of the body. */
+  /**
+   * Logs a request: the time of the last byte (`performance.now`), the milliseconds from the first byte to it, and
+   * the bytes of the body.
+   */
   request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
   /** Sends the lines also to `receiver` from now on. */
   copyTo(receiver: LogReceiver): void;

@@ -24,8 +24,8 @@ interface LinePrefix {
 }
 
 /**
- * Writes the completion events of anonymous requests, one per request and by far the most lines of the log, as bytes
- * into the writer's block: no text is made. All of it is ASCII.
+ * Writes the completion events of anonymous requests, which are by far the most log lines, as bytes into the writer's
+ * block, without creating strings. All of it is ASCII.
  */
 export class RequestLines {
   readonly #writer: LineWriter;
@@ -52,7 +52,10 @@ export class RequestLines {
     this.#since = Number.POSITIVE_INFINITY;
   }
 
-  /** False when the event has something that is not written here. `at` is of `performance.now`, in milliseconds. */
+  /**
+   * Returns false if the event has members that this class does not write. `at` is a time of `performance.now`, in
+   * milliseconds.
+   */
   write(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): boolean {
     const id = event.correlationBytes;
     if (!id || !event.plainPath || event.trace || event.principal.id !== 'anonymous') return false;

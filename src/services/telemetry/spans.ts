@@ -11,7 +11,7 @@ import {
 
 const tracer = trace.getTracer('Graticule', '1.0.0');
 
-/** Set once tracing is exported; otherwise no span is made and no header is read. */
+/** Set once tracing is exported. Until then, no span is created and no header is read. */
 let enabled = false;
 export function enableTracing(): void {
   enabled = true;
@@ -139,7 +139,7 @@ export function withJobSpan<T>(
   return endAfter(span, () => work(trace.setSpan(parent, span)));
 }
 
-/** Ends a span when its work has ended; a failure stays with it. */
+/** Ends a span when its work has ended, and records a failure in it. */
 async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

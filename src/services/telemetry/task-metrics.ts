@@ -84,7 +84,7 @@ export function findLayerNames(input: unknown): LayerNames | undefined {
   return read && layerNames.get(read);
 }
 
-/** The id of the layer that a task reads; `several` or nothing where there is not one. */
+/** The id of the layer that a task reads. `several` for more than one, and empty for none. */
 function getTaskLayerId(input: unknown): string {
   return findLayerNames(input)?.layerId ?? '';
 }

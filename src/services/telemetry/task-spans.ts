@@ -51,7 +51,7 @@ interface TracedTask {
   layerId: number | 'several' | undefined;
 }
 
-/** Runs a task in its span; `run` gets what goes along with the task. */
+/** Runs a task in its span. `run` receives the trace context for the task. */
 export function inTaskSpan<T>(
   parent: RequestSpan | undefined,
   task: TracedTask,

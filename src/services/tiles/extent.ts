@@ -14,7 +14,7 @@ import { describeCrs, transformBox } from '../../native/index.js';
 
 const WORLD: Box = [-180, -90, 180, 90];
 
-/** The area, in CRS84, that a CRS is made for; the world where PROJ does not know it. */
+/** The area of use of a CRS, in CRS84. The world if PROJ does not know it. */
 function areaOfUse(crs: Crs): Box {
   return describeCrs(crs.proj).areaOfUse ?? WORLD;
 }
@@ -81,7 +81,7 @@ function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoo
   return [minx - dx, miny - dy, maxx + dx, maxy + dy];
 }
 
-/** Part of an extent that a CRS must be made for. */
+/** Minimum share of an extent within the area of use of a CRS. */
 const SUITABLE = 0.25;
 
 /**
@@ -102,6 +102,6 @@ function covered(extent84: Box, area: Box): number {
   const size = (all: readonly (Box | undefined)[]) =>
     all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
   const whole = size(boxes);
-  // A single place, or a line of them, has no size.
+  // A single point, or points in a line, have no area.
   return whole > 0 ? size(parts) / whole : Number(parts.some((part) => part !== undefined));
 }

@@ -11,7 +11,7 @@ import {
 import type { ArchiveFormat } from '../../core/tiles/archives.js';
 import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 
-/** Formats of tiles that are made on request. */
+/** Formats of tiles that are rendered on request. */
 export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, MLT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
 
 /** Formats of the tiles of one collection. Archives can contain further formats. */

@@ -7,7 +7,7 @@ import { type TileRequest, tileKey } from './request.js';
 import type { KeyedTileRequest, Tile, TileCoding } from './tile.js';
 import { findMaxAge } from './tile.js';
 
-/** A tile that no client waits for: from the cache, or made and kept. */
+/** A tile that no client waits for: from the cache, or rendered and cached. */
 export async function warmTile(
   { tiles, pools }: { tiles: TileCache; pools: Pools },
   request: TileRequest,

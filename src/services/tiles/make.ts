@@ -13,7 +13,7 @@ import { buildTileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
 import { emptyTile, newTile, sizeInPixels, type Tile, type TileCoding } from './tile.js';
 
-/** Grid of a vector tile, and how far features reach over its edge. */
+/** Grid of a vector tile, and the distance by which features extend beyond its edge. */
 const EXTENT = 4096;
 const BUFFER = 64;
 /** Half a grid unit: what is dropped cannot be seen. */
@@ -39,7 +39,7 @@ export async function makeTile(
   return isVectorFormat(format) ? encode(x, pools, request, coding) : draw(x, pools, request);
 }
 
-/** Whether a tile is an image that is made here. */
+/** Whether a tile is an image that this server renders. */
 export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
   return !isVectorFormat(format) && !hasStoredTiles(collections[0]);
 }

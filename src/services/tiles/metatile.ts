@@ -26,8 +26,8 @@ const MAX_REMEMBERED = 1000;
 const smaller = new LRUCache<string, number>({ max: MAX_REMEMBERED });
 
 /**
- * The tiles that are drawn together with one: the square of its neighbours, aligned to its side, as far as the matrix
- * goes. The tile itself is at `index`.
+ * The tiles that are drawn together with a tile: the square of its neighbours, aligned to its side, within the
+ * matrix. The tile itself is at `index`.
  */
 export function computeTileBlock(tile: TileRequest): TileBlock {
   const { at } = tile;

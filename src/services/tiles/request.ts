@@ -34,7 +34,7 @@ export interface TileSelection {
   readonly look: RasterLook | undefined;
   /** Part of the vertical axis of rasters; their first level when undefined. */
   readonly heights: AxisRange | undefined;
-  /** Pixels of an image; those of the tile matrix when undefined. */
+  /** Pixels of an image. Default: the size in the tile matrix. */
   readonly size: TileSize | undefined;
 }
 
@@ -81,7 +81,7 @@ export function pyramidKey(request: TileRequest): string {
   return `${formatKey(request)}/${request.at.set.key}${content}`;
 }
 
-/** Names the content of a tile wherever it is made, by whatever release. */
+/** Key of the content of a tile, the same in all processes and releases. */
 export function sharedKey(request: TileRequest): string {
   const content = contentKey(request, ({ origin }) => origin);
   return `${addressKey(request)}${content}/${version()}`;

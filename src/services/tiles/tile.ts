@@ -20,14 +20,14 @@ export type TileCoding = 'gzip' | 'identity';
 /** Caching of a tile: none, only by its caller, or by all caches for this number of seconds. */
 export type TileLifetime = 'none' | 'caller' | number;
 
-/** An acquisition batch, and the rasters that a tile of it is made from: how many, and the first of them. */
+/** An acquisition, with the number and the first of the rasters that a tile of it is rendered from. */
 interface ShownBatch {
   readonly batch: AcquisitionTime;
   readonly count: number;
   readonly items: readonly SourceItem[];
 }
 
-/** A tile. The members that a reply is made from come first. */
+/** A tile. The members that a response needs come first. */
 export interface Tile {
   /** Undefined for a tile without content in a format that cannot express that. The cache shares equal bodies. */
   body: Uint8Array | undefined;
@@ -152,7 +152,7 @@ export function sizeInPixels({ at, scale = 1, selection }: TileRequest): TileSiz
   return selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
 }
 
-/** The rasters that a tile of an acquisition batch is made from. */
+/** The rasters that a tile of an acquisition is rendered from. */
 function shownBatch({ collections, at, batch }: TileRequest): ShownBatch | undefined {
   if (!batch) return undefined;
   const window84 = windowIn84(tileBox(at.set, at.zoom, at.row, at.column), at.set.crs.proj);

@@ -17,7 +17,7 @@ export interface RemoteFileRequest {
   /** Folder for the file, which gets a generated name. */
   directory: string;
   maxBytes: number;
-  /** File name endings that are taken. */
+  /** Accepted file extensions. */
   extensions: ReadonlySet<string>;
 }
 
@@ -70,7 +70,7 @@ export async function fetchFile(
   }
 }
 
-/** An http or https URL without credentials. Throws 400 naming the member. */
+/** An http or https URL without credentials. Throws 400 with the name of the member. */
 export function parseSourceUrl(member: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))

@@ -31,7 +31,7 @@ export interface UploadRules {
   maxBytes: number;
   /** Accepted file extensions, in lower case with the dot. Default: all. */
   extensions?: ReadonlySet<string>;
-  /** Why files of other names are not taken, where there is more to say. */
+  /** Reason why files with other extensions are not accepted, if there is a specific one. */
   refusalOf?(fileName: string): string | undefined;
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
   texts?: ReadonlySet<string>;
@@ -91,7 +91,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
   const writing: Promise<UploadedFile | ApiError>[] = [];
   // Ends the writers when the form ends badly: the parser would leave them waiting for bytes.
   const stop = new AbortController();
-  // The first thing that is wrong ends the reading: the rest of a large body is of no use.
+  // The first error ends the reading, because the rest of a large body is useless.
   const refuse = (error: ApiError) => void form.destroy(error);
   form.on('field', (name, value, _nameTruncated, valueTruncated) => {
     if (valueTruncated) refuse(new ApiError('payload-too-large', 'A form field is too long.'));
@@ -230,7 +230,7 @@ async function accept(
   if (!failure && files.length === 0) return { file: undefined, fields };
   if (!failure && file && file.size > 0) return { file, fields };
   for (const { path } of parts) await rm(path, { force: true });
-  // A small form can be read whole before writing its file fails.
+  // A small form can be read completely before writing its file fails.
   const unwritten = files.find((one) => one instanceof ApiError);
   throw failure ?? unwritten ?? new ApiError('invalid-request', 'The file is empty.');
 }

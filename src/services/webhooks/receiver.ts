@@ -12,7 +12,7 @@ export class Receiver implements DeliveryReceiver {
   readonly #secret: string;
   readonly #allowed: AllowedHosts;
 
-  /** Throws `ConfigError` for a URL that nothing may be sent to. */
+  /** Throws `ConfigError` for a URL that is not allowed. */
   constructor({ name, url, secret }: Webhook, allowed: AllowedHosts) {
     if (!URL.canParse(url)) throw new ConfigError([`events.webhooks: the url of ${name} is no URL`]);
     this.#url = new URL(url);

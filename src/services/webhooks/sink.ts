@@ -21,7 +21,7 @@ export interface WebhookMatcher {
 
 /** Target of deliveries. */
 export interface DeliveryReceiver {
-  /** Rejects unless the receiver has taken it. */
+  /** Rejects unless the receiver has accepted it. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
 }
 

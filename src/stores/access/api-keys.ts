@@ -56,7 +56,7 @@ export class ApiKeyStore {
     return row === undefined;
   }
 
-  /** False when a key of the same hash is there already. */
+  /** Adds a key. Returns false if a key with the same hash exists. */
   async add(key: StoredApiKey): Promise<boolean> {
     const {
       permissions,

@@ -14,7 +14,7 @@ export interface TakenTokens {
   readonly left: number;
 }
 
-/** Tokens that were taken when the bucket was changed last, and the milliseconds since then. */
+/** Missing tokens at the last change of the bucket, and the milliseconds since then. */
 interface Spent {
   readonly spent: number;
   readonly age: number;

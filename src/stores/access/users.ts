@@ -107,7 +107,7 @@ export class UserStore {
     return row && stored(row);
   }
 
-  /** Throws `conflict` when the name is taken. */
+  /** Adds a user. Throws `conflict` if the name is taken. */
   async add(user: StoredUser): Promise<void> {
     auditResource(user.id, { name: user.name, roles: user.roles });
     try {

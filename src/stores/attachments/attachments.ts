@@ -6,7 +6,7 @@ import type { StateDb } from '../schema/database.js';
 import type { AttachmentTable, StateTables } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
 
-/** A file of a feature: what is known of it, and where its bytes are. */
+/** A file of a feature: its properties, and the location of its bytes. */
 export interface Attachment {
   readonly id: number;
   /** Id of the collection of its feature. */

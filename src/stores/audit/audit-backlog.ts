@@ -124,7 +124,7 @@ export class AuditBacklog {
   }
 }
 
-/** A line that is not whole was never acknowledged. */
+/** Reads the complete lines. An incomplete line was never acknowledged. */
 function readEvents(text: string): AuditEvent[] {
   return text.split('\n').flatMap((line) => {
     try {

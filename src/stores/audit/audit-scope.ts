@@ -10,13 +10,13 @@ export class AuditScope {
   /** Id of the created resource, or of the changed one if the path does not name it. */
   resourceId: string | undefined;
   readonly details: Record<string, unknown> = {};
-  /** The request did nothing, and has no row. */
+  /** Whether the request had no audited effect, and has no row. */
   isNothing = false;
   /** Names of processes that have not yet applied the changes of the request. */
   readonly behind = new Set<string>();
   #row: 'none' | 'taken' | 'written' | 'ended' = 'none';
 
-  /** `success` makes the row of a request that ends well. */
+  /** `success` creates the row of a successful request. */
   constructor(private readonly success: (scope: AuditScope) => AuditEvent) {}
 
   /** Whether a transaction must write the row: no other one has, and the request has not ended. */

@@ -98,7 +98,7 @@ function storable(event: AuditEvent): AuditEvent {
   return Object.fromEntries(entries) as AuditEvent;
 }
 
-/** Adds rows at the end of the chain, in the transaction that is open: its end lets the next one on. */
+/** Adds rows at the end of the chain, in the open transaction. Its end lets the next transaction add rows. */
 export async function appendAuditRows(runner: Runner, events: readonly AuditEvent[]): Promise<void> {
   // Before the last row is read, so that two writers do not fork the chain.
   const lock = runner.vocabulary.lock('audit');
@@ -186,7 +186,7 @@ export class AuditStore {
     return rows.execute();
   }
 
-  /** Recomputes the whole chain, a page at a time. */
+  /** Recomputes the complete chain, a page at a time. */
   async verify(): Promise<AuditVerdict> {
     let rowsChecked = 0;
     let previous = { id: 0, hash: GENESIS };

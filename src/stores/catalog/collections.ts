@@ -16,7 +16,7 @@ export interface StoredCollection {
 export class CollectionStore {
   constructor(readonly db: StateDb) {}
 
-  /** The integer of a slug, the same forever; made on first use. `holder` names the source that has the slug now. */
+  /** The integer of a slug, which never changes. Created on first use. `holder` is the present source of the slug. */
   async idOf(slug: string, holder?: string): Promise<number> {
     const id = await this.#numberOf(slug);
     if (holder !== undefined) await this.#hold(slug, holder);
@@ -58,7 +58,7 @@ export class CollectionStore {
     if (row !== undefined) return row;
     return runInTransaction(this.db, async (trx) => {
       await acquireLock(trx, 'collection_ids');
-      // Another process may have been quicker: then there is nothing to insert and the row is read.
+      // If another process was faster, no row is inserted, and its row is read.
       await trx
         .insertInto('collection_ids')
         .values({ id: sql<number>`(SELECT coalesce(max(id), 0) + 1 FROM collection_ids)`, slug })
@@ -88,7 +88,7 @@ export class CollectionStore {
     return row?.slug;
   }
 
-  /** Gives a free integer to a free slug; false when either is taken. */
+  /** Assigns a free integer to a free slug. Returns false if either is taken. */
   async take(id: number, slug: string): Promise<boolean> {
     return runInTransaction(this.db, async (trx) => {
       await acquireLock(trx, 'collection_ids');
@@ -136,7 +136,7 @@ export class CollectionStore {
       .execute();
   }
 
-  /** False when there was none. Its integer stays taken. */
+  /** Removes a collection. Returns false if it does not exist. Its integer stays reserved. */
   async remove(slug: string): Promise<boolean> {
     const result = await this.db.deleteFrom('collections').where('slug', '=', slug).executeTakeFirst();
     return result.numDeletedRows > 0n;

@@ -66,8 +66,8 @@ export class AnnouncementStore {
 }
 
 /**
- * Announces, in a transaction and as its last statement, what it changes. No other transaction announces anything until
- * it ends, so versions become visible in their order.
+ * Announces the changes of a transaction, as its last statement. No other transaction announces changes until it
+ * ends, so versions become visible in order.
  */
 export async function announce(
   trx: StateDb,

@@ -57,7 +57,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether another process than `instance` holds a lease, of which so many milliseconds are left. */
+/** Whether a process other than `instance` has a lease with this number of milliseconds left. */
 export function isHeldByAnother(
   { owner, left_ms }: { owner: string | null; left_ms: number },
   instance: string,

@@ -16,7 +16,7 @@ export interface ChannelOptions {
 const CHANNEL = 'graticule_state';
 /** Bytes of a part of a note: PostgreSQL takes notifications of less than 8000. */
 const PART_SIZE = 7500;
-/** Notes that wait, and notes of which some parts are there. */
+/** Maximum numbers of waiting notes, and of notes whose parts have not all arrived. */
 const MAX_WAITING = 10_000;
 const MAX_INCOMPLETE = 100;
 /** Interval and timeout of the query that detects a lost connection, in milliseconds. */
@@ -131,7 +131,7 @@ export class PostgresChannel {
     this.#again();
   }
 
-  /** One statement at a time; the next one takes all that came in between. */
+  /** Sends notes, one statement at a time. The next statement contains all notes that arrived in between. */
   async #sendAll(client: pg.Client): Promise<void> {
     if (this.#sending) return;
     this.#sending = true;

@@ -199,7 +199,7 @@ class PostgresStateConnection extends AuditedConnection {
 const SET_UP = `set search_path to ${SCHEMA}; set tcp_keepalives_idle to 30; set tcp_keepalives_interval to 10;
   set tcp_keepalives_count to 3`;
 
-/** Sets a connection up, and makes the schema of the state where it is missing, once however many servers start. */
+/** Sets up a connection, and creates a missing schema of the state, once for all starting servers. */
 async function setUp(client: pg.PoolClient): Promise<void> {
   await client.query(SET_UP);
   const { rows } = await client.query(`select to_regnamespace('${SCHEMA}') is not null as there`);
@@ -217,7 +217,7 @@ async function setUp(client: pg.PoolClient): Promise<void> {
 const PASSING = /^(08...|53...|57...|25006|25P03|25P04|40...|55P03)$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** Errors of sockets have the system's codes or none; those of PostgreSQL have SQLSTATEs. */
+/** Converts errors. Socket errors have the system's codes or none, and errors of PostgreSQL have SQLSTATEs. */
 function asStateError(error: unknown): never {
   const { code, message = String(error) } = error as { code?: string; message?: string };
   if (code === '22021')

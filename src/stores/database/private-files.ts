@@ -34,7 +34,9 @@ export function makeStateFile(path: string): void {
 
 const NAME_FILE = 'folder.id';
 
-/** Names a data folder among those of all servers of a state. Servers that share a folder find the same name in it. */
+/**
+ * Name of a data folder, unique among all servers of a state. Servers that share a folder find the same name in it.
+ */
 export function folderName(path: string): string {
   const file = join(path, NAME_FILE);
   if (!existsSync(file)) {

@@ -38,7 +38,9 @@ export class TurnStore {
     return this.take(resource, holder, leaseMs);
   }
 
-  /** Lets the turn of a holder last so many milliseconds from now; false if another holder has it. */
+  /**
+   * Prolongs the turn of a holder to this number of milliseconds from now. Returns false if another holder has it.
+   */
   async prolong(resource: string, holder: string, leaseMs: number): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('turns')

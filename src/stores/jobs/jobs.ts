@@ -174,7 +174,7 @@ export class JobStore {
     return new Map(rows.map((row) => [row.id, row as JobOutcomeRow]));
   }
 
-  /** Reads those of these jobs that have ended or were cancelled. */
+  /** Reads the jobs among these that have ended or were cancelled. */
   async ending(ids: readonly string[]): Promise<JobRow[]> {
     if (ids.length === 0) return [];
     const rows = await this.db

@@ -38,7 +38,7 @@ export type RasterChange = Partial<
 export class RasterStore {
   constructor(readonly db: StateDb) {}
 
-  /** All, or those of a kind or a layer, oldest first. */
+  /** Rasters of a kind or a layer, oldest first. Default: all. */
   async list<A = unknown>(
     where: { kind?: RegisteredKind; layerId?: number } = {},
   ): Promise<RegisteredRaster<A>[]> {
@@ -81,7 +81,7 @@ export class RasterStore {
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        // Before the commit: the audit row goes along with it.
+        // Called before the commit, so that the transaction includes the audit row.
         auditResource(row.id, { layerId: row.layer_id });
         await announce(trx, 'catalog', { reason: `raster ${row.id} was registered`, changes: [] });
         return registered<A>(row);

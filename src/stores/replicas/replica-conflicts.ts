@@ -89,7 +89,7 @@ export interface Resolution {
   readonly at: number;
   readonly by: string;
   readonly generation: number;
-  /** The client's edit is in the data now, whole. */
+  /** Whether the client's edit is now completely in the data. */
   readonly clientEditApplied: boolean;
 }
 

@@ -44,7 +44,7 @@ export type NewReplica = Pick<Replica, 'name' | 'service' | 'owner' | 'syncModel
   readonly address?: string | undefined;
 };
 
-/** Offline copies, and the uploads that they made. */
+/** Offline copies and their uploads. */
 export class ReplicaStore {
   constructor(private readonly db: StateDb) {}
 

@@ -46,7 +46,7 @@ export class DocumentStore {
     return rows.map((row) => stored<T>(row));
   }
 
-  /** The newest first, so many of them; from the one before `after` on. */
+  /** A page of documents, newest first, that starts after the document `after`. */
   async page<T>(
     kind: string,
     { limit, after }: { limit: number; after?: Pick<StoredDocument, 'id' | 'createdAt'> | undefined },
@@ -79,7 +79,7 @@ export class DocumentStore {
     return this.db.selectFrom('documents').selectAll().where('kind', '=', kind).where('id', '=', id);
   }
 
-  /** Throws `conflict` when the id is taken. */
+  /** Creates a document. Throws `conflict` if the id is taken. */
   async create<T>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
     auditResource(id);
     try {

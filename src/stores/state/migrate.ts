@@ -16,7 +16,7 @@ export async function migrate(db: StateDb, steps: Record<string, Migration> = MI
   if (error) throw error;
 }
 
-/** Steps that a newer release made. */
+/** Steps of a newer release. */
 export async function laterSteps(
   db: StateDb,
   steps: Record<string, Migration> = MIGRATIONS,

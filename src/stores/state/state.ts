@@ -113,7 +113,7 @@ export async function openPostgresState(url: string, bounds: PostgresBounds): Pr
 }
 
 export async function openPostgres(url: string, bounds: PostgresBounds): Promise<StateDb> {
-  // Only those servers load the client that need it.
+  // The PostgreSQL client is loaded only by servers that need it.
   const { PostgresStateDialect } = await import('../database/postgres-dialect.js');
   // PostgreSQL has no empty lists.
   const lists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression });

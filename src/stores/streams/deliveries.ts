@@ -16,7 +16,7 @@ export interface NewDelivery {
 /** Results of deliveries that were taken. */
 export interface Settlement {
   readonly dispatched: readonly number[];
-  /** The one that failed: it is tried again after so many milliseconds, or given up when they are absent. */
+  /** The failed delivery. It is retried after `afterMs` milliseconds, or dropped if that is undefined. */
   readonly failed?: { id: number; error: string; afterMs: number | undefined };
 }
 
@@ -29,7 +29,7 @@ export interface TakenDeliveries {
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
-  /** Milliseconds since 1970 at which the oldest that waits was made. */
+  /** Creation time of the oldest waiting delivery, in milliseconds since 1970. */
   readonly oldest: number | undefined;
 }
 
@@ -247,7 +247,9 @@ async function isOwner(db: StateDb, sink: string, instance: string): Promise<boo
   return (await getVocabulary(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
 }
 
-/** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */
+/**
+ * Makes the claimed deliveries wait again. Returns their number. The condition OPEN makes the database use its index.
+ */
 async function freeClaimed(db: StateDb, sink: string): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('deliveries')

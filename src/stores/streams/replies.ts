@@ -5,7 +5,7 @@ import { acquireLock } from '../schema/vocabulary.js';
 
 /** Identity of a request with an idempotency key. */
 export interface KeyedRequest {
-  /** Id of the principal: keys of one client mean nothing for another. */
+  /** Id of the principal, because keys are scoped to one client. */
   readonly principal: string;
   /** Hash of the key. */
   readonly keyHash: string;
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 
 /** Responses to requests with an idempotency key, stored for a day. */
 export class ReplyStore {
-  /** When the last claim was made: no two have the same time. */
+  /** Time of the last claim. No two claims have the same time. */
   #claimedAt = 0;
 
   constructor(readonly db: StateDb) {}
@@ -120,7 +120,7 @@ export class ReplyStore {
     });
   }
 
-  /** Forgets a request that changed nothing: it may come again. */
+  /** Deletes a request that changed nothing, so that it can be sent again. */
   async release({ principal, keyHash }: KeyedRequest): Promise<void> {
     await this.db
       .deleteFrom('replies')

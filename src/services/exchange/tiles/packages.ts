@@ -155,7 +155,7 @@ export class TilePackages {
   }
 }
 
-/** Saved once the archive is whole. */
+/** Saved once the archive is complete. */
 const DONE = 'copied';
 
 export interface Selection {

@@ -25,7 +25,7 @@ export interface TilesetsDeps {
 export class Tilesets {
   constructor(private readonly deps: TilesetsDeps) {}
 
-  /** The folder of archives that are being made. */
+  /** The folder of archives in progress. */
   get drafts(): string {
     return join(this.deps.dataDir, 'archives');
   }
@@ -46,7 +46,7 @@ export class Tilesets {
     await this.deps.names?.refuse(name);
   }
 
-  /** The collection that an import has made; undefined while it is not shown here. */
+  /** The collection that an import created. Undefined while it is not published here. */
   collectionOf(name: string): Collection | undefined {
     return this.deps.collections().find((one) => this.#isImported(one, name));
   }

@@ -66,7 +66,7 @@ export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<
     case 'all':
       return tiles.invalidate(() => true) + (await levels.drop('*'));
     case 'metadata':
-      // Documents are made from the catalog on each request: none is kept.
+      // Documents are created from the catalog on each request and are not cached.
       return 0;
     case 'collection':
     case 'layer': {

@@ -14,7 +14,7 @@ import { TileCache } from './tile-cache.js';
 
 export interface CachingOptions {
   config: Config['cache'];
-  /** Absolute: names this server among those of one Redis. */
+  /** Absolute path, which identifies this server among those of one Redis. */
   dataDir: string;
   log: Log;
   catalog: Catalog;
@@ -56,7 +56,7 @@ export async function startCaching({
     levels,
     catalog: () => catalog.current,
   };
-  /** False for an edit that is known already, from the events of its database or by a note. */
+  /** Returns false for an edit that is already known from the events of its database or from a note. */
   const take = ({ collection, change }: EditNote): boolean => {
     if (!catalog.touch(collection, change)) return false;
     levels.edited(collection, change);

@@ -112,7 +112,7 @@ function touchedTiles(
   const [dx, dy] = [(maxx - minx) * reach, (maxy - miny) * reach];
   const window = tileLimits(set, zoom, [extent[0] - dx, extent[1] - dy, extent[2] + dx, extent[3] + dy]);
   if (!window) return undefined;
-  // A merged tile is known by the first of its columns.
+  // The first column of a merged tile identifies it.
   const merged = Math.max(1, ...set.matrices[zoom]!.variableWidths.map(({ coalesce }) => coalesce));
   return merged === 1 ? window : { ...window, minTileCol: Math.max(0, window.minTileCol - merged + 1) };
 }

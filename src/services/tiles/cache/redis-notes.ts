@@ -4,7 +4,7 @@ import { redisClient } from './redis-level.js';
 
 const CHANNEL = 'graticule:notes';
 
-/** A note as it goes to other servers. */
+/** A note in the form for other servers. */
 export interface SharedNote {
   /** Sending server. Processes of one server receive the note from their supervisor. */
   readonly from: string;
@@ -27,7 +27,7 @@ export class RedisNotes {
     this.#sender = redisClient(url);
     this.#receiver = redisClient(url);
     this.#receiver.once('ready', () => {
-      // Subscriptions are made again by the client after each reconnection.
+      // The client restores subscriptions after each reconnection.
       this.#receiver.subscribe(CHANNEL, (text) => this.#hear(String(text), heard)).catch(() => {});
     });
   }

@@ -17,7 +17,7 @@ export const ALL_TILES = 'tiles';
 const CELL_ZOOM = 8;
 /** Part of a tile by which the symbols of a feature may reach over its edge. */
 const REACH = 1 / 4;
-/** An edit that touches more cells than that is one of the whole collection. */
+/** Maximum number of cells of an edit. An edit of more cells counts as an edit of the complete collection. */
 const MAX_CELLS = 500;
 
 /** Tag of all tiles of a collection. */

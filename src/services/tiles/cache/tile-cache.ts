@@ -17,13 +17,13 @@ export interface TileSlot {
   answer: unknown;
   /** False once the tile has left the cache. */
   live: boolean;
-  /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
+  /** Whether it was used since the last eviction check. Marking is cheaper than keeping the map in order of use. */
   used: boolean;
   /** Number of hits. */
   uses: number;
   /** Expiry in milliseconds since 1970. Undefined for tiles of data whose changes are reported. */
   readonly expires: number | undefined;
-  /** When it was found or made last: seconds since the epoch. */
+  /** Time of its last hit or rendering, in seconds since 1970. */
   usedAt: number;
   readonly tile: Tile;
   /** Milliseconds that its making took. */
@@ -33,7 +33,7 @@ export interface TileSlot {
   readonly pyramid: Pyramid<TileSlot>;
 }
 
-/** A tile that is being made. */
+/** A tile that is being rendered. */
 interface PendingTile {
   readonly request: KeyedTileRequest;
   tile?: Promise<Tile>;
@@ -41,7 +41,7 @@ interface PendingTile {
   stale: boolean;
 }
 
-/** Tiles that are made together. */
+/** Tiles that are rendered together. */
 export interface TileBlock {
   /** Names these very tiles. */
   readonly key: string;
@@ -53,7 +53,7 @@ export interface TileBlock {
   readonly index: number;
 }
 
-/** A block that is being made. */
+/** A block that is being rendered. */
 interface PendingBlock {
   readonly requests: readonly KeyedTileRequest[];
   readonly began: number;
@@ -98,7 +98,7 @@ export class TileCache {
   /** Numbers of tiles ever stored and removed. */
   #stored = 0;
   #removed = 0;
-  /** Tiles made, and how long they were waited for altogether. */
+  /** Number of rendered tiles, and total milliseconds of waiting for them. */
   #generations = 0;
   #generationMs = 0;
   /** Seconds since 1970, updated each second. Reading the clock for each tile costs more than finding the tile. */
@@ -137,7 +137,7 @@ export class TileCache {
     return this.#shared.bytes + this.#tiles.size * ENTRY_OVERHEAD;
   }
 
-  /** The slot of a tile that is there; `last` is where the caller found it before. */
+  /** The slot of a cached tile. `last` is the slot in which the caller found it before. */
   find(key: string, last?: TileSlot): TileSlot | undefined {
     const slot = last?.live ? last : this.#tiles.get(key);
     if (!slot) return undefined;
@@ -154,7 +154,9 @@ export class TileCache {
     return slot;
   }
 
-  /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
+  /**
+   * The tile from an ongoing or new rendering, cached for at most `maxAgeMs`. Call it after `find` returned no slot.
+   */
   load(
     request: KeyedTileRequest,
     make: () => Promise<Tile>,

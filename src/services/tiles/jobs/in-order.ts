@@ -26,7 +26,7 @@ export async function* mapInOrder<T, R>(
       slot.settled = true;
       wake();
     };
-    // Failures are met when their turn comes.
+    // Failures are handled in the order of the results.
     slot.result.then(settle, settle);
     slots.push(slot);
   };

@@ -41,7 +41,7 @@ export interface TileJobsDeps {
   visible(principal: Principal): CatalogSnapshot;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   cacheReach: CacheReach;
-  /** The tile from the cache, made and kept when it is not there. */
+  /** The tile from the cache. A missing tile is rendered and cached. */
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
@@ -87,7 +87,7 @@ const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
  */
 export const TILE_JOB_ATTEMPTS = 1000;
 
-/** Share of an archive job that writing is, where all servers have made the tiles before. */
+/** Share of writing in an archive job whose tiles all servers have rendered before. */
 const WRITING = 0.1;
 
 /**
@@ -146,7 +146,7 @@ export class TileJobs {
     }
   }
 
-  /** Newest first; only those of a tenant where one is named. */
+  /** Tile jobs, newest first. With `tenant`, only jobs of that tenant. */
   list(active: boolean, limit: number, tenant?: string): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
     return this.#deps.jobs.store.list({ kinds: KINDS, limit, tenant, ...(states ? { states } : {}) });
@@ -231,7 +231,7 @@ export class TileJobs {
     });
   }
 
-  /** Each process that shares the cache makes a part at a time. It is this share of the job. */
+  /** Lets each process that shares the cache render a part at a time. `share` is the part of the job's progress. */
   async #seedTogether(context: JobContext<TileJobInput>, work: TileWork, share: number): Promise<PartResult> {
     const note = noting(context, share);
     const began = performance.now();
@@ -371,7 +371,7 @@ export class TileJobs {
     const key = isPublished ? PUBLISHED + publishedName(input) : `archives/${basename(path)}`;
     const title = isPublished ? `Publishing ${publishedName(input)}` : 'Storing the archive';
     const take = async () => {
-      // No file here any more: a run before this one has taken it over.
+      // If the file is missing, an earlier run has already stored it.
       if (existsSync(path))
         await storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal });
       if (isPublished) await this.#removeOtherContainers(input);

@@ -18,7 +18,7 @@ export function counting(counted?: number): (tally: TileTally) => void {
   };
 }
 
-/** Notes how far the job is, now and then; its work is this part of the whole. */
+/** Records the progress of the job at intervals. `share` is the part of the work in the complete job. */
 export function noting(
   context: JobContext<TileJobInput>,
   share = 1,
@@ -29,7 +29,7 @@ export function noting(
     if (performance.now() - last < NOTE_MS) return;
     last = performance.now();
     const state = { tally: { ...tally }, rate: Math.round(rate) };
-    // A note that fails because the job was taken away ends the run by its signal.
+    // If another instance has taken the job, the record fails and the signal ends the run.
     context.checkpoint(state).catch(() => {});
   };
 }

@@ -11,9 +11,9 @@ export interface TileJobRequest {
   bbox?: Box;
   /** Name of the format: `mvt`, `png`. Empty: the default format of the collections. */
   format: string;
-  /** Tiles that are made before the work ends early. */
+  /** Maximum number of tiles, after which the work ends early. */
   maxTiles?: number;
-  /** Tiles made at a time. */
+  /** Number of tiles rendered at the same time. */
   concurrency?: number;
 }
 

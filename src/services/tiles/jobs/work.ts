@@ -34,7 +34,7 @@ export interface TileWork {
 const WORLD: Box = [-180, -90, 180, 90];
 const FORMATS: readonly Format[] = [...VECTOR_FORMATS, ...[PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT]];
 
-/** The format that tiles of these collections are made in when none is named. */
+/** The default tile format of these collections. */
 export function usualFormat(collections: readonly Collection[]): string {
   const [first] = collections;
   if (hasStoredTiles(first)) return first.format;

@@ -21,7 +21,7 @@ export class PurgeReceiver implements DeliveryReceiver {
   readonly #settings: Config['cdn'];
   readonly #allowed: AllowedHosts;
 
-  /** Throws `ConfigError` for a URL that nothing may be sent to. */
+  /** Throws `ConfigError` for a URL that is not allowed. */
   constructor(settings: Config['cdn'], allowed: AllowedHosts) {
     const { url } = settings.purge;
     if (!URL.canParse(url)) throw new ConfigError(['cdn.purge.url is no URL']);
