@@ -192,8 +192,7 @@ export class Snapshots {
   /** Archives that jobs published to object storage instead of a folder. */
   async #publishedObjects(): Promise<string[]> {
     this.#objects = await this.deps.storage?.listPublished().catch((error: unknown) => {
-      // While the object store is unavailable, its known archives remain published. A starting server knows no
-      // archives and fails.
+      // While the object store is unavailable, its known archives remain published. A server that is starting fails.
       if (this.#objects) return this.#objects;
       throw error;
     });
