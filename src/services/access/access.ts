@@ -6,14 +6,16 @@ import type { Mask } from '../../core/sources/vector-source.js';
 
 export type AccessAction = 'read' | 'write';
 
-/** What a principal may do with a collection. A refusal has no parts; a permission may be narrowed by both. */
+/**
+ * Access of a principal to a collection. A refusal has no further members. Filter and fields restrict a permission.
+ */
 export interface Access {
   readonly allowed: boolean;
   /** Only rows that pass exist for this principal. A checked filter, as stores take it. */
   readonly filter?: Expression;
-  /** Names of the attributes that exist as they are stored (read) or that may be changed (write); all when absent. */
+  /** Names of the attributes that are readable unmasked (read) or can be changed (write). Default: all. */
   readonly fields?: readonly string[];
-  /** What is read in place of other attributes, by their names. */
+  /** Masks of further readable attributes, by attribute name. */
   readonly masks?: ReadonlyMap<string, Mask>;
 }
 
@@ -21,17 +23,20 @@ export interface Access {
 export const isUnrestricted = ({ allowed, filter, fields }: Access): boolean =>
   allowed && filter === undefined && fields === undefined;
 
-/** The refusal of what needs the right to all rows and attributes of a layer. */
+/** The refusal of an operation that requires the right to all rows and attributes of a layer. */
 export const wholeRightError = (id: string, action: AccessAction) =>
   new ApiError(
     'forbidden',
     `This operation requires the right to ${action} all rows and attributes of the layer '${id}'.`,
   );
 
-/** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
+/**
+ * The only access decision: it applies to each read and write of a collection. It is synchronous because every
+ * request needs it.
+ */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;
 
-/** The names in both lists; an absent list holds every name. */
+/** The names in both lists. An undefined list contains every name. */
 export function bothFields(
   a: readonly string[] | undefined,
   b: readonly string[] | undefined,

@@ -2,19 +2,19 @@ import { ApiError } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 
 /**
- * Whether a principal holds a permission. Labels are words joined by `:`; a grant covers a wanted label when
- * - it is `*`, or the same label;
- * - it ends in `:*` and the wanted label begins with what is before the `*`: `admin:*` covers `admin:jobs:read`;
- * - it names the same verb (the last word) on an outer scope: `admin:read` covers `admin:jobs:read`;
- * - it ends in `write` where the wanted label ends in `read`, by the rule above: who may change may look;
- * - it begins with the verb, as data grants do, and names an outer resource: `write:parcels` covers
- *   `write:parcels/3`.
+ * Whether a principal has a permission. Labels are words joined by `:`. A grant covers a wanted label in these cases:
+ * - It is `*`, or the same label.
+ * - It ends in `:*`, and the wanted label starts with the words before the `*`: `admin:*` covers `admin:jobs:read`.
+ * - It names the same verb (the last word) on an outer scope: `admin:read` covers `admin:jobs:read`.
+ * - It ends in `write` and the wanted label ends in `read`, by the preceding rule: a right to change includes the
+ *   right to read.
+ * - It starts with the verb, like data grants, and names an outer resource: `write:parcels` covers `write:parcels/3`.
  */
 export function permits(principal: Pick<Principal, 'permissions'>, label: string): boolean {
   return principal.permissions.some((grant) => isPermissionCovered(grant, label));
 }
 
-/** Throws `forbidden`: nobody gives away what they do not hold, as a key could otherwise make itself a stronger one. */
+/** Throws `forbidden` for labels that the caller does not have. Otherwise a key could create a stronger key. */
 export function requireHeld(principal: Pick<Principal, 'permissions'>, labels: readonly string[]): void {
   const beyond = labels.find((label) => !permits(principal, label));
   if (beyond !== undefined)
@@ -40,11 +40,11 @@ function split(label: string): { scope: string; verb: string } {
   return { scope: label.slice(0, Math.max(cut, 0)), verb: label.slice(cut + 1) };
 }
 
-/** A grant on data, of all layers of a service or of one; a role, a claim or a tenant that a key stands for. */
+/** A data grant for all layers of a service or for one layer, and the role, claim or tenant labels of a key. */
 const DATA_GRANT = /^(read|write):[^\s:/]+(\/[^\s:/]+)?$/;
 const IDENTITY = /^(role|tenant):[^\s:]{1,100}$|^claim:[\w.:/-]{1,200}=.{1,200}$/;
 
-/** Whether a label that is to be granted means anything: a typing error would make a key that can do nothing. */
+/** Whether a label to grant is valid, because a key with a misspelt label would have no effect. */
 export function isGrant(label: string, permissions: Iterable<string>): boolean {
   if (label === '*' || DATA_GRANT.test(label) || IDENTITY.test(label)) return true;
   for (const permission of permissions) if (isPermissionCovered(label, permission)) return true;

@@ -8,7 +8,7 @@ import type { DocumentStore, StoredDocument } from '../../stores/state/documents
 
 export const RATE_LIMIT_KIND = 'rate limit policy';
 
-/** A request that is to be counted. */
+/** A request to count. */
 export interface CountedRequest {
   readonly principal: Principal;
   readonly operation: { readonly id: string; readonly surface: Surface };
@@ -18,7 +18,7 @@ export interface CountedRequest {
   header(name: string): string | undefined;
 }
 
-/** What an answer says of the limit that is nearest (draft-ietf-httpapi-ratelimit-headers). */
+/** Response headers for the limit that is nearest to exhaustion (draft-ietf-httpapi-ratelimit-headers). */
 export interface LimitHeaders {
   /** `"name";q=100;w=60` */
   readonly policy: string;
@@ -37,33 +37,33 @@ export interface RateLimitsOptions {
   readonly buckets: RateBucketStore;
   /** Plan of a tenant. */
   planOf(tenantId: string): string | undefined;
-  /** Buckets could not be reached: each process counts for itself meanwhile. */
+  /** Called if buckets are unavailable. Until they return, each process counts separately. */
   onError(error: unknown): void;
 }
 
 /** Buckets that a process has tokens of. */
 const MAX_BUCKETS = 50_000;
 /**
- * Part of a limit that a process takes at once: what others cannot use meanwhile. With five processes at most 4 % of a
- * limit waits unused. Limits below 200 are taken token by token and are exact. Redis is not used: it may be absent, and
- * would be a second place with its own clock.
+ * Share of a limit that a process takes in one step, and that other processes cannot use then. With five processes at
+ * most 4 % of a limit is reserved without use. Limits below 200 are taken token by token and are exact.
+ * Redis is not used: it can be absent, and would be a second store with a separate clock.
  */
 const SHARE = 0.01;
 const SWEEP_MS = 3_600_000;
 /** The longest window: after it a bucket is full again. */
 export const LONGEST_WINDOW_S = 86_400;
 
-/** Tokens that this process has taken from a bucket, and what it knows of those that are left. */
+/** Tokens that this process has taken from a bucket, and the last known remaining number. */
 interface Purse {
   tokens: number;
-  /** Tokens of other processes and those in the bucket, when it was asked last. */
+  /** Share of tokens in the bucket and in other processes at the last request. */
   left: number;
-  /** Until then there is nothing to take. Milliseconds since 1970. */
+  /** Time until which the bucket is empty. Milliseconds since 1970. */
   emptyUntil: number;
   taking: Promise<void> | undefined;
 }
 
-/** Counts requests by the policies in force. Processes take tokens from buckets in the state, some at a time. */
+/** Counts requests by the active policies. Processes take tokens from buckets in the state, several at a time. */
 export class RateLimits {
   #limits: readonly Limit[] = [];
   readonly #purses = boundedCache<string, Purse>(MAX_BUCKETS);
@@ -86,7 +86,7 @@ export class RateLimits {
     }
   }
 
-  /** What a process knew of buckets is not true of another size: it looks at them again. */
+  /** Discards the purses of a limit, because its size changed. */
   #forget({ id }: Limit): void {
     for (const key of [...this.#purses.keys()]) if (key.startsWith(`${id} `)) this.#purses.delete(key);
   }
@@ -132,11 +132,11 @@ export class RateLimits {
       const { taken, left } = await this.#options.buckets.take(formatBucket(limit, subject), share, size);
       purse.tokens += taken;
       purse.left = left;
-      // Nobody asks before there can be another token.
+      // No request to the bucket before it can have another token.
       if (taken === 0) purse.emptyUntil = Date.now() + ((1 - left) / size.capacity) * size.windowMs;
     } catch (error) {
       this.#options.onError(error);
-      // A server whose state is away goes on serving.
+      // While the state database is unavailable, the server continues to serve requests.
       purse.tokens += share;
     }
   }
@@ -148,7 +148,7 @@ export class RateLimits {
     return purse;
   }
 
-  /** Whose requests are counted together with this one; undefined when the policy does not speak of it. */
+  /** Subject that a policy counts the request for. Undefined if the policy does not apply to it. */
   #subjectOf({ scope, key }: RateLimitPolicy, request: CountedRequest): string | undefined {
     const { principal, operation, path, clientAddress } = request;
     switch (scope) {
@@ -168,8 +168,8 @@ export class RateLimits {
   }
 
   /**
-   * What is left for a key: that of a policy, or one that a policy for `*` or for a plan counts. Of several limits the one
-   * with least left. Undefined when no policy speaks of the key.
+   * Remaining tokens for a key, of its policy, or of a policy for `*` or for a plan that counts the key. If several
+   * limits apply, the one with the smallest remainder. Undefined if no policy applies to the key.
    */
   async status(key: string): Promise<LimitStatus | undefined> {
     const found = await Promise.all(this.#limits.map((limit) => this.#statusOf(limit, key)));
@@ -191,7 +191,7 @@ export class RateLimits {
       subject === ANY_SUBJECT
         ? await buckets.leastLeft(`${limit.id} `, size)
         : await buckets.left(formatBucket(limit, subject), size);
-    // Tokens that this process has taken and not spent are left, too.
+    // Unspent tokens of this process are also available.
     const own = subject === ANY_SUBJECT ? 0 : (this.#purses.peek(`${limit.id} ${subject}`)?.tokens ?? 0);
     return {
       limit,
@@ -200,7 +200,10 @@ export class RateLimits {
     };
   }
 
-  /** Whose bucket a key names: of the key of a policy for many the emptiest. Undefined when the policy does not speak of it. */
+  /**
+   * Subject of a policy's bucket for a key. For the key of a policy with many subjects, the emptiest bucket.
+   * Undefined if the policy does not apply to the key.
+   */
   #subjectNamed({ scope, key: own }: RateLimitPolicy, key: string): string | undefined {
     if (own === key) return own === '*' || scope === 'plan' ? ANY_SUBJECT : key;
     const isOfPlan = scope === 'plan' && this.#options.planOf(key) === own;
@@ -209,10 +212,10 @@ export class RateLimits {
   }
 }
 
-/** Stands for all who have a limit of one policy for themselves. */
+/** Subject that represents all subjects with a separate limit by one policy. */
 const ANY_SUBJECT = '';
 
-/** What is left of a limit for a subject. */
+/** Remaining tokens of a limit for a subject. */
 export interface LimitStatus {
   readonly limit: Limit;
   readonly left: number;
@@ -229,7 +232,7 @@ function ownLimit({ id, name, limit }: Principal): Limit | undefined {
   return { id, policy: { name, scope: 'api-key', key: id, ...window, enabled: true } };
 }
 
-/** As a header may have it. */
+/** The text with characters that a header allows. */
 const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, '?');
 
 interface LimitUse {
@@ -242,7 +245,7 @@ function named(key: string, subject: string | undefined): string | undefined {
   return subject !== undefined && (key === '*' || key === subject) ? subject : undefined;
 }
 
-/** Spends a token of each; tells of the limit of which least is left. */
+/** Spends a token of each limit, and returns the headers of the limit with the smallest remainder. */
 function spend(counted: readonly LimitUse[]): LimitHeaders {
   for (const { purse } of counted) purse.tokens--;
   const nearest = counted.reduce((a, b) => (share(b) < share(a) ? b : a));

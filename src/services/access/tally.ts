@@ -7,7 +7,7 @@ export class Tally {
   #flushing: Promise<void> = Promise.resolve();
   readonly #timer: NodeJS.Timeout;
 
-  /** `most` names are counted between two writes: strangers may invent them. */
+  /** `most` is the maximum number of names counted between two writes, because clients can send arbitrary names. */
   constructor(
     private readonly write: (counts: ReadonlyMap<string, number>) => Promise<unknown>,
     private readonly most: number,
@@ -21,7 +21,7 @@ export class Tally {
     if (before !== undefined || this.#counts.size < this.most) this.#counts.set(name, (before ?? 0) + count);
   }
 
-  /** What is counted of a name and not written yet. */
+  /** Count of a name that is not written yet. */
   unwritten(name: string): number {
     return (this.#counts.get(name) ?? 0) + (this.#writing.get(name) ?? 0);
   }

@@ -20,14 +20,14 @@ export interface NewTenant {
 const MAX_COUNTED = 100_000;
 const DAY_MS = 86_400_000;
 
-/** What a tenant may become: a deleted one stays deleted. */
+/** Allowed next statuses of a tenant. A deleted tenant stays deleted. */
 const NEXT: Readonly<Record<TenantStatus, readonly TenantStatus[]>> = {
   Active: ['Suspended', 'Deleted'],
   Suspended: ['Active', 'Deleted'],
   Deleted: [],
 };
 
-/** Tenants, whether their callers may come in, and how much they ask for. */
+/** Tenants, the admission of their callers, and the counts of their requests. */
 export class Tenants {
   #tenants: ReadonlyMap<string, Tenant> = new Map();
   readonly #requests: Tally;
@@ -121,7 +121,10 @@ export class Tenants {
     return stored;
   }
 
-  /** Throws `not-found`, and `conflict` for what a tenant of this status cannot become. */
+  /**
+   * Changes the status of a tenant. Throws `not-found`, and `conflict` for a status that cannot follow the present
+   * one.
+   */
   async become(id: string, status: TenantStatus, by: string): Promise<StoredDocument<Tenant>> {
     const now = new Date().toISOString();
     const change = (tenant: Tenant): Tenant => {

@@ -7,7 +7,7 @@ import type { Peers } from '../cluster/peers.js';
 import { opsNotifications } from '../telemetry/event-metrics.js';
 import { ALERT_LIMITS } from './limits.js';
 
-/** Where alerts are told. */
+/** Receiver of alerts. */
 export interface Alerts {
   notify(alert: Alert): void;
 }
@@ -24,7 +24,7 @@ const LIST = 'alert subscribers';
 const END = 'end an alert subscriber';
 const nothing = (): void => undefined;
 
-/** One WebSocket that alerts go to. What it does not read waits, up to a bound. */
+/** One WebSocket that receives alerts. Unread alerts wait in a limited queue. */
 class AlertSubscriber {
   readonly id = randomUUID();
   readonly connectedAt = Date.now();
@@ -100,7 +100,7 @@ export class AlertStream implements Alerts {
     };
   }
 
-  /** The subscribers of this gateway, for who watches their keys. */
+  /** The subscribers of this gateway, for monitoring their keys. */
   *held(): Generator<Held> {
     for (const { id, principal, connectedAt } of this.#subscribers.values())
       yield { principal, connectedAt, end: () => void this.#disconnect(id) };

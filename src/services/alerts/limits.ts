@@ -1,4 +1,4 @@
 export const ALERT_LIMITS = {
-  /** WebSockets that listen to alerts at once. */
+  /** Maximum number of WebSockets that receive alerts at the same time. */
   alertSubscribers: 64,
 } as const;

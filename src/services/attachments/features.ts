@@ -7,10 +7,10 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { exactInteger } from '../../core/values/exact-number.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** Features that one task looks for. */
+/** Number of features that one task searches. */
 const PAGE = 500;
 
-/** Those of some features, by their numbers, that are there and pass a filter. */
+/** The features among these numbers that exist and pass a filter. */
 export async function featuresThere(
   x: TaskContext,
   pools: Pick<Pools, 'run'>,

@@ -4,7 +4,7 @@ import { receiveForm, type UploadSource } from '../uploads/upload.js';
 import { type CheckedFile, checkFile, withFile } from './intake.js';
 import { ATTACHMENT_LIMITS } from './limits.js';
 
-/** What came with a form, by the names of its fields in lower case, and the file, if it has one. */
+/** Fields of a form by their names in lower case, and the file, if the form has one. */
 export interface AttachmentForm {
   readonly fields: Readonly<Record<string, string>>;
   readonly file: CheckedFile | undefined;
@@ -16,7 +16,7 @@ const FILE = 'attachment';
 const FORM_BYTES = 65_536;
 
 export interface FormRules {
-  /** Where files are stored while a form is used. */
+  /** Folder for files while a form is in use. */
   readonly directory: string;
   /**
    * Called with the fields in front of the file before it is stored; a rejection ends the upload. After `unauthenticated` it

@@ -7,7 +7,7 @@ import { checkedMediaType, type FileWords } from '../../core/files/media-signatu
 import { LIMITS } from '../../core/kit/limits.js';
 import { ATTACHMENT_LIMITS } from './limits.js';
 
-/** A file that was looked at: what it is, and what names its bytes. */
+/** A checked file: its properties, and the digest of its bytes. */
 export interface CheckedFile {
   readonly path: string;
   readonly name: string;
@@ -17,14 +17,17 @@ export interface CheckedFile {
   readonly digest: string;
 }
 
-/** Bytes in which the kind of a file and the size of an image are looked for. */
+/** Bytes at the start of a file that are searched for its type and image size. */
 const HEAD = 1_048_576;
 
-/** What no name has: characters that control, those that part folders, halves of others. */
+/** Characters that names cannot contain: control characters, path separators, lone surrogates. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what names must not have.
 const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]|\p{Surrogate}/gu;
 
-/** Looks at a file on the disk. Throws 400 naming `parameter` for one that is not what its sender says, or too large. */
+/**
+ * Checks a file on the disk. Throws 400 with the name of `parameter` if the file is too large or differs from its
+ * declared type.
+ */
 export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
   const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
   const name = characters.slice(-ATTACHMENT_LIMITS.attachmentName).join('');

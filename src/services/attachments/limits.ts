@@ -1,12 +1,17 @@
 export const ATTACHMENT_LIMITS = {
-  /** Files that are received at a time before their callers are known: a token may be behind the file. */
+  /**
+   * Maximum number of files received at the same time before their callers are known, because the token can follow
+   * the file in the form.
+   */
   unknownAttachments: 3,
-  /** Pixels of a picture that is attached. */
+  /** Maximum pixels of an attached image. */
   attachmentPixels: 100_000_000,
-  /** Characters of the name of an attachment. */
+  /** Maximum characters of the name of an attachment. */
   attachmentName: 255,
-  /** Milliseconds that bytes are kept which nobody has attached yet, or any more. */
+  /** Milliseconds before the server removes bytes without an attachment. */
   attachmentOrphanMs: 3_600_000,
-  /** Milliseconds that attachments are kept whose file was replaced by another one: it may return. */
+  /**
+   * Milliseconds that attachments are kept after their file was replaced by another one, because the file can return.
+   */
   attachmentAsideMs: 2_592_000_000,
 } as const;

@@ -3,7 +3,10 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { AttachedTo } from '../../stores/attachments/attachments.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** Where attachments of a collection belong: the file that it is read from now. Tables of databases have no such name. */
+/**
+ * Store of a collection's attachments: the file that the collection is read from now. Tables of databases have no
+ * store name.
+ */
 export async function findStore(
   x: TaskContext,
   pools: Pick<Pools, 'run'>,

@@ -37,7 +37,7 @@ export interface AttachmentDeps extends Catalogs {
   readonly access: AccessPolicy;
 }
 
-/** Where an attachment is, or is to be. */
+/** Feature of an attachment. */
 export interface FeatureAddress {
   readonly service: string;
   readonly layerId: number;
@@ -57,9 +57,9 @@ export interface StoredContent {
   readonly object: StoredObject;
 }
 
-/** What of a layer's attachments is asked for. */
+/** Search for attachments of a layer. */
 export interface AttachmentSearch {
-  /** All features when absent. */
+  /** Default: all features. */
   readonly objectIds?: readonly ObjectId[] | undefined;
   /** Features that pass. */
   readonly filter?: ((view: ReplicaLayerView) => Expression | undefined) | undefined;
@@ -69,17 +69,17 @@ export interface AttachmentSearch {
   readonly limit: number;
 }
 
-/** How often bytes are put again that were removed while they were attached. */
+/** Maximum attempts to store bytes that were removed while they were attached. */
 const ATTEMPTS = 3;
-/** Attachments that are read at once. */
+/** Number of attachments read together. */
 const PAGE = 1000;
 /** Pages that one search reads. */
 const MAX_PAGES = 100;
 
 /**
- * Files of features. Whoever may read a feature may read its attachments, and whoever may change it may change them: each
- * change goes through an edit of the feature that changes none of its values, so rights, policies and events are those of
- * edits.
+ * Files attached to features. Callers who can read a feature can read its attachments, and callers who can change it
+ * can change them. Each change is an edit of the feature that changes no value, so rights, policies and events of
+ * edits apply.
  */
 export class Attachments {
   constructor(private readonly deps: AttachmentDeps) {}
@@ -112,7 +112,7 @@ export class Attachments {
     return this.deps.storage.read(attachment.contentKey, object.tag, start, length);
   }
 
-  /** Attachments of a layer that are there for the caller, in the order of their ids, and whether more follow. */
+  /** Attachments of a layer that exist for the caller, in the order of their ids, and whether more follow. */
   async search(
     x: AttachmentContext,
     { service, layerId }: Pick<FeatureAddress, 'service' | 'layerId'>,
@@ -200,7 +200,7 @@ export class Attachments {
     return result as Attachment;
   }
 
-  /** Ids of those that were there. */
+  /** Removes attachments. Resolves with the ids of the existing ones. */
   async remove(
     x: AttachmentContext,
     address: FeatureAddress,
@@ -256,7 +256,10 @@ export class Attachments {
     this.#boundsOf(x.principal, visible, collection);
   }
 
-  /** Throws 401 for a caller without credentials, who may sign in, and 403 for others who may not edit the layer. */
+  /**
+   * Throws 401 for a caller without credentials, who can sign in, and 403 for other callers who may not edit the
+   * layer.
+   */
   #boundsOf(principal: Principal, visible: VectorCollection, collection: VectorCollection): EditBounds {
     const write = this.deps.access(principal, collection, 'write');
     if (!write.allowed && principal.kind === 'anonymous')
@@ -267,7 +270,10 @@ export class Attachments {
     return editBounds(visible, write);
   }
 
-  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns where it is. */
+  /**
+   * Makes an edit of a feature that changes no value. It checks the rights, and notifies other processes. Returns the
+   * store of the attachments.
+   */
   async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<AttachedTo> {
     const { edits, pools } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });

@@ -16,14 +16,14 @@ export interface SweepDeps {
   catalog(): CatalogSnapshot;
 }
 
-/** Keys of bytes of attachments begin so. */
+/** Prefix of the keys of attachment bytes. */
 const KEYS = 'attachments/';
 /** Milliseconds between two sweeps. */
 const SWEEP_MS = 3_600_000;
-/** Features that are looked for together. */
+/** Number of features searched together. */
 const PAGE = 500;
 
-/** Removes attachments of features that are no more, and bytes that belong to no attachment. */
+/** Removes attachments of deleted features, and bytes without an attachment. */
 export async function sweepAttachments(deps: SweepDeps): Promise<void> {
   for (const collection of await deps.store.collections()) await sweepCollection(deps, collection);
   await sweepContents(deps);
@@ -37,7 +37,10 @@ export function repeatSweeps(sweep: () => Promise<void>, onError: (error: unknow
   return () => clearInterval(timer);
 }
 
-/** Collections that are not there now keep theirs: a database may be away. */
+/**
+ * Sweeps a collection. Unpublished collections keep their attachments, because their database can be down
+ * temporarily.
+ */
 export async function sweepCollection(
   { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
   id: string,
@@ -62,7 +65,7 @@ export async function sweepCollection(
   }
 }
 
-/** Removes the attachments of features that were deleted. Of a collection that is not there they are removed later. */
+/** Removes the attachments of deleted features. If the collection is not published now, they are removed later. */
 export async function forgetFeatures(
   { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
   id: string,
@@ -74,7 +77,7 @@ export async function forgetFeatures(
 }
 
 async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {
-  // Keys first: whoever puts bytes there later has written their place down before.
+  // Keys are listed first: bytes that are stored later have a record before that.
   const keys = await storage.keys(KEYS);
   const unused = await store.takeUnused(folder, Date.now() - ATTACHMENT_LIMITS.attachmentOrphanMs);
   for (const key of new Set([...unused, ...(await store.strays(keys))])) await storage.remove(key);

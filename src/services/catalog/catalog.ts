@@ -20,23 +20,23 @@ import type { DataSettings } from './publish/settings.js';
 import { type SnapshotDeps, Snapshots } from './snapshots.js';
 import { SourceWatcher } from './source-watcher.js';
 
-/** How often a source is asked for again whose host did not answer. */
+/** Interval for retrying sources whose host did not respond, in milliseconds. */
 const RETRY_MS = 15_000;
-/** Edits remembered per collection: those that can be under way while the catalog is read again. */
+/** Maximum number of edits kept per collection: the edits that can be in progress while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
 export interface CatalogDeps extends Omit<SnapshotDeps, 'files' | 'generation' | 'inspections' | 'taken'> {
-  /** Absent: no inspection is kept for the next process. */
+  /** Default: inspections are not stored for the next process. */
   inspections?: Inspections;
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
 }
 
-/** What is told of changes of the catalog. */
+/** Callbacks for changes of the catalog. */
 export interface CatalogFollower {
-  /** A reload took the place of what was published before. */
+  /** Called after a reload replaced the published collections. */
   replaced?(change: CatalogChange): void;
-  /** A committed edit was taken over; `collection` is what it was before. */
+  /** Called after a committed edit was applied; `collection` is the collection before the edit. */
   changed?(collection: VectorCollection, change: CollectionChange): void;
 }
 
@@ -45,22 +45,22 @@ type StyledCollection = VectorCollection | RasterCollection;
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
   #current = new CatalogSnapshot([], [], 0);
-  /** What sources held when they were read last. */
+  /** Contents of the sources at the last reading. */
   #read = this.#current;
-  /** Published beside the sources. */
+  /** Layers published in addition to the sources. */
   #layers: CatalogLayers = NO_LAYERS;
   /** Both, without the edits since. */
   #published = this.#current;
-  /** By id, as they were read, with the edits since: without settings, styles and judgements. */
+  /** Collections by id, as read and with later edits, without settings, styles and access judgements. */
   readonly #plain = new Map<string, Collection>();
   #watcher: SourceWatcher | undefined;
   #changed: (paths: readonly string[]) => void = () => {};
-  /** Contents of files that edits told of before anybody read them. */
+  /** Contents of files that edits reported before any reading of the file. */
   readonly #foreign = new Map<string, string>();
   #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
-  /** Styles that were put, by layer. */
+  /** Styles that were set, by layer. */
   readonly #styles = new Map<number, LayerStyle>();
   readonly #styled = new WeakMap<Collection, StyledCollection>();
   readonly #files: FileVersions;
@@ -71,7 +71,7 @@ export class Catalog {
   #isPrivate: (collection: Collection) => boolean = () => false;
   #settled: (collection: Collection) => Collection = (collection) => collection;
   readonly #snapshots: Snapshots;
-  /** Nothing was shown yet. */
+  /** True until the first snapshot is shown. */
   #isEmpty = true;
 
   constructor(deps: CatalogDeps) {
@@ -96,7 +96,7 @@ export class Catalog {
     return this.#published;
   }
 
-  /** When the last reload took its place. */
+  /** Time of the last reload. */
   get replacedAt(): Date {
     return this.#replacedAt;
   }
@@ -106,14 +106,15 @@ export class Catalog {
     return this.#snapshots.aboutOf(this.#published)?.settings.sources ?? [];
   }
 
-  /** Tells these of changes from now on, in this order. */
+  /** Notifies these followers of changes from now on, in this order. */
   follow(...followers: readonly CatalogFollower[]): void {
     this.#followers.push(...followers);
   }
 
   /**
-   * Reads the sources beside the running catalog; nothing changes until `commit`. With `changes`, only the sources that
-   * changed are read. Without settings, those of what is published now. Calls `onProgress` after each source that was read.
+   * Reads the sources while the catalog is running. The catalog does not change until `commit`. With `changes`, only
+   * the changed sources are read. Default settings: those of the published snapshot. Calls `onProgress` after each
+   * source.
    */
   async prepare(
     settings?: DataSettings,
@@ -124,14 +125,14 @@ export class Catalog {
     return this.#snapshots.inTurn(assemble);
   }
 
-  /** New files that a reading left to a further one, which is to be asked for once the snapshot is shown. */
+  /** New files that a reading postponed. They must be read in a further reading once the snapshot is shown. */
   postponedOf(snapshot: CatalogSnapshot): readonly string[] {
     return this.#snapshots.aboutOf(snapshot)?.postponed ?? [];
   }
 
   /**
-   * Reads the sources that changed, all when none are named, and shows them. Waits for no other reading: new files that others
-   * read are shown by these.
+   * Reads the changed sources (default: all) and shows them. Does not wait for other readings, which show the new
+   * files that they read.
    */
   async refresh(changes?: readonly SourceChange[]): Promise<void> {
     let postponed: readonly string[] | undefined;
@@ -146,9 +147,9 @@ export class Catalog {
   }
 
   /**
-   * Shows a snapshot. Edits that were committed while it was being made are in it, or are added now. Returns false when
-   * another one was shown since it was made, which may have more: then this one is not shown, but its new files and settings
-   * are in the snapshots that are made from now on.
+   * Shows a snapshot. Edits committed while the snapshot was created are in it, or are added now.
+   * Returns false if another snapshot was shown since the creation, because that one may have more. Then this
+   * snapshot is not shown, but later snapshots include its new files and settings.
    */
   commit(snapshot: CatalogSnapshot): boolean {
     if (!this.#snapshots.accept(snapshot)) return false;
@@ -160,14 +161,14 @@ export class Catalog {
     return true;
   }
 
-  /** Shows other layers beside what was read of the sources, which is not read again. */
+  /** Shows other layers in addition to the sources. The sources are not read again. */
   layLayers(layers: CatalogLayers): void {
     this.#layers = layers;
-    // At start they are shown with the sources, all at once.
+    // At start, the layers are shown at the same time as the sources.
     if (!this.#isEmpty) this.#show();
   }
 
-  /** What is published as it was stays what it became by edits, styles and settings. */
+  /** Publishes the last reading with the layers. Unchanged collections keep their edits, styles and settings. */
   #show(): void {
     const former = this.#published;
     const { tiles } = this.#snapshots.aboutOf(this.#read)?.settings ?? {};
@@ -194,7 +195,7 @@ export class Catalog {
     const edits = this.#edits.get(collection.id);
     if (!edits || !hasFeatures(collection)) return collection;
     const content = this.#contentOf(collection.file);
-    // A file that took the place of another one counts its edits anew.
+    // A file that replaced another file counts its edits from the start.
     for (const [cursor, change] of edits) {
       const { writes } = change;
       if (isRead(collection, change) || (writes && content && writes.content !== content))
@@ -203,19 +204,23 @@ export class Catalog {
     return [...edits.values()].reduce(edited, collection);
   }
 
-  /** From now on these collections are private: not everybody may read all of them. */
+  /**
+   * Sets the function that decides whether a collection is private: some callers can read only a part of it or none.
+   */
   judge(isPrivate: (collection: Collection) => boolean): void {
     this.#isPrivate = isPrivate;
     this.#redress();
   }
 
-  /** From now on collections are what this makes of them as they were read. Called again when that changes. */
+  /**
+   * Sets the function that applies settings to collections from the sources. Called again when the settings change.
+   */
   settle(settled: (collection: Collection) => Collection): void {
     this.#settled = settled;
     this.#redress();
   }
 
-  /** Takes over styles, unless newer ones of their layers are there; they outlive reloads. */
+  /** Applies styles, unless their layers have newer ones. They remain after reloads. */
   restyle(styles: readonly LayerStyle[]): void {
     const restyled = new Map<string, Collection>();
     for (const style of styles) {
@@ -234,7 +239,7 @@ export class Catalog {
     if (this.#current !== before) this.#tellReplaced(before);
   }
 
-  /** The same snapshot when no collection is another than before. */
+  /** The snapshot with settings and styles. The same snapshot if no collection changes. */
   #dressed(snapshot: CatalogSnapshot): CatalogSnapshot {
     const collections = snapshot.collections.map(({ id }) => this.#dress(id));
     const isSame = collections.every((one, i) => one === snapshot.collections[i]);
@@ -272,8 +277,8 @@ export class Catalog {
   }
 
   /**
-   * Takes over what a committed edit, of this process or another, did to a collection. Does nothing and
-   * returns false the second time.
+   * Applies a committed edit, of this process or another, to its collection. Returns false for an edit that was
+   * already applied.
    */
   touch(id: string, change: CollectionChange): boolean {
     const collection = this.#current.byId(id);
@@ -284,7 +289,7 @@ export class Catalog {
     this.#edits.set(id, edits);
     if (change.writes) {
       this.#files.leftByUs(collection.file, change.writes);
-      // The file was replaced: what is shown of it counts for nothing, and the next reading is of the new one.
+      // The file was replaced: its published contents are outdated, and the next reading is of the new file.
       if (change.writes.content !== (this.#contentOf(published.file) ?? change.writes.content)) {
         edits.set(change.cursor, change);
         this.#tellForeign(collection.file, change.writes.content);
@@ -307,7 +312,7 @@ export class Catalog {
     return this.#snapshots.aboutOf(this.#published)?.contents.get(file);
   }
 
-  /** Edits that go on keep the watcher from its rest. */
+  /** Reports an unknown content of a file directly, because continuing edits keep the watcher from coming to rest. */
   #tellForeign(file: string, content: string): void {
     if (this.#foreign.get(file) === content) return;
     this.#foreign.set(file, content);
@@ -320,8 +325,9 @@ export class Catalog {
   }
 
   /**
-   * Takes over an extent that was measured at a cursor, and the number of features if they were counted; false when edits
-   * have come since. An extent that could not be told in time stays as it is, which holds all that lies there.
+   * Applies an extent that was measured at a cursor, and the number of features if they were counted. Returns false
+   * if edits were committed since. If the extent could not be measured in time, the present extent is kept, which
+   * contains all features.
    */
   measured(id: string, cursor: number, extent84: Box | undefined, count?: number): boolean {
     const plain = this.#plain.get(id);
@@ -334,7 +340,10 @@ export class Catalog {
     return true;
   }
 
-  /** Somebody wrote to the table of a collection. Its count is an estimate then, unless it is known to be right. */
+  /**
+   * Records that another program wrote to the table of a collection. The feature count becomes an estimate, unless it
+   * is known to be right.
+   */
   noteActivity(id: string, activity: Activity, isDoubtful: boolean): void {
     const plain = this.#plain.get(id);
     if (hasFeatures(plain))
@@ -342,8 +351,8 @@ export class Catalog {
   }
 
   /**
-   * Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. Sources that
-   * a reload adds are watched from then on.
+   * Calls `changed` once after published files changed and came to rest. Edits by this server do not count. Sources
+   * that a reload adds are also watched.
    */
   watch(changed: (paths: readonly string[]) => void): void {
     this.#changed = changed;
@@ -357,7 +366,7 @@ export class Catalog {
     });
   }
 
-  /** Calls `again` from time to time with the sources that are quarantined because their host did not answer. */
+  /** Calls `again` at an interval with the sources that are quarantined because their host did not respond. */
   retry(again: (sources: readonly string[]) => void): void {
     this.#retries = setInterval(() => {
       const passing = this.#current.quarantined.filter((one) => one.passing);
@@ -373,8 +382,8 @@ export class Catalog {
 }
 
 /**
- * Whether a collection as it was read holds an edit. A file that another program restored has older cursors, but more
- * commits: edits that it lost were committed before.
+ * Whether a collection as read contains an edit. A file that another program restored has older cursors, but more
+ * commits: the edits that it lost were committed earlier.
  */
 function isRead({ cursor, commits }: VectorCollection, change: CollectionChange): boolean {
   const { writes } = change;
@@ -394,7 +403,9 @@ function isSame(one: Collection, other: Collection): boolean {
   );
 }
 
-/** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
+/**
+ * A collection after an edit. The extent only grows here. `ExtentRefresh` measures it again if it can have shrunk.
+ */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
   const { featureCount = 0, countEstimated, cursor } = collection;
   return {
@@ -406,7 +417,7 @@ function edited(collection: VectorCollection, change: CollectionChange): VectorC
   };
 }
 
-/** True if edges of the geometries take the shorter way around the Earth, across 180 degrees too. */
+/** Whether edges of the geometries take the shorter way around the Earth, also across 180 degrees. */
 const isOnGlobe = ({ source }: { source: VectorSource & { geography?: boolean } }) =>
   source.geography === true;
 
@@ -419,7 +430,7 @@ function grown(collection: VectorCollection, box: Box | undefined): Box | undefi
   const [west, south, east, north] = extent;
   const low = Math.min(south, by[1]);
   const high = Math.max(north, by[3]);
-  // An extent across the antimeridian keeps its sides unless the new box lies beside it.
+  // An extent across the antimeridian keeps its sides unless the new box is outside them.
   if (west > east) return by[0] >= west || by[2] <= east ? [west, low, east, high] : [-180, low, 180, high];
   return around(extent, by);
 }

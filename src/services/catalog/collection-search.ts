@@ -14,7 +14,7 @@ export interface CollectionSearch {
   /** Words that all have to be in names, titles, descriptions, attributes or sources. */
   readonly words: readonly string[];
   readonly kind?: CollectionKind | undefined;
-  /** One of these has to meet the extent; none is met by nothing. */
+  /** Boxes of which at least one must intersect the extent. An empty list matches no extent. */
   readonly boxes?: readonly Box[] | undefined;
   readonly order: CollectionOrder;
 }
@@ -26,7 +26,7 @@ export interface FoundCollection {
 
 const byText = new Intl.Collator('en', { numeric: true, sensitivity: 'base' }).compare;
 
-/** The collections that a search is for, in its order. */
+/** The collections that match a search, in its order. */
 export function searchCollections(
   collections: readonly Collection[],
   { words, kind, boxes, order }: CollectionSearch,
@@ -91,5 +91,5 @@ function listTexts(collection: Collection): string[] {
   return [...common, ...own];
 }
 
-/** Case and accents do not tell words apart. */
+/** The text without case and accents, which do not distinguish words. */
 const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

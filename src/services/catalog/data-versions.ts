@@ -5,23 +5,23 @@ interface FileWatch {
   readonly db: Database.Database;
   readonly version: Database.Statement;
   readonly inode: string;
-  /** Versions mean something to their connection only: they are told apart by this. */
+  /** Number that distinguishes connections, because data versions are comparable only within one connection. */
   readonly base: number;
   /** When the path was last seen to lead to this inode, by `performance.now()`. */
   lookedAt: number;
 }
 
-/** Files watched at once; each costs a connection. */
+/** Maximum number of watched files. Each file needs a connection. */
 const MAX_FILES = 256;
 /** Room for the versions that one connection may count: those of different connections never meet. */
 const CONNECTION_VERSIONS = 2 ** 32;
-/** A file that is put in the place of another is noticed this late. */
+/** Maximum milliseconds before a file that replaced another one is noticed. */
 const INODE_MS = 100;
 
 /**
- * Tells whether SQLite files have changed, in microseconds and on the event loop: `PRAGMA data_version` reads one
- * number of shared memory, or of a cached page where the file has no write-ahead log. A look takes 2 µs with a
- * write-ahead log and 6 µs without. It is done before the row is read, so an answer is never older than it says.
+ * Detects changes of SQLite files in microseconds, on the event loop. `PRAGMA data_version` reads one number of
+ * shared memory, or of a cached page if the file has no write-ahead log. A check takes 2 µs with a write-ahead log
+ * and 6 µs without. Check before reading the row, so a response is never older than its version.
  */
 export class DataVersions {
   readonly #files = new Map<string, FileWatch>();
@@ -33,13 +33,16 @@ export class DataVersions {
     private readonly settle: (path: string) => void = () => {},
   ) {}
 
-  /** Two equal answers mean that nobody committed to the file in between. Undefined when that cannot be known. */
+  /**
+   * Data version of a file. Two equal versions mean that no commit was made to the file in between. Undefined if the
+   * version cannot be read.
+   */
   of(path: string): number | undefined {
     try {
       const file = this.#current(path);
       return file.base + (file.version.get() as number);
     } catch {
-      // Locked, gone, replaced by a pipe or device, or on a file system without shared memory.
+      // The file is locked, deleted, replaced by a pipe or device, or on a file system without shared memory.
       this.#forget(path);
       return undefined;
     }

@@ -6,11 +6,11 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { DiscoveredDatabase, Patience, VectorLayerInfo } from '../../core/tasks/vector-tasks.js';
 import { errorRecovery } from '../telemetry/process-metrics.js';
 
-/** How often databases are asked whether they answer. */
+/** Interval for pinging databases, in milliseconds. */
 const CHECK_MS = 2000;
 const PING_DEADLINE_MS = 5000;
 const DISCOVER_DEADLINE_MS = 60_000;
-/** The first look at the tables goes past slow views; a second one, beside the server, has time for them. */
+/** The first reading of the tables skips slow views. A second reading in the background has time for them. */
 const QUICK: Patience = { tableMs: 1000, allMs: 1500 };
 const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000 };
 const PATIENT_DEADLINE_MS = 600_000;
@@ -19,12 +19,12 @@ const STATUS_MS = 2000;
 const FRESH_MS = 500;
 
 interface DatabaseState {
-  /** What was found when the database answered last. */
+  /** Contents at the last successful reading. */
   contents?: DiscoveredDatabase;
   up: boolean;
   /** Why it is down. */
   reason: string;
-  /** True when it was down as its tables were asked for: they are to be asked for again. */
+  /** True if the tables must be read again, for example because the database was down at the last reading. */
   awaited: boolean;
   checkedAt: number;
   /** When it went down. */
@@ -32,11 +32,11 @@ interface DatabaseState {
   checking?: Promise<void>;
   /** True while its tables are read for longer than a start waits. */
   isSlow: boolean;
-  /** What was found after that wait; taken by the next reading. */
+  /** Contents that were found after the wait. The next reading uses them. */
   late?: DiscoveredDatabase;
-  /** True during the second look at slow views. */
+  /** True during the second reading, of slow views. */
   isLookedAt: boolean;
-  /** Views that were slow in a second look, too. */
+  /** Views that were also too slow for the second reading. */
   readonly slowViews: Set<string>;
 }
 
@@ -50,12 +50,13 @@ export interface DatabaseStatus {
 }
 
 /**
- * The databases among the sources: what they hold, and whether they answer. One that is down keeps its collections,
- * whose requests fail until it is back; one that was down from the start is published when it comes up.
+ * The databases among the sources: their contents and whether they respond. A database that is down keeps its
+ * collections, whose requests fail until it is back. A database that was down at the start is published when it comes
+ * up.
  */
 export class Databases {
   readonly #databases = new Map<string, DatabaseState>();
-  /** Those that operators connected: their layers are there whether they answer or not. */
+  /** URLs of databases that operators connected. Their layers exist whether the database responds or not. */
   #connected: ReadonlySet<string> = new Set();
   readonly #pools: Pools;
   #tables: TableRule = DEFAULT_TABLES;
@@ -69,21 +70,27 @@ export class Databases {
     this.#pools = pools;
   }
 
-  /** Forgets databases that are no sources any more. `tables`: which tables of the others are listed from now on. */
+  /**
+   * Removes databases that are no longer sources. `tables` selects the tables that are listed in the remaining
+   * databases from now on.
+   */
   keep(urls: readonly string[], tables = DEFAULT_TABLES): void {
     this.#tables = tables;
     for (const url of this.#databases.keys())
       if (!urls.includes(url) && !this.#connected.has(url)) this.#databases.delete(url);
   }
 
-  /** Looks after these databases too, which operators connected, and after no others of that kind. */
+  /**
+   * Monitors these databases, which operators connected, in addition to the sources. Earlier connected databases are
+   * removed.
+   */
   connect(urls: readonly string[]): void {
     for (const url of this.#connected) if (!urls.includes(url)) this.#databases.delete(url);
     this.#connected = new Set(urls);
     for (const url of urls) if (!this.#databases.has(url)) this.#databases.set(url, newState());
   }
 
-  /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
+  /** Contents of a database. While it is down, the last known contents. Rejects with `TaskFailure`. */
   async discover(url: string): Promise<DiscoveredDatabase> {
     const database = this.#databases.get(url) ?? newState();
     this.#databases.set(url, database);
@@ -116,7 +123,10 @@ export class Databases {
     }
   }
 
-  /** Waits a short time: views that are slow to count must not delay other sources. What comes later is kept. */
+  /**
+   * Waits a short time for the first reading, because views that are slow to count must not delay other sources. A
+   * later result is kept.
+   */
   async #first(database: DatabaseState, reading: Promise<DiscoveredDatabase>): Promise<DiscoveredDatabase> {
     const end = new AbortController();
     const timer = setTimeout(this.firstMs, undefined, { signal: end.signal }).catch(() => undefined);
@@ -132,7 +142,7 @@ export class Databases {
         },
         (error: unknown) => {
           note(database, error);
-          // It is asked again when it answers pings.
+          // The tables are read again when the database responds to pings.
           database.awaited = true;
         },
       )
@@ -168,8 +178,8 @@ export class Databases {
   }
 
   /**
-   * Looks after the databases; `returned` is called for one whose tables are to be asked for again, `reconnected` for one
-   * that operators connected.
+   * Monitors the databases. Calls `returned` for a database whose tables must be read again, and `reconnected` for
+   * one that operators connected.
    */
   watch(returned: (name: string) => void, reconnected: () => void = () => {}): void {
     this.#timer = setInterval(() => void this.#look(returned, reconnected), CHECK_MS).unref();
@@ -186,7 +196,7 @@ export class Databases {
     }
   }
 
-  /** The state of every database now; of one that takes long to answer, the last that is known. */
+  /** State of each database. If a database takes long to respond, its last known state. */
   async status(): Promise<DatabaseStatus[]> {
     const checks = Promise.all([...this.#databases].map(([url, database]) => this.#check(url, database)));
     const late = new AbortController();
@@ -235,7 +245,7 @@ function newState(): DatabaseState {
 const slowIn = ({ problems }: DiscoveredDatabase): string[] =>
   problems.flatMap(({ layer, isSlow }) => (isSlow && layer !== undefined ? [layer] : []));
 
-/** A view that was read before, and is too slow for this look, stays as it was. */
+/** The contents found, with the former state of views that were read before and are too slow for this reading. */
 function withSlowViews(
   found: DiscoveredDatabase,
   former: DiscoveredDatabase | undefined,
@@ -257,7 +267,7 @@ function slow(): TaskFailure {
   );
 }
 
-/** Failures that say nothing of the database leave its state as it was. */
+/** Records the result of a request. Failures that do not concern the database leave its state unchanged. */
 function note(database: DatabaseState, error: unknown): void {
   if (error === undefined) {
     if (!database.up) errorRecovery.cell('database').observe(performance.now() - database.downSince);

@@ -19,7 +19,7 @@ export interface ExtentRefreshOptions {
 /** Collections of which is known how long they take to measure. */
 const MAX_COSTS = 10_000;
 const DELAY_MS = 2000;
-/** Looks take at most one part in so many of the time. */
+/** Measurements take at most one part in this number of the time. */
 const SHARE = 20;
 /** Features up to which a layer is counted again. */
 const COUNTED = 200_000;
@@ -27,8 +27,8 @@ const COUNTED = 200_000;
 const NEAR = 1e-6;
 
 /**
- * Measures extents again, in the background, where an edit took away what may have reached the edge: an extent only grows
- * by what edits tell of themselves. Counts features again where an edit does not say how many came or went.
+ * Measures extents again, in the background, if an edit can have removed a feature at the edge. An edit only grows an
+ * extent. Also counts features again if an edit does not report how many were added or removed.
  */
 export class ExtentRefresh {
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -40,13 +40,13 @@ export class ExtentRefresh {
     this.#options = options;
   }
 
-  /** `collection` is what it was before the edit. */
+  /** Schedules a measurement after an edit. `collection` is the collection before the edit. */
   edited({ id, extent84 }: VectorCollection, { areas }: CollectionChange): void {
     if (extent84 && areas && !areas.some((area) => reachesEdge(area, extent84))) return;
     this.#plan(id, this.#options.delayMs ?? DELAY_MS);
   }
 
-  /** Measures now, or later if that took long the last time. Never rejects. */
+  /** Measures now, or later if the last measurement took long. Never rejects. */
   refresh(id: string): Promise<void> {
     const last = this.#costs.get(id);
     const restMs = last ? last.endedAt + last.ms * SHARE - performance.now() : 0;

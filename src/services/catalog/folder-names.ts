@@ -4,10 +4,10 @@ import type { DocumentStore } from '../../stores/state/documents.js';
 const FOLDER_NAME = 'folder-name';
 const BY = 'system';
 
-/** Who has a name: the data folder whose files hold the collection, and what took it. */
+/** Holder of a name: the data folder whose files contain the collection, and the job that took the name. */
 interface Holder {
   readonly folder: string;
-  /** Id of the job that took the name; null if the collection was there before. */
+  /** Id of the job that took the name. Null if the collection existed before. */
   readonly token: string | null;
 }
 
@@ -18,8 +18,8 @@ export interface FolderNamesDeps {
 }
 
 /**
- * Names of collections whose data is in the data folder of one server. Several servers may share the state, and their catalogs
- * do not show what the folders of the others hold: here a name is given once.
+ * Names of collections whose data is in the data folder of one server. Several servers can share the state, and their
+ * catalogs do not show the data folders of the other servers. This registry gives each name once.
  */
 export class FolderNames {
   constructor(private readonly deps: FolderNamesDeps) {}
@@ -38,19 +38,22 @@ export class FolderNames {
   }
 
   /**
-   * Takes a name for a collection of this folder, before its data is there. Does nothing for a name that the folder has. Throws
-   * as `refuse` does.
+   * Takes a name for a collection of this folder, before its data exists. Does nothing for a name that the folder
+   * has. Throws the errors of `refuse`.
    */
   async take(id: string, token: string | null): Promise<void> {
     if (!(await this.#tryTake(id, token))) throw takenElsewhere(id);
   }
 
-  /** As `take`, for a collection that is there. Leaves the name to another folder that has it. */
+  /** Like `take`, for an existing collection. If another folder has the name, it keeps the name. */
   async keep(id: string): Promise<void> {
     await this.#tryTake(id, null);
   }
 
-  /** As `keep`, for all collections of the folder: the state may have been in a file before, which has no other servers. */
+  /**
+   * Like `keep`, for all collections of the folder. Needed because the state may have been in a file before, without
+   * other servers.
+   */
   async keepAll(ids: readonly string[]): Promise<void> {
     const { documents, folder } = this.deps;
     if (folder === undefined || ids.length === 0) return;
@@ -70,7 +73,7 @@ export class FolderNames {
     });
   }
 
-  /** Gives a name of this folder back. With a token, only if this token took it. */
+  /** Releases a name of this folder. With a token, only if this token took it. */
   async release(id: string, token?: string): Promise<void> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return;
@@ -87,7 +90,7 @@ export class FolderNames {
     try {
       return await work();
     } catch (error) {
-      // A name that cannot be given back stays with the folder.
+      // A name that cannot be released remains with the folder.
       await this.release(id, token).catch(() => {});
       throw error;
     }

@@ -1,4 +1,4 @@
 export const CATALOG_LIMITS = {
-  /** Pixels per side of a map where the request says nothing. */
+  /** Default pixels per side of a map. */
   mapSideDefault: 256,
 } as const;

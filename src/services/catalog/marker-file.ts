@@ -63,7 +63,7 @@ export class MarkerFile {
     return this.#remembered.hasNews(changed);
   }
 
-  /** Says which source has an id. Call it before the collection is published. */
+  /** Records the source of an id. Call it before the collection is published. */
   learnSource(id: string, holder: string): void {
     this.#sources.set(id, hashSource(holder));
   }
@@ -89,13 +89,13 @@ export class MarkerFile {
     const stored = read?.marker.state === this.#state ? read.marker.layers : [];
     this.#remembered.learn({ layers: new Set(named.layers.map(({ id }) => id)), copies }, stored, rules);
     const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
-    // A file that is deleted while the server runs opens nothing.
+    // Deleting the file while the server runs opens no layer.
     const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
     const lost = omitOpened(found, rules, findSource, (name) => ids.get(name));
     this.#lost = lost;
     const text = writeMarker({ state: this.#state, ...marks, lost }, sealing);
     if (text !== before && (before !== undefined || isFilled(marks) || lost.length > 0))
-      // The rules apply without their marker, too.
+      // The rules also apply without their marker.
       await writeDurably(path, text).catch(onError);
     const signature = JSON.stringify([lost, marks.layers.map(({ identities }) => identities)]);
     return new LostRestrictions(lost, findSource, this.#remembered, signature);

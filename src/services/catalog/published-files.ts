@@ -5,14 +5,14 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import { listRasterLocations } from '../../core/catalog/raster-sources.js';
 import { mapInLanes } from '../../core/values/lanes.js';
 
-/** Files that are looked at at the same time. */
+/** Number of files that are checked at the same time. */
 const PARALLEL = 32;
 
-/** Which collections a file on disk holds data of. */
+/** Ids of the collections whose data is in a file on disk. */
 interface PublishedFiles {
   /** Ids of collections by the real paths of their files and folders. */
   readonly byPath: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The same by paths without an extension: other files of these names hold parts of the data, or describe it. */
+  /** Ids by paths without an extension: other files with these names contain parts of the data, or describe it. */
   readonly byStem: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -60,7 +60,7 @@ function add(index: Map<string, Set<string>>, key: string, id: string): void {
   else index.set(key, new Set([id]));
 }
 
-/** What a collection is read from: its file, and the store that was made of it. */
+/** Paths that a collection is read from: its file, and the store created from it. */
 function listPaths(collection: Collection): string[] {
   const own = hasFeatures(collection) ? [collection.source.path ?? ''] : [];
   return [

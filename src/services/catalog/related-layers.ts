@@ -6,7 +6,7 @@ import { formatTableName, type VectorSource } from '../../core/sources/vector-so
 
 /** Layers of one store that show rows of the same tables: a table that is published twice, and views. */
 
-/** Names of the tables whose rows a source shows: its own, and those that a view reads. */
+/** Names of the tables whose rows a source shows: its table, and the tables that a view reads. */
 export function listSourceTables(source: VectorSource): string[] {
   return [formatTableName(source), ...(source.reads ?? [])];
 }

@@ -35,18 +35,18 @@ export interface SnapshotDeps
   taken(): ReadonlySet<string>;
   /** Generation of the next snapshot. */
   generation(): number;
-  /** Told of all collections before they are published. */
+  /** Receives all collections before they are published. */
   recordCopies?(collections: readonly Collection[]): Promise<void>;
-  /** Where jobs publish archives; absent where the data folder has them all. */
+  /** Storage in which jobs publish archives. Default: all archives are in the data folder. */
   storage?: Pick<Storage, 'listPublished'>;
 }
 
-/** What a snapshot was made of. */
+/** Inputs of a snapshot. */
 interface SnapshotFacts {
   readonly settings: DataSettings;
   /** Order in which settings were given. */
   readonly order: number;
-  /** Number of snapshots that were to be shown before it was made. */
+  /** Number of snapshots that were accepted before this one was created. */
   readonly before: number;
   /** Contents of the files that are published, by path. See `FileWrites.content`. */
   readonly contents: ReadonlyMap<string, string>;
@@ -56,9 +56,9 @@ interface SnapshotFacts {
 }
 
 export interface SnapshotRequest {
-  /** Absent: everything is read. */
+  /** Changed sources to read. Undefined: everything is read. */
   readonly changes: readonly SourceChange[] | undefined;
-  /** Absent: those of what is published now. */
+  /** Default: the settings of the published snapshot. */
   readonly settings?: DataSettings | undefined;
   /** See `SourceReaderOptions.onlyShown`. */
   readonly onlyShown?: boolean;
@@ -67,17 +67,17 @@ export interface SnapshotRequest {
 }
 
 /**
- * Makes snapshots of what is published. Sources are read by several requests at the same time, however long that takes. Only
- * the last step, which reads no file, is exclusive: it makes a snapshot of all that is known then.
+ * Creates snapshots of the published data. Several requests read sources at the same time, however long that takes.
+ * Only the last step is exclusive, and it reads no file: it creates a snapshot of everything known at that time.
  */
 export class Snapshots {
   readonly #facts = new WeakMap<CatalogSnapshot, SnapshotFacts>();
   readonly #readings = new SourceReadings();
   readonly #names = new GivenNames();
-  /** The newest settings that were to be shown. */
+  /** Settings of the newest accepted snapshot. */
   #settings: Pick<SnapshotFacts, 'settings' | 'order'> | undefined;
   #order = 0;
-  /** Counts snapshots that were to be shown. */
+  /** Number of accepted snapshots. */
   #accepted = 0;
   #last: Promise<unknown> = Promise.resolve();
   /** Locations of published objects when they were last listed. */
@@ -90,7 +90,7 @@ export class Snapshots {
     return this.#facts.get(snapshot);
   }
 
-  /** Says that a snapshot was made of what another one was made of. */
+  /** Records that a snapshot has the same inputs as another one. */
   same(one: CatalogSnapshot, other: CatalogSnapshot): void {
     const facts = this.#facts.get(one);
     if (facts) this.#facts.set(other, facts);
@@ -150,8 +150,9 @@ export class Snapshots {
   }
 
   /**
-   * Call it before a snapshot is shown. Returns false if another one was to be shown since it was made: then it must not be
-   * shown, but its new files and settings are in the snapshots that are made from now on.
+   * Accepts a snapshot for display. Call it before a snapshot is shown. Returns false if another snapshot was
+   * accepted since this one was created. Then it must not be shown, but later snapshots include its new files and
+   * settings.
    */
   accept(snapshot: CatalogSnapshot): boolean {
     const { settings, order, before, files } = this.#facts.get(snapshot)!;
@@ -163,7 +164,7 @@ export class Snapshots {
     return isNewest;
   }
 
-  /** Looks after these databases and STAC APIs from now on. */
+  /** Monitors only these databases and STAC APIs from now on. */
   #keepSources({ sources, tables }: DataSettings): void {
     this.deps.databases.keep([...new Set(sources.filter(isDatabase))], tables);
     this.deps.imagery.keep(sources.filter(isStacApi));
@@ -188,10 +189,10 @@ export class Snapshots {
     ];
   }
 
-  /** Archives that jobs published and that lie in no folder. */
+  /** Archives that jobs published to object storage instead of a folder. */
   async #publishedObjects(): Promise<string[]> {
     this.#objects = await this.deps.storage?.listPublished().catch((error: unknown) => {
-      // While the object store is away, what was there stays published; a server that starts needs it.
+      // While the object store is unavailable, its known archives remain published. A server that is starting fails.
       if (this.#objects) return this.#objects;
       throw error;
     });

@@ -2,15 +2,18 @@ import type { Collection } from '../../core/catalog/collection.js';
 import { countBy } from '../../core/features/count-by.js';
 import { isRemote } from '../../core/sources/sources.js';
 
-/** Where a collection comes from, in the words of who published it. */
+/** Source of a collection, in the publisher's words. */
 export interface SourceName {
-  /** File below the folder that all files share, or with the few folders that tell it from others; database; or host and name of a remote file. */
+  /**
+   * File below the folder that all files share, or with the few folders that distinguish it; database; or host and
+   * name of a remote file.
+   */
   readonly source: string;
-  /** What its neighbours have in common: a file of several collections, else the folder. */
+  /** The part shared with neighbours: a file of several collections, else the folder. */
   readonly group: string;
 }
 
-/** Names of sources that give away no more of the server's folders than it takes to tell them apart. */
+/** Names of sources that reveal only the folders of the server that distinguish them. */
 export function sourceNames(collections: readonly Collection[]): ReadonlyMap<Collection, SourceName> {
   const counts = countBy(collections, ({ file }) => file);
   const nameOf = fileNames([...counts.keys()].filter(isLocal));
@@ -24,7 +27,7 @@ export function sourceNames(collections: readonly Collection[]): ReadonlyMap<Col
   );
 }
 
-/** What to write behind the titles that several collections have. */
+/** Suffixes for titles that several collections share. */
 export function qualifiers(
   collections: readonly Collection[],
   names = sourceNames(collections),
@@ -47,7 +50,7 @@ export function qualifiers(
 
 const isLocal = (file: string) => !isRemote(file) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(file);
 
-/** Files of folders that share nothing are not told by the whole of their paths. */
+/** Names of files. If their folders share no parent, the full paths are not shown. */
 function fileNames(files: readonly string[]): (file: string) => string {
   const root = sharedFolder(files);
   if (root !== '/') return (file) => file.slice(root.length);

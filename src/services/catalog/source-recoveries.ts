@@ -1,7 +1,7 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { errorRecovery } from '../telemetry/process-metrics.js';
 
-/** Measures for how long sources stay quarantined that are published in the end. */
+/** Measures how long sources stay quarantined before they are published. */
 export class SourceRecoveries {
   /** When each quarantined source was first seen so. */
   #since = new Map<string, number>();

@@ -12,11 +12,11 @@ const UNWATCHED = /(^|\/)\.(?!z(metadata|group|attrs)$).|-(shm|journal)$|\.zarr\
 export interface SourceWatcherDeps {
   /** Folders, files and databases that are published now. */
   sources(): readonly string[];
-  /** Whether this server wrote a file as it is now. */
+  /** Whether this server wrote the present state of a file. */
   isKnown(path: string): boolean;
-  /** Finds files of these sources that are others than those that were read, or that no longer exist. */
+  /** Finds files of these sources that differ from the files read, or that no longer exist. */
   findUnread(sources: readonly string[]): Promise<readonly string[]>;
-  /** Called with the files that changed, once they came to rest. */
+  /** Called with the changed files, once they came to rest. */
   changed(paths: readonly string[]): void;
   readonly dataDir: string;
 }
@@ -34,7 +34,10 @@ export class SourceWatcher {
     this.addSources();
   }
 
-  /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */
+  /**
+   * Starts watching new sources. Adding a folder searches all of it, so each is added once. A replaced file must be
+   * added again.
+   */
   addSources(): void {
     const added: string[] = [];
     for (const path of listWatched(this.deps.sources())) {
@@ -49,7 +52,7 @@ export class SourceWatcher {
     if (added.length > 0) this.#add(added);
   }
 
-  /** A watcher of its own says when all of these are watched. */
+  /** Each addition gets a separate watcher, which reports when all its paths are watched. */
   #add(paths: readonly string[]): void {
     const watcher = watch([...paths], {
       ignoreInitial: true,
@@ -58,7 +61,7 @@ export class SourceWatcher {
     });
     for (const path of paths) this.#watchers.set(path, watcher);
     watcher.on('all', (_event, path) => this.#note(path.replace(/-wal$/, '')));
-    // A file that cannot be watched is only a reload that must be asked for.
+    // If a file cannot be watched, its changes need a requested reload.
     watcher.on('error', () => {});
     watcher.once('ready', () => void this.#compare(paths));
   }
@@ -66,7 +69,7 @@ export class SourceWatcher {
   /** Notes files that were changed after they were read and before they were watched. */
   async #compare(paths: readonly string[]): Promise<void> {
     const sources = paths.filter((path) => !path.endsWith('-wal'));
-    // A folder that cannot be searched is watched all the same.
+    // A folder that cannot be searched is still watched.
     const unread = await this.deps.findUnread(sources).catch(() => []);
     for (const path of unread) this.#note(path);
   }
@@ -101,7 +104,7 @@ export class SourceWatcher {
 
 function listWatched(sources: readonly string[]): string[] {
   const files = sources.filter(isPath);
-  // What another program writes to a GeoPackage may stay in its log for long.
+  // Changes by another program to a GeoPackage can stay in its write-ahead log for a long time.
   const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
   return [...files, ...logs];
 }

@@ -15,7 +15,7 @@ export interface TableActivityOptions {
 
 type Counts = [inserted: number, updated: number, deleted: number, rows: number];
 
-/** Milliseconds between two looks at a database. */
+/** Minimum milliseconds between two queries of a database. */
 const FRESH_MS = 1000;
 const DEADLINE_MS = 2000;
 
@@ -30,8 +30,8 @@ interface DatabaseState {
 }
 
 /**
- * Finds out by the counters of a database that another program wrote to a table: counts and extents are then measured
- * again. A database is asked only when a request needs them, at most once a second, by one statement for all tables.
+ * Detects writes by other programs from the counters of a database. Counts and extents are then measured again. A
+ * database is queried only when a request needs it, at most once a second, with one statement for all tables.
  */
 export class TableActivity {
   readonly #databases = new Map<string, DatabaseState>();
@@ -51,7 +51,7 @@ export class TableActivity {
     return looks.length === 0 ? undefined : Promise.all(looks);
   }
 
-  /** An edit of this server: the counters will show it, too. */
+  /** Records an edit by this server, which the counters will also show. */
   edited({ id, activity }: VectorCollection, { features }: CollectionChange): void {
     if (!activity) return;
     const added = this.#added.has(id) ? this.#added.get(id) : 0;
@@ -95,7 +95,10 @@ export class TableActivity {
     await Promise.all(changed.map(({ id }) => this.#options.extents.refresh(id)));
   }
 
-  /** Whether somebody wrote. The remembered count is doubted unless edits of this server explain the counters. */
+  /**
+   * Whether another program wrote. The stored count becomes doubtful unless edits of this server explain the
+   * counters.
+   */
   #isChanged({ id, activity = [] }: VectorCollection, now: Activity): boolean {
     if (now.every((value, i) => value === activity[i])) return false;
     const [inserted, , deleted, rows] = now.map((value, i) => value - (activity[i] ?? 0)) as Counts;

@@ -24,16 +24,16 @@ import { Measurements } from './visible-facts.js';
 /** Audiences whose view of one catalog is kept. */
 const MAX_VIEWS = 1000;
 
-/** What decides what a principal may read. */
+/** Rules that determine the data that a principal can read. */
 export interface ReadAccess {
   readonly policy: AccessPolicy;
   /** Changes with the rules. */
   version(): number;
   /** Principals of one audience read the same. */
   audienceOf(principal: Principal): string;
-  /** Tells if a collection whose source cannot be read is shown to a principal. Default: shown. */
+  /** Whether a collection whose source cannot be read is shown to a principal. Default: shown. */
   readonly awaited?: (principal: Principal, collection: AwaitedCollection) => 'shown' | 'refused' | 'hidden';
-  /** The layers that a collection is a copy of; none when absent. */
+  /** The layers that a collection is a copy of. Default: none. */
   sourcesOf?(id: string): readonly LayerName[];
 }
 
@@ -44,9 +44,9 @@ export function fixedReading(policy: AccessPolicy): ReadAccess {
 }
 
 /**
- * The catalog as each principal may read it: collections that may not be read are left out, masked attributes are no
- * fields, and hidden rows are excluded by the collection's row filter. Every surface takes its collections from here, so
- * a rule holds on all of them; and because a restricted collection has a version of its own, caches keep them apart.
+ * The catalog as each principal can read it. Unreadable collections are omitted, masked attributes are not fields,
+ * and the collection's row filter excludes hidden rows. Every API takes its collections from here, so a rule applies
+ * to all APIs. A restricted collection has a separate version, so caches keep it separate.
  */
 export class VisibleCatalog {
   readonly #reading: ReadAccess;
@@ -57,7 +57,7 @@ export class VisibleCatalog {
   readonly #measurements: Measurements | undefined;
   #last: { principal: Principal; visible: CatalogSnapshot } | undefined;
 
-  /** Without pools nobody counts what rules leave. */
+  /** Without pools, the rows that rules leave are not counted. */
   constructor(current: () => CatalogSnapshot, reading: ReadAccess, pools?: Pick<Pools, 'run'>) {
     this.#current = current;
     this.#reading = reading;
@@ -69,7 +69,7 @@ export class VisibleCatalog {
     this.#last = undefined;
   }
 
-  /** The whole catalog itself when nothing is kept from this principal. */
+  /** The catalog of a principal. If the principal can read everything, this is the complete catalog itself. */
   of(principal: Principal): CatalogSnapshot {
     const snapshot = this.#current();
     const version = this.#reading.version();
@@ -92,7 +92,10 @@ export class VisibleCatalog {
     return derivedFrom.length > 0 ? { ...collection, derivedFrom } : collection;
   }
 
-  /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
+  /**
+   * An unreadable source, with its former collections that a principal can read. Its other collections are refused as
+   * if they were published.
+   */
   #unread(one: QuarantineEntry, principal: Principal, refused: AwaitedCollection[]): QuarantineEntry {
     const { awaited = [] } = one;
     const within = awaited.filter((collection) => isLayerInScope(principal, collection));
@@ -112,7 +115,7 @@ export class VisibleCatalog {
       const access = policy(principal, collection, 'read');
       if (access.allowed)
         return [narrowed(this.#withSources(collection, snapshot), access, this.#measurements)];
-      // Layers of other tenants are not there: a refusal would tell of them.
+      // Layers of other tenants are hidden: a refusal would reveal them.
       if (isLayerInScope(principal, collection)) refused.push(collection);
       return [];
     });
@@ -127,8 +130,8 @@ export class VisibleCatalog {
 }
 
 /**
- * A collection of which only some rows and fields are to be read. One that is narrowed already becomes narrower:
- * `scope` says for whom it is so.
+ * A collection of which only some rows and fields are readable. A restricted collection becomes more restricted.
+ * `scope` names the callers to which the restriction applies.
  */
 export function narrowed(
   collection: Collection,
@@ -162,7 +165,7 @@ function withMask(field: Field, masks: ReadonlyMap<string, Mask>): Field {
   return mask ? { ...field, mask } : field;
 }
 
-/** The source as it is told of: without hidden fields, and with masked ones as they are shown. */
+/** The source as described to callers: without hidden fields, and with the masked form of masked fields. */
 function shownSource(source: VectorSource, names: readonly string[], masks: Access['masks']): VectorSource {
   const fields = withMasks(source, masks).fields.filter(({ name, mask }) => mask || names.includes(name));
   return { ...source, fields: fields.map(shownField) };
@@ -175,7 +178,7 @@ function listHiddenFields({ source }: VectorCollection, fields: readonly string[
   return source.fields.map(({ name }) => name).filter((name) => !fields.includes(name));
 }
 
-/** Counts, places and words that were made of all rows are not told to who has only some. */
+/** Removes counts, extents and texts computed from all rows, for callers who can read only some rows. */
 function withinRows(
   collection: VectorCollection,
   stored: VectorSource,

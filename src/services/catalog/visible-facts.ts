@@ -6,7 +6,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** What is known of the rows that a rule leaves of a collection. */
+/** Known facts about the rows of a collection that a rule leaves. */
 export interface VisibleFacts {
   readonly featureCount?: number;
   readonly extent84?: Box;
@@ -15,9 +15,9 @@ export interface VisibleFacts {
 
 /** Collections and rules that facts are kept of. */
 const MAX_FACTS = 10_000;
-/** Collections that are measured at once: who reads features goes before. */
+/** Maximum number of collections measured at the same time, because feature requests have priority. */
 const AT_ONCE = 2;
-/** Facts that could not be found are not asked for again before. */
+/** Milliseconds before a failed measurement is retried. */
 const RETRY_MS = 60_000;
 
 interface Entry {
@@ -29,8 +29,8 @@ interface Entry {
 const SHARED: TaskContext = { timing() {} };
 
 /**
- * How many rows rules leave of collections, and where they lie: found out when somebody asks, once for all who have the
- * same rows, and forgotten with the least edit.
+ * Counts and extents of the rows that rules leave. They are measured on request, once for all callers with the same
+ * rows, and dropped with any edit.
  */
 export class Measurements {
   readonly #entries = boundedCache<string, Entry>(MAX_FACTS);
@@ -43,12 +43,12 @@ export class Measurements {
     private readonly tell: () => void,
   ) {}
 
-  /** Undefined while nobody has measured. */
+  /** Measured facts. Undefined before the first measurement. */
   factsOf(key: string): VisibleFacts | undefined {
     return this.#entries.get(key)?.facts;
   }
 
-  /** Resolves when it is known, or cannot be told. Requests share the work. */
+  /** Resolves when the facts are known, or the measurement failed. Requests share the work. */
   measure(key: string, collection: VectorCollection, filter: Expression): Promise<void> {
     const entry = this.#entries.get(key) ?? { facts: undefined, asked: undefined, failedAt: -RETRY_MS };
     this.#entries.set(key, entry);

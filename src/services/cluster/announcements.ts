@@ -1,26 +1,29 @@
 import type { Announcement, AnnouncementStore, Topic } from '../../stores/database/announcements.js';
 
-/** Takes what was announced over; `all` when too much was missed to say what. May be told the same twice. */
+/**
+ * Applies announced changes. `all` if missed announcements make the subjects unknown. Can be called twice with the
+ * same subjects.
+ */
 export type Take = (subjects: readonly unknown[] | 'all') => void | Promise<void>;
 
 export interface AnnouncementsOptions {
   readonly store: AnnouncementStore;
   /** Version of the newest announcement before this process read anything of the state. */
   readonly start: number;
-  /** Told how far this process has come. */
+  /** Receives the version that this process has applied. */
   applied(version: number): void;
-  /** What was announced could not be read, or taken over; it is tried again. */
+  /** Called if announcements could not be read or applied. They are retried. */
   onError(error: unknown): void;
 }
 
 interface Follower {
   readonly take: Take;
-  /** Announcements that are not taken over yet, oldest first. */
+  /** Announcements that are not yet applied, oldest first. */
   queue: Announcement[];
   running: boolean;
-  /** What was missed is not known. */
+  /** Whether announcements were missed, so that everything must be read again. */
   reset: boolean;
-  /** All is read again now, because of what was missed. */
+  /** Whether everything is being read again, because announcements were missed. */
   isResetting: boolean;
 }
 
@@ -33,15 +36,15 @@ interface Waiter {
 const RETRY_MS = 1000;
 
 /**
- * Takes over what the processes of one state announce: each announcement in its order, once it is there and never
- * again. Topics do not wait for each other.
+ * Applies the announcements of the processes of one state: each in its order, as soon as it arrives, and only once.
+ * Topics do not wait for each other.
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions;
   readonly #followers = new Map<Topic, Follower>();
   readonly #retries = new Set<NodeJS.Timeout>();
   #waiters: Waiter[] = [];
-  /** Version up to which announcements were read, and up to which they are taken over. */
+  /** Version up to which announcements were read, and version up to which they were applied. */
   #read: number;
   #applied: number;
   #reading: Promise<void> | undefined;
@@ -54,12 +57,12 @@ export class Announcements {
     this.#applied = options.start;
   }
 
-  /** Version up to which all announcements are taken over here. */
+  /** Version up to which this process has applied all announcements. */
   get applied(): number {
     return this.#applied;
   }
 
-  /** Says how this process takes announcements of a topic over, after all that was said of the topic before. */
+  /** Sets a function that applies announcements of a topic, after the earlier functions for the topic. */
   on(topic: Topic, take: Take): void {
     const former = this.#followers.get(topic)?.take;
     const inTurn: Take = async (subjects) => {
@@ -75,7 +78,7 @@ export class Announcements {
     });
   }
 
-  /** Looks for new announcements. */
+  /** Starts reading new announcements. */
   look(): void {
     this.#again = true;
     this.#reading ??= this.#readAll().finally(() => {
@@ -83,7 +86,7 @@ export class Announcements {
     });
   }
 
-  /** Resolves when an announcement is taken over here; rejects with what kept it from that. */
+  /** Resolves when this process has applied an announcement. Rejects with the error that prevented it. */
   reached(version: number): Promise<void> {
     if (this.#applied >= version) return Promise.resolve();
     this.look();
@@ -121,7 +124,7 @@ export class Announcements {
     this.#advance();
   }
 
-  /** One after the other; what came in between is taken together. */
+  /** Applies announcements one run after another. Announcements that arrived in between are applied together. */
   async #run(follower: Follower): Promise<void> {
     if (follower.running) return;
     follower.running = true;
@@ -156,7 +159,8 @@ export class Announcements {
   }
 
   #advance(): void {
-    // Nobody knows which of the missed versions are of the topic of a follower that reads all again.
+    // The topics of missed versions are unknown. A follower that reads everything again can therefore be behind in all
+    // of them.
     const open = [...this.#followers.values()].flatMap(({ queue, reset, isResetting }) =>
       reset || isResetting ? [this.#applied] : queue[0] ? [queue[0].version - 1] : [],
     );
@@ -169,7 +173,7 @@ export class Announcements {
     for (const { resolve } of reached) resolve();
   }
 
-  /** Tells those who wait for what failed: they need not wait for another attempt. */
+  /** Rejects the waiters of failed announcements, so that they do not wait for another attempt. */
   #fail(error: unknown, version: number): void {
     this.#options.onError(error);
     const failed = this.#waiters.filter((one) => one.version <= version);

@@ -19,36 +19,36 @@ export interface ClusterOptions {
   readonly config: Config['state'];
   /** Names this process. */
   readonly instance: string;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tellServer(note: Note): void;
-  /** Takes over what a process of another server tells. */
+  /** Applies a note of a process of another server. */
   hear(note: Note): void;
-  /** The state could not be read, or what it announces could not be taken over; that is tried again. */
+  /** Called if the state could not be read, or its announcements could not be applied. Both are retried. */
   onError(error: unknown): void;
 }
 
 /**
- * For how long after a heartbeat an edit may still be committed: what a database undoes that waits for its commit is undone
- * before others count this process as lost.
+ * Milliseconds after a heartbeat in which an edit can still be committed. The database rolls back a transaction that
+ * waits for its commit before other processes count this process as lost.
  */
 const PRESENT_MS = SILENCE_MS - LIMITS.idleTransactionMs - 500;
-/** For how long an answer waits for processes that are alive. */
+/** Milliseconds that a response waits for processes that are alive. */
 const PATIENCE_MS = 1000;
 
 /**
- * The processes that share a state, of this server and of others: who they are, what they tell each other, and what each
- * of them must take over before a change is answered.
+ * The processes that share a state, on this server and on other servers. It includes their members, their messages,
+ * and the announcements that each must apply before the response to a change.
  */
 export class Cluster {
   readonly peers: Peers;
   readonly announcements: Announcements;
-  /** Whether the other servers count on this process. Those of its machine see that it runs. */
+  /** Whether the other servers count this process as present. Processes on its machine see that it runs. */
   readonly presence = new Presence();
-  /** What is remembered of the state is used only where this says so. */
+  /** Cached data of the state can be used only if `pauses` permits it. */
   readonly pauses: Pauses;
   readonly #options: ClusterOptions;
   readonly #server = serverName();
-  /** Versions that other processes said to have taken over. */
+  /** Versions that other processes reported as applied. */
   readonly #applied = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
@@ -84,20 +84,20 @@ export class Cluster {
 
   /** The other processes that share the state and are alive. */
   get #others(): readonly Instance[] {
-    // A process that is killed writes nothing that others would be woken by.
+    // A killed process writes no signal, so its end is checked here.
     return this.#alive.filter(({ name }) => name !== this.#options.instance && !hasEnded(name));
   }
 
   /**
-   * Tells all other processes. What files hold is for this server alone; of edits others read in the feed, and the feed
-   * notifies them itself.
+   * Sends a note to all other processes. Notes about files concern only this server. Other servers read edits in the
+   * feed, which sends separate signals.
    */
   tell(note: Note): void {
     this.#options.tellServer(note);
     if (!('change' in note || 'fed' in note)) this.#channel?.send(note, broadcast());
   }
 
-  /** Joins: from now on others wait for this process, and it hears of them. */
+  /** Joins the cluster: from now on other processes wait for this one, and it receives their notes. */
   async start(): Promise<void> {
     const { config, state, onError } = this.#options;
     if (config.url !== '') this.#channel = await this.#listen();
@@ -113,7 +113,7 @@ export class Cluster {
     }, BEAT_MS).unref();
   }
 
-  /** Shows the others that this process is there. Rejects while the state does not answer. */
+  /** Shows the other processes that this one is present. Rejects while the state database does not respond. */
   appear(): Promise<void> {
     this.#appearing ??= this.#beat().finally(() => {
       this.#appearing = undefined;
@@ -121,7 +121,7 @@ export class Cluster {
     return this.#appearing;
   }
 
-  /** Takes over what another process tells. */
+  /** Applies a note of another process. */
   hear(note: ClusterNote): void {
     if ('announced' in note) return this.announcements.look();
     if ('members' in note) return void this.#refresh().catch(this.#options.onError);
@@ -130,8 +130,9 @@ export class Cluster {
   }
 
   /**
-   * Waits until all that was announced is taken over: here, and by the other processes that are alive. Resolves with the
-   * names of those that were not ready in time; the answer of an audited request names them too. Rejects when it cannot be taken over here.
+   * Waits until all announcements are applied by this process and the other processes that are alive. Resolves with
+   * the names of processes that were not ready in time, which the response of an audited request also lists. Rejects
+   * if this process cannot apply them.
    */
   async settle(): Promise<string[]> {
     const announced = await this.#options.state.announcements.newest();
@@ -145,7 +146,7 @@ export class Cluster {
     return behind;
   }
 
-  /** Takes over all that is announced by now. Rejects if it cannot be read or taken over. */
+  /** Applies all present announcements. Rejects if they cannot be read or applied. */
   async catchUp(): Promise<void> {
     await this.announcements.reached(await this.#options.state.announcements.newest());
   }

@@ -1,8 +1,8 @@
 export interface LeaseOptions {
   readonly leaseMs: number;
-  /** Prolongs it, and writes what there is to tell. False: somebody else has it. */
+  /** Prolongs the lease, and writes waiting progress. Resolves with false if another process has the lease. */
   prolong(): Promise<boolean>;
-  /** Called when somebody else has it, or may have. */
+  /** Called if another process has, or can have, the lease. */
   lost(): void;
   onError(error: unknown): void;
 }
@@ -11,13 +11,13 @@ export interface LeaseOptions {
 const PROGRESS_MS = 500;
 
 /**
- * Keeps a lease while its holder works. One that could not be prolonged in time counts as lost, though nobody said so:
- * others may have it by now, and what cannot be reached cannot tell.
+ * Keeps a lease while its holder works. A lease that could not be prolonged in time counts as lost without notice. An
+ * unreachable database cannot report the loss, and another process can have the lease.
  */
 export class Lease {
   readonly #options: LeaseOptions;
   readonly #timer: NodeJS.Timeout;
-  /** When the last prolongation that succeeded was begun, by this process's own clock. */
+  /** Start of the last successful prolongation, by the clock of this process. */
   #held = performance.now();
   #begun = performance.now();
   #writing: Promise<void> | undefined;
@@ -27,12 +27,12 @@ export class Lease {
     this.#timer = setInterval(() => this.#look(), options.leaseMs / 3);
   }
 
-  /** There is something to tell: it is written soon. */
+  /** Call if there is progress to report. It is written soon. */
   tell(): void {
     if (performance.now() - this.#begun >= PROGRESS_MS) this.prolong();
   }
 
-  /** One write at a time; the next one carries what came in between. */
+  /** Prolongs the lease. There is one write at a time, and the next one contains the progress in between. */
   prolong(): void {
     if (this.#writing) return;
     const begun = performance.now();
@@ -60,7 +60,7 @@ export class Lease {
 
   #look(): void {
     if (!this.#writing) return this.prolong();
-    // An answer that came while this process could not run is read first.
+    // A response that arrived while this process could not run is processed first.
     if (this.#isOver) setImmediate(() => this.#isOver && this.#options.lost());
   }
 

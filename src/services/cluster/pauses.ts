@@ -2,29 +2,32 @@ import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../core/errors/errors.js';
 
 export interface PausesOptions {
-  /** Takes over all changes of the state that were announced. Rejects if it cannot read them. */
+  /** Applies all announced changes of the state. Rejects if it cannot read them. */
   catchUp(): Promise<void>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now?(): number;
   /** Milliseconds since 1970. A machine that slept sees its sleep only here. */
   wallClock?(): number;
   /** Milliseconds for which requests wait for the state. */
   patienceMs?: number;
-  /** Milliseconds after its last contact with the state for which the process uses what it remembers. Absent: without end. */
+  /** Milliseconds after its last contact with the state in which the process uses cached data. Default: no limit. */
   graceMs?: number;
-  /** The same for requests that change something. */
+  /** Milliseconds of the same kind for requests that make changes. */
   changeGraceMs?: number;
 }
 
-/** The time that a change waits for other processes (`Cluster.settle`). A process that stood still for less did not delay its answer. */
+/**
+ * Milliseconds that a change waits for other processes (`Cluster.settle`). A process that paused for less has not
+ * delayed a response.
+ */
 const MAX_PAUSE_MS = 1000;
 const TICK_MS = 200;
 const PATIENCE_MS = 5000;
 
 /**
- * Notices that the process stood still for longer than a change of the state waits for it (a stopped process, a frozen
- * machine), or that it has not reached the state for longer than its settings allow. What it remembers of keys and rules may
- * be old then, so it reads the changes before it uses them again.
+ * Detects pauses of the process that are longer than a change of the state waits for it (a stopped process, a frozen
+ * machine). Also detects that it has had no contact with the state for longer than its settings permit. Cached keys
+ * and rules can then be outdated, so the process reads the changes before it uses them again.
  */
 export class Pauses {
   readonly #options: PausesOptions;
@@ -37,7 +40,7 @@ export class Pauses {
   #count = 0;
   /** The number of pauses after which the changes were read. */
   #caughtUp = 0;
-  /** Others may have stopped waiting for this process since it last read the changes. */
+  /** Whether other processes may have stopped waiting for this process since it last read the changes. */
   #isCutOff = false;
   #reading: Promise<void> | undefined;
 
@@ -52,15 +55,15 @@ export class Pauses {
   }
 
   /**
-   * Undefined if what is remembered of the state may be used; else resolves when it may. Rejects with `unavailable` if the
-   * changes cannot be read.
+   * Undefined if cached data of the state can be used; otherwise resolves when it can. Rejects with `unavailable` if
+   * the changes cannot be read.
    */
   current(): Promise<void> | undefined {
     this.#look();
     return this.#caughtUp === this.#count ? undefined : this.#startReading();
   }
 
-  /** As `current`, for requests that change something: their callers may have lost their rights elsewhere meanwhile. */
+  /** Like `current`, for requests that make changes: other servers may have revoked rights of their callers. */
   currentForChanges(): Promise<void> | undefined {
     this.#look();
     return this.#caughtUp === this.#count && !this.#isCutOff ? undefined : this.#startReading();
@@ -71,13 +74,13 @@ export class Pauses {
       this.#reading = this.#read().finally(() => {
         this.#reading = undefined;
       });
-      // Nobody may wait for it.
+      // It is possible that no caller waits for it.
       this.#reading.catch(() => {});
     }
     return this.#reading;
   }
 
-  /** The state has answered what was sent to it at a time of `performance.now`; now by default. */
+  /** Records a contact: the state responded to a request sent at this time of `performance.now`. Default: now. */
   noteContact(at = this.#now()): void {
     this.#contactAt = at;
   }
@@ -97,7 +100,7 @@ export class Pauses {
     this.#seenWall = wall;
   }
 
-  /** What was read before another pause is old as well. */
+  /** Reads the changes. After another pause they are read again, because they are outdated. */
   async #read(): Promise<void> {
     while (this.#caughtUp !== this.#count || this.#isCutOff) {
       const [count, begun] = [this.#count, this.#now()];

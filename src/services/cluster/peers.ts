@@ -10,8 +10,8 @@ interface Question {
 const PATIENCE_MS = 1000;
 
 /**
- * Questions that a gateway puts to the others that share its state: what one of them holds, all can tell. An answer
- * comes within a second or not at all. Nothing about sessions and listeners is kept in the state database.
+ * Requests of a gateway to the other gateways that share its state, so that each can report the data of all. A
+ * response that takes longer than a second is omitted. Sessions and listeners are not stored in the state database.
  */
 export class Peers {
   readonly #others: () => number;
@@ -19,18 +19,18 @@ export class Peers {
   readonly #topics = new Map<string, (about: unknown) => unknown>();
   readonly #questions = new Map<string, Question>();
 
-  /** `others`: how many other gateways are there now. */
+  /** `others`: the present number of other gateways. */
   constructor(others: () => number, tell: (note: AskNote | AnswerNote) => void) {
     this.#others = others;
     this.#tell = tell;
   }
 
-  /** Says how this gateway answers questions of a topic: with data. */
+  /** Sets the function that returns this gateway's response for a topic. */
   answer(topic: string, answer: (about: unknown) => unknown): void {
     this.#topics.set(topic, answer);
   }
 
-  /** Answers of all gateways, this one's first; of those that did not answer in time there is none. */
+  /** Responses of all gateways, starting with this one. Gateways that did not respond in time are omitted. */
   async ask<T>(topic: string, about: unknown = null): Promise<T[]> {
     const own = this.#topics.get(topic)!(about);
     if (this.#others() === 0) return [own as T];
@@ -47,7 +47,7 @@ export class Peers {
     return answers as T[];
   }
 
-  /** Takes what another gateway asks or answers. */
+  /** Processes a request or a response of another gateway. */
   hear(note: AskNote | AnswerNote): void {
     if ('ask' in note) {
       const answer = this.#topics.get(note.topic);

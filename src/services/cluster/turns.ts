@@ -25,8 +25,8 @@ export class SharedTurns {
   constructor(private readonly deps: SharedTurnsDeps) {}
 
   /**
-   * Runs a change once no other process changes the resource, and this one has taken over what they did before. Throws
-   * `unavailable` when that takes too long.
+   * Runs a change once no other process changes the resource, and this process has applied their earlier changes.
+   * Throws `unavailable` if that takes too long.
    */
   async run<T>(resource: string, change: () => Promise<T>): Promise<T> {
     const { turns, store, announcements } = this.deps;
@@ -44,7 +44,7 @@ export class SharedTurns {
       return await change();
     } finally {
       await lease.close();
-      // A turn that cannot be given back ends by itself.
+      // A turn that cannot be released expires automatically.
       await turns.release(resource, holder).catch(() => {});
     }
   }

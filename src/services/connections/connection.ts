@@ -3,7 +3,7 @@ import type { Config } from '../../core/config/config.js';
 import { SOURCE_KINDS } from '../../core/exchange/ingest.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 
-/** How libpq calls them, by the names of the wire. */
+/** SSL modes in the notation of libpq, by their names in the API. */
 export const SSL_MODES = {
   Disable: 'disable',
   Allow: 'allow',
@@ -14,7 +14,7 @@ export const SSL_MODES = {
 } as const;
 export type SslMode = keyof typeof SSL_MODES;
 
-/** Where a database is and who reads it: what is needed to connect, but for the password. */
+/** Address and user of a database: everything needed to connect, except the password. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -23,7 +23,7 @@ export interface Address {
   readonly sslMode: SslMode;
 }
 
-/** What a connection leads to. Of these the configuration alone has files and folders, and single objects and URLs. */
+/** Kinds of connection targets. Only the configuration can have files and folders, and single objects and URLs. */
 export const CONNECTION_PROVIDERS = [
   ...(['PostGIS', 'Local', 'Web', 'AwsS3', 'AzureBlob'] as const),
   ...SOURCE_KINDS,
@@ -34,12 +34,12 @@ export type ConnectionProvider = (typeof CONNECTION_PROVIDERS)[number];
 export const CONNECTION_KIND = 'connection';
 export type StoredConnection = StoredDocument<Connection>;
 
-/** What operators connected, as it is kept. */
+/** Stored record of a connection by operators. */
 export interface Connection extends Address {
   readonly name: string;
-  /** A PostGIS database when absent. */
+  /** Default: a PostGIS database. */
   readonly provider?: ConnectionProvider;
-  /** Of a bucket, whose name stands as that of the database, and whose access key as that of the user. */
+  /** Region of a bucket. The bucket name is in `databaseName`, its access key in `username`. */
   readonly region?: string;
   readonly description: string | null;
   /** Sealed; null where there is none, or another place has it. */
@@ -54,7 +54,7 @@ export const getConnectionProvider = ({
   provider = 'PostGIS',
 }: Pick<Connection, 'provider'>): ConnectionProvider => provider;
 
-/** What operators connect; the others are of the configuration alone. */
+/** Kinds of targets that operators can connect. Only the configuration can have the rest. */
 export const OWN_PROVIDERS: readonly ConnectionProvider[] = [
   'PostGIS',
   'AwsS3',
@@ -64,7 +64,10 @@ export const OWN_PROVIDERS: readonly ConnectionProvider[] = [
 
 export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
 
-/** A name or an address: no socket, no list, nothing that has no place in a URL. */
+/**
+ * Whether the text is a host name or an IP address. Sockets, lists and characters that URLs cannot contain are
+ * refused.
+ */
 export function isHost(host: string): boolean {
   if (!URL.canParse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)) return false;
   return (
@@ -75,7 +78,10 @@ export function isHost(host: string): boolean {
   );
 }
 
-/** The URL that libpq connects by. Without a password none is looked for: that of the server's owner is not for others. */
+/**
+ * The URL for libpq. Without a password, libpq must not search for one, because the password of the server's owner is
+ * not for operators.
+ */
 export function connectionUrl(
   { host, port, databaseName, username, sslMode }: Address,
   password: string,

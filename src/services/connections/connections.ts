@@ -35,7 +35,7 @@ import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } f
 import { type ConnectionCheck, ConnectionTrials, type TrialDeps, type TrialTarget } from './trials.js';
 
 export const PUBLISHED_LAYER = 'published layer';
-/** Kind of the documents of what was copied from a service or a bucket, and is published. */
+/** Kind of the documents of published copies from a service or a bucket. */
 export const LAYER_COPY = 'layer copy';
 const CHECK = 'connection check';
 
@@ -49,17 +49,17 @@ export interface Credential {
 export interface ConnectionsDeps extends TrialDeps {
   readonly documents: DocumentStore;
   readonly keys: SecretKeys;
-  /** What the configuration and the command line publish: connections that are changed there alone. */
+  /** Sources of the configuration and the command line. These connections can only be changed there. */
   sources(): readonly string[];
   /** Why a host may not be read over HTTP; undefined when it may (`remote.allow`). */
   readProblem(url: URL): string | undefined;
-  /** How many rasters are registered from a connection. */
+  /** Number of rasters registered from a connection. */
   rastersOf(connectionId: string): Promise<number>;
-  /** Waits until every process has taken over what changed. */
+  /** Waits until every process has applied the change. */
   settle(): Promise<void>;
 }
 
-/** What operators connect, and the sources of the configuration, which are changed there alone. */
+/** Connections by operators, and the sources of the configuration, which can only be changed there. */
 export class Connections {
   readonly #documents: DocumentStore;
   readonly #deps: ConnectionsDeps;
@@ -75,7 +75,7 @@ export class Connections {
     this.passwords = new ConnectionPasswords(this.#documents, deps.keys, () => deps.settle());
   }
 
-  /** A reload of the configuration may have brought others. */
+  /** Sources of the present configuration, which a reload can change. */
   get #sources(): ReadonlyMap<string, SourceConnection> {
     const places = this.#deps.sources();
     if (this.#configured?.places !== places)
@@ -87,22 +87,22 @@ export class Connections {
     return this.#deps.settings;
   }
 
-  /** Those of the configuration first. */
+  /** All connections, those of the configuration first. */
   async list(): Promise<StoredConnection[]> {
     return [...this.sources, ...(await this.#stored())];
   }
 
-  /** Those that tables can be published from. */
+  /** Connections that tables can be published from. */
   async databases(): Promise<StoredConnection[]> {
     return (await this.list()).filter(isDatabaseConnection);
   }
 
-  /** Those of the configuration. */
+  /** Connections of the configuration. */
   get sources(): StoredConnection[] {
     return [...this.#sources.values()].map(({ stored }) => stored);
   }
 
-  /** Finds the source that a collection is of, by the file that it names. */
+  /** Finds the source of a collection by the file in the collection. */
   sourceFinder(): ReturnType<typeof sourceFinder> {
     return sourceFinder(this.#sources.values());
   }
@@ -149,7 +149,10 @@ export class Connections {
     return stored;
   }
 
-  /** What is left out of the change keeps its value. Throws `not-found`, and `conflict` for one of the configuration. */
+  /**
+   * Changes a connection. Members missing in the change keep their values. Throws `not-found`, and `conflict` for a
+   * connection of the configuration.
+   */
   async update(
     connection: StoredConnection,
     by: string,
@@ -161,7 +164,7 @@ export class Connections {
     const { id } = connection;
     const isNew = credential.password !== undefined || credential.secretReference !== undefined;
     const secret = isNew ? await this.#secretOf(id, credential) : {};
-    // Rasters of a bucket are a part of what the sources hold.
+    // Rasters of a bucket are part of the contents of the sources.
     const documents = isDatabaseConnection(connection)
       ? this.#documents
       : this.#deps.documents.announcing('catalog');
@@ -215,8 +218,8 @@ export class Connections {
   }
 
   /**
-   * What libpq connects by, with the password. Throws `unavailable` when that cannot be read, or the host is not allowed,
-   * and `invalid-request` for what is no database.
+   * The URL for libpq, with the password. Throws `unavailable` if the password cannot be read or the host is not
+   * allowed, and `invalid-request` if the target is not a database.
    */
   async urlOf({ id, body }: StoredConnection, credential?: Credential): Promise<string> {
     requireDatabase(body);
@@ -229,7 +232,7 @@ export class Connections {
     return connectionUrl(body, password, this.settings);
   }
 
-  /** The same without its password. */
+  /** The URL without its password. */
   publicUrlOf({ id, body }: StoredConnection): string {
     const source = this.#sources.get(id);
     if (source) return publicPlace(source.place);
@@ -255,7 +258,7 @@ export class Connections {
       : secretAt(secretReference, this.settings.secrets);
   }
 
-  /** Tries a connection and remembers how that went. */
+  /** Tests a connection and stores the result. */
   async test({ id, body }: StoredConnection): Promise<ConnectionCheck> {
     const source = this.#sources.get(id);
     const check = source
@@ -288,8 +291,8 @@ export class Connections {
   }
 
   /**
-   * Credentials for jobs that read a service: they hold the id of its connection and the URL that it had. Throws as
-   * `urlOf` does, and `unavailable` for a connection that leads to another server since.
+   * Credentials for jobs that read a service: the id of its connection and its URL at that time. Throws the errors of
+   * `urlOf`, and `unavailable` if the connection now leads to another server.
    */
   async credentialsOf(id: string, url: URL): Promise<RemoteCredentials> {
     const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);
@@ -317,7 +320,10 @@ export class Connections {
     return this.storeOf(connection);
   };
 
-  /** By id; undefined for one that is gone or switched off. One whose secret cannot be read is read as everybody reads it. */
+  /**
+   * Finds a bucket by connection id. Undefined for a deleted or disabled connection. If the secret cannot be read,
+   * the bucket is read anonymously.
+   */
   readonly storeFinder = async (id: string): Promise<ObjectStore | undefined> => {
     const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);
     if (!stored?.body.isActive) return undefined;
@@ -328,7 +334,7 @@ export class Connections {
     });
   };
 
-  /** A page of what a bucket holds. Throws `unavailable` that says why it cannot be listed. */
+  /** A page of the contents of a bucket. Throws `unavailable` with the reason why it cannot be listed. */
   async objects(connection: StoredConnection, query: ObjectQuery) {
     const listed = await this.#deps.listObjects(await this.storeOf(connection), query);
     if ('problem' in listed) {
@@ -351,7 +357,7 @@ export class Connections {
   }
 }
 
-/** Milliseconds within which a service must answer when its layers are listed. */
+/** Milliseconds within which a service must respond when its layers are listed. */
 const DISCOVERY_MS = 30_000;
 
 export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>

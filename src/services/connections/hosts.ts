@@ -13,7 +13,7 @@ export function hostProblem(
   return describeUnlisted('connections.allow', { host, port }, ports);
 }
 
-/** Stands for all ports. */
+/** Represents all ports. */
 const ANY = '*';
 
 /** The port with which an entry has a host; undefined if it does not have it. */

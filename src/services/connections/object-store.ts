@@ -9,21 +9,24 @@ import type {
 import type { Address, Connection, ConnectionProvider } from './connection.js';
 import type { ConnectionHealth } from './probe.js';
 
-/** Where a bucket is and who reads it, but for the secret. */
+/** Address and user of a bucket, without the secret. */
 export type StoreAddress = Address & Pick<Connection, 'region' | 'provider'>;
 
 /** Whether a connection leads to a bucket, or a container of Azure. */
 export const isBucketProvider = (provider: ConnectionProvider): provider is 'AwsS3' | 'AzureBlob' =>
   provider === 'AwsS3' || provider === 'AzureBlob';
 
-/** What is asked for of a bucket. */
+/** Query for the objects of a bucket. */
 export interface ObjectQuery {
   readonly prefix: string;
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
 
-/** HTTP where TLS is not asked for at all; certificates are checked else, whatever the mode. */
+/**
+ * Whether the connection uses HTTPS. HTTP is used if the mode does not request TLS. Otherwise certificates are
+ * checked in every mode.
+ */
 export const speaksTls = ({ sslMode }: Pick<Address, 'sslMode'>): boolean =>
   sslMode !== 'Disable' && sslMode !== 'Allow';
 
@@ -33,7 +36,7 @@ export function formatEndpoint({ host, port, sslMode }: Pick<Address, 'host' | '
   return new URL(`${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`).origin;
 }
 
-/** The names of S3's own hosts hold the region. */
+/** Region of a bucket. The names of S3's hosts contain the region. */
 function getStoreRegion({ host, region }: Pick<StoreAddress, 'host' | 'region'>): string {
   return region ?? /(?:^|\.)s3[.-]([a-z0-9-]+)\.amazonaws\.com$/.exec(host)?.[1] ?? 'us-east-1';
 }
@@ -48,7 +51,7 @@ export function createObjectStore(address: StoreAddress, secret: string): Object
   return { protocol: 'S3', endpoint: formatEndpoint(address), bucket: address.databaseName, credentials };
 }
 
-/** Hosts of Azure begin with the account; others have it in the path. */
+/** A container of Azure. Host names of Azure start with the account. Other hosts have it in the path. */
 function buildContainer(address: StoreAddress, secret: string): ObjectStore {
   const { username: account, host, databaseName: bucket } = address;
   const endpoint = formatEndpoint(address) + (host.startsWith(`${account}.`) ? '' : `/${account}`);
@@ -58,11 +61,11 @@ function buildContainer(address: StoreAddress, secret: string): ObjectStore {
 export const isBucket = (name: string): boolean =>
   /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..');
 
-/** Of Azure: letters, digits and single hyphens. */
+/** Whether a name is valid for an Azure container: letters, digits and single hyphens. */
 export const isContainer = (name: string): boolean =>
   /^[a-z0-9](-?[a-z0-9])*$/.test(name) && name.length >= 3 && name.length <= 63;
 
-/** What a page says of the health of its bucket. */
+/** Health of a bucket, from a page of its objects. */
 export function describeBucketHealth(listed: ListedObjects, bucket: string): ConnectionHealth {
   if ('problem' in listed) return { isHealthy: false, ...listed.problem };
   return { isHealthy: true, reason: 'ok', message: `The bucket ${bucket} can be listed.` };
@@ -86,13 +89,13 @@ const FORMATS: readonly [RegExp, ObjectFormat][] = [
   [/\.pmtiles$/i, { format: 'PMTiles' }],
 ];
 
-/** Undefined for what holds no geodata by its name. */
+/** Format of an object. Undefined if the name is not that of a geospatial file. */
 export const findObjectFormat = (key: string): ObjectFormat | undefined =>
   FORMATS.find(([ending]) => ending.test(key))?.[1];
 
 export interface DataObject extends ListedObject, ObjectFormat {}
 
-/** Objects of a page that hold geodata by their names. */
+/** Objects of a page with names of geospatial files. */
 export function dataObjects({ objects }: ObjectPage): DataObject[] {
   return objects.flatMap((object) => {
     const format = findObjectFormat(object.key);

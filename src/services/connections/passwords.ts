@@ -8,7 +8,7 @@ export class ConnectionPasswords {
   constructor(
     private readonly documents: DocumentStore,
     private readonly keys: SecretKeys,
-    /** Waits until every process has taken over what changed. */
+    /** Waits until every process has applied the change. */
     private readonly settle: () => Promise<void>,
   ) {}
 
@@ -46,8 +46,8 @@ export class ConnectionPasswords {
   }
 
   /**
-   * Makes a new key and wraps all passwords anew, one by one: whatever ends it, each can be read, and the next rotation
-   * goes on. Throws `invalid-request` without `security.stateKey`.
+   * Creates a new key and wraps all passwords again, one by one. After an interruption each password is readable, and
+   * the next rotation continues. Throws `invalid-request` without `security.stateKey`.
    */
   async rotate(by: string): Promise<{ before: number; after: KeyVersion; secrets: number }> {
     const { keys } = this;
@@ -64,7 +64,7 @@ export class ConnectionPasswords {
     return { ...rotation, secrets };
   }
 
-  /** Again when somebody set another password meanwhile. */
+  /** Repeats if another request set another password in between. */
   async #rewrap({ id, etag, body }: StoredConnection, by: string): Promise<boolean> {
     if (body.password === null) return false;
     const password = await this.keys.rewrap(body.password, id);

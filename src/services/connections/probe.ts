@@ -6,7 +6,7 @@ import type { RemoteReason } from '../../core/errors/remote-problems.js';
 import { type Address, requiresSsl, type SslMode } from './connection.js';
 import { hostProblem } from './hosts.js';
 
-/** What was found out, as a word for programs. */
+/** Result of a test, as a code for programs. */
 type ConnectionReason =
   | RemoteReason
   | 'ok'
@@ -31,8 +31,8 @@ const STATEMENT_MS = 3000;
 const OLDEST_POSTGIS = 3;
 
 /**
- * Connects as the workers do, and says what keeps it from that. The client of PostgreSQL in JavaScript tells failures
- * apart by their codes, where libpq has words only.
+ * Connects like the workers do, and returns the result. The JavaScript client of PostgreSQL distinguishes failures by
+ * codes, while libpq only has messages.
  */
 export async function probeConnection(
   address: Address,
@@ -60,7 +60,7 @@ function clientConfig({ host, port, databaseName, username }: Address, password:
     port,
     database: databaseName,
     user: username,
-    // As text an empty one would be looked for in the environment of the server.
+    // A function, because the client would replace an empty string by the server's environment.
     password: () => password,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: STATEMENT_MS,
@@ -82,7 +82,7 @@ async function readTls(
 async function attempt(config: ClientConfig, address: Address): Promise<ConnectionHealth> {
   const { default: pg } = await import('pg');
   const client = new pg.Client(config);
-  // What breaks later has been told by then.
+  // Later errors are ignored, because the result is already known.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -2,7 +2,10 @@ import Type, { type Static } from 'typebox';
 import { type ApiError, badMember } from '../../core/errors/errors.js';
 import type { RemoteRequest } from '../../core/exchange/ingest.js';
 
-/** Credentials for another server, as requests of the management API have them. They are sent to its origin alone, and kept nowhere. */
+/**
+ * Credentials for another server, in requests of the management API. They are sent only to its origin, and are not
+ * stored.
+ */
 export const CredentialsSchema = Type.Object({
   mode: Type.Optional(Type.Enum(['none', 'arcgis-token', 'token', 'basic', 'oauth'])),
   username: Type.Optional(Type.String({ maxLength: 256 })),
@@ -47,7 +50,7 @@ export function buildRemoteRequest(
   return { url: url.href, timeoutMs, headers };
 }
 
-/** What may stand in a header. */
+/** The text, if a header can contain it. */
 function printable(name: string, text: string): string {
   if (!/^[\x20-\x7e]*$/.test(text)) throw wrong(name, 'must have only printable ASCII characters');
   return text;

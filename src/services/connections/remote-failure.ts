@@ -1,7 +1,10 @@
 import { ApiError, fieldFailure } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 
-/** Failures of asking another server as clients are told them: 400 naming the member where it may not be asked, 502 where it is to blame. */
+/**
+ * Converts failures of requests to another server into errors for clients: 400 with the name of the member if the
+ * request is not allowed, 502 if the server failed.
+ */
 export function remoteFailure(member: string, error: unknown): unknown {
   if (!(error instanceof TaskFailure)) return error;
   const { code, message } = error;
@@ -24,7 +27,7 @@ export function remoteFailure(member: string, error: unknown): unknown {
   }
 }
 
-/** As `remoteFailure`, where the contract tells a server that is late (504) from one that answers badly. */
+/** Like `remoteFailure`, if the contract distinguishes a late server (504) from a failed one. */
 export function timelyFailure(member: string, error: unknown): unknown {
   if (error instanceof TaskFailure && error.code === 'deadline-exceeded')
     return new ApiError('gateway-timeout', error.message, { cause: error });

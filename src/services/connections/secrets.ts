@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors/errors.js';
 /** Bytes of a file with a secret. */
 const MAX_BYTES = 16_384;
 
-/** What is wrong with a reference to a secret that is kept elsewhere; undefined when it may be followed. */
+/** Problem of a reference to an external secret. Undefined if the reference is allowed. */
 export function referenceProblem(reference: string, allowed: readonly string[]): string | undefined {
   if (!/^(env:[A-Za-z_][A-Za-z0-9_]*|file:\/.+)$/.test(reference)) return 'must be env:NAME or file:/path';
   if (reference.startsWith('file:') && /(^|\/)\.\.?(\/|$)|\0/.test(reference))
@@ -18,7 +18,7 @@ function isAllowed(reference: string, allowed: readonly string[]): boolean {
   );
 }
 
-/** The secret that a reference names now. Throws `unavailable` that names the reference, never what is there. */
+/** The present secret of a reference. Throws `unavailable` with the reference, never with the secret. */
 export async function secretAt(reference: string, allowed: readonly string[]): Promise<string> {
   const problem = referenceProblem(reference, allowed);
   if (problem !== undefined) throw unreadable(reference, `it ${problem}`);

@@ -5,7 +5,7 @@ import { buildRemoteRequest, type RemoteCredentials } from './remote-credentials
 
 /** Services of other servers: their path stands where databases have a name. */
 
-/** What a connection to a service is. */
+/** Address of a connection to a service. */
 export interface ServiceAddress extends Address {
   readonly provider: SourceKind;
 }
@@ -13,7 +13,7 @@ export interface ServiceAddress extends Address {
 export const isServiceKind = (provider: ConnectionProvider): provider is SourceKind =>
   (SOURCE_KINDS as readonly string[]).includes(provider);
 
-/** Where a service is. Throws for a path that leads to another server. */
+/** URL of a service. Throws for a path that leads to another server. */
 export function serviceAddress(address: Pick<Address, 'host' | 'port' | 'sslMode' | 'databaseName'>): URL {
   const endpoint = formatEndpoint(address);
   const url = new URL(`${endpoint}/${address.databaseName.replace(/^\/+/, '')}`);
@@ -21,7 +21,7 @@ export function serviceAddress(address: Pick<Address, 'host' | 'port' | 'sslMode
   return url;
 }
 
-/** What is wrong with the path of a service; undefined when nothing is. */
+/** Problem of the path of a service. Undefined if it is valid. */
 export function pathProblem(path: string): string | undefined {
   if (/[\s#\\]|[^\x21-\x7e]/.test(path)) return 'must be a path with its query, escaped as in a URL';
   return undefined;

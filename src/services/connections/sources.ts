@@ -17,15 +17,15 @@ import {
 /** A source of the server - a database, a file or folder, a URL - as a connection. */
 export interface SourceConnection {
   readonly stored: StoredConnection;
-  /** Where it is read: a URL with its password and query, or an absolute path. */
+  /** Location to read: a URL with its password and query, or an absolute path. */
   readonly place: string;
 }
 
-/** Who is named as its author. */
+/** Author of these connections. */
 const CONFIGURATION = 'configuration';
 
 /**
- * What the configuration or the command line publishes, by id. The id is made of the place without its secrets, so that it
+ * Sources of the configuration or the command line, by id. The id is derived from the location without secrets, so it
  * is the same in all processes and after each start.
  */
 export function sourceConnections(sources: readonly string[], at: number): Map<string, SourceConnection> {
@@ -59,13 +59,13 @@ function buildConnection(source: string, at: number): SourceConnection {
   };
 }
 
-/** A place that may be shown: a query of a URL may hold a signature. */
+/** Location without secrets. The query of a URL is removed because it can contain a signature. */
 export function publicPlace(place: string): string {
   if (isPath(place)) return place;
   return isDatabase(place) ? withoutPassword(place) : plainUrl(place);
 }
 
-/** What is read of a STAC API stands in the query. */
+/** URL without credentials. For a STAC API, the query is kept because it selects the data. */
 const plainUrl = (url: string) =>
   url.replace(isStacApi(url) ? /#.*$/s : /[?#].*$/s, '').replace(/^([\w+]+:\/\/)[^/?]*@/, '$1');
 
@@ -79,7 +79,10 @@ function databaseAt(place: string): SourceAddress {
   return { name: `${address.databaseName}@${address.host}`, provider: 'PostGIS', ...address };
 }
 
-/** Of what libpq reads and this does not (several hosts, sockets), the host is told as it stands there. */
+/**
+ * The address in a database URL. For syntax that only libpq supports (several hosts, sockets), the host is shown
+ * unchanged.
+ */
 function parseAddress(place: string) {
   const [, user = '', host = '', port, name = '', query = ''] =
     /^\w+:\/\/(?:([^@/?]*)@)?(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(?:\?(.*))?$/s.exec(place) ?? [];
@@ -95,7 +98,7 @@ function parseAddress(place: string) {
   };
 }
 
-/** No host is asked for files: their path stands where databases have a name. */
+/** Address of files. They have no host, and their path is in `databaseName`. */
 function filesAt(path: string): SourceAddress {
   return {
     name: path,
@@ -110,7 +113,7 @@ function filesAt(path: string): SourceAddress {
 
 const STORES: Readonly<Record<string, ConnectionProvider>> = { s3: 'AwsS3', az: 'AzureBlob' };
 
-/** Of an object of a store, the bucket stands where others have a host. */
+/** Address of an object. If it is in an object store, the bucket is in `host`. */
 function objectAt(url: string): SourceAddress {
   const [, scheme = '', host = '', port, path = ''] =
     /^([\w+]+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
@@ -126,14 +129,14 @@ function objectAt(url: string): SourceAddress {
   };
 }
 
-/** Finds the source that data is of, by the file, URL or database that a collection names. */
+/** Finds the source of data by the file, URL or database in the collection. */
 export async function sourceFinder(
   sources: Iterable<SourceConnection>,
 ): Promise<(file: string) => SourceConnection | undefined> {
   const roots = await Promise.all(
     [...sources].map(async (source) => ({ source, root: await loadRoot(source) })),
   );
-  // Of folders within each other the inner one.
+  // If folders are nested, the innermost one matches.
   const inner = roots.toSorted((a, b) => b.root.length - a.root.length);
   return (file) => {
     const place = isPath(file) ? file : publicPlace(file);
@@ -146,7 +149,7 @@ async function loadRoot({ place }: SourceConnection): Promise<string> {
   return publicPlace(isDatabase(place) ? place : buildUrl(place));
 }
 
-/** A source that has no address is read by nobody. */
+/** URL of a source. A source without a valid URL cannot be read. */
 function buildUrl(source: string): string {
   try {
     return resolveSourceUrl(source);

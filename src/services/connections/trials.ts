@@ -17,12 +17,12 @@ import {
 import { type ConnectionHealth, probeConnection } from './probe.js';
 import { isServiceKind, type ServiceAddress, serviceRequest } from './service-address.js';
 
-/** How a connection answered when it was tried last. */
+/** Result of the last test of a connection. */
 export interface ConnectionCheck extends ConnectionHealth {
   readonly testedAt: number;
 }
 
-/** What is tried. */
+/** Target of a test. */
 export type TrialTarget = StoreAddress;
 
 export interface TrialDeps {
@@ -37,14 +37,14 @@ export interface TrialDeps {
   describe(kind: SourceKind, request: RemoteRequest): Promise<ServiceAnswer>;
 }
 
-/** Milliseconds within which a service must answer. */
+/** Milliseconds within which a service must respond. */
 const SERVICE_MS = 10_000;
 
-/** Tries connections, and says what keeps them from being used. */
+/** Tests connections, and reports problems. */
 export class ConnectionTrials {
   constructor(private readonly deps: TrialDeps) {}
 
-  /** Of what operators connect; `secret` may throw for one that cannot be read. */
+  /** Tests a connection by operators. `secret` can throw if the secret cannot be read. */
   async try(target: TrialTarget, secret: () => Promise<string>): Promise<ConnectionCheck> {
     const testedAt = Date.now();
     try {
@@ -86,7 +86,7 @@ export class ConnectionTrials {
       : { isHealthy: false, reason: 'other', message: problem };
   }
 
-  /** The URL may say what an address does not hold, so the workers try it. */
+  /** The workers test the URL, because it can contain parameters that an address lacks. */
   async #ping(url: string): Promise<ConnectionCheck> {
     const testedAt = Date.now();
     try {

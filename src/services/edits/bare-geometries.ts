@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { TaskFailure } from '../../core/errors/failure.js';
 
-/** Files of nothing but geometries, as CSV, which OGR reads. */
+/** Conversion of files with only geometries into CSV, which OGR reads. */
 
 /** Longest geometry that OGR reads from a line. */
 const MAX_CHARACTERS = 9_000_000;
@@ -34,7 +34,10 @@ async function* parseCsv(column: string, geometries: AsyncIterable<string>): Asy
 
 const buildLines = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
 
-/** A geometry ends where its brackets do, on the line of its name or on a later one. EWKT's SRID is left out. */
+/**
+ * The geometries of a file. A geometry ends with its last bracket, on the same line or a later one. The SRID of EWKT
+ * is removed.
+ */
 async function* parseWkt(path: string): AsyncGenerator<string> {
   let text = '';
   let depth = 0;
@@ -71,7 +74,7 @@ async function* readWkb(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The order of bytes, with which WKB begins, is no digit. */
+/** Whether a file is binary: WKB starts with the byte order, which is not a digit. */
 async function isBinary(path: string): Promise<boolean> {
   const file = await open(path);
   try {

@@ -15,8 +15,8 @@ function findDatabases(changed: readonly ChangedCollection[]): string[] {
 }
 
 /**
- * Has the databases of a catalog tell what others edit in the published tables, or no longer. Never rejects: what a
- * database does not allow is logged, and its edits are seen as before, when its tiles grow old.
+ * Starts or stops capturing edits by other programs in the published tables of databases. Never rejects: problems are
+ * logged. Such edits then become visible only when tiles expire, as without capture.
  */
 export async function captureEdits(
   { after: { vectors }, changed }: CatalogChange,

@@ -5,13 +5,13 @@ import type { EditTask } from '../../core/edits/edits.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { type Access, bothFields } from '../access/access.js';
 
-/** What of a collection an edit may touch. */
+/** The parts of a collection that an edit can touch. */
 export type EditBounds = Pick<EditTask, 'filter' | 'visible' | 'writable' | 'masked'>;
 
 /** For edits that no caller limits. */
 export const NO_BOUNDS: EditBounds = { filter: undefined };
 
-/** The bounds for who reads a collection as `visible` and has this access to write. Throws 403. */
+/** The bounds for a caller with this view of a collection and this write access. Throws 403. */
 export function editBounds(visible: VectorCollection, write: Access): EditBounds {
   if (!write.allowed) throw new ApiError('forbidden', `You may not change features of ${visible.id}.`);
   requireWritable(visible);
@@ -34,7 +34,7 @@ function maskedFields({ source, rule }: VectorCollection): EditBounds['masked'] 
     .map(({ name, type, mask }) => ({ name, type, mask }));
 }
 
-/** Throws 403 for a collection that nobody can change. */
+/** Throws 403 for a collection that cannot be changed. */
 export function requireWritable(collection: VectorCollection): void {
   const stored = whole(collection);
   if (stored.source.writable) return;

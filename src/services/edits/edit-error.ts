@@ -13,7 +13,7 @@ const CODES: Record<EditFailureReason, ErrorCode> = {
 /** The error code of a failed edit. */
 export const editErrorCode = (reason: EditFailureReason): ErrorCode => CODES[reason];
 
-/** The error of a request that consists of the failed edit alone. */
+/** The error of a request with a single edit, which failed. */
 export function editError({ reason, message, errors }: EditFailure): ApiError {
   return new ApiError(CODES[reason], message, { errors });
 }

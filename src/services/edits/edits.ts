@@ -10,7 +10,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { Hold, PresenceMark } from '../../core/values/presence.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** How often an edit is begun whose process was away meanwhile. */
+/** Maximum attempts of an edit whose process was absent in between. */
 const MAX_ATTEMPTS = 5;
 
 /** Milliseconds after the last edit of a file at which its log is emptied; that the next attempt waits when readers are in the way. */
@@ -23,7 +23,7 @@ interface Lane {
 }
 
 /**
- * Runs edits. Those of one file run one after the other: a file has one writer, and waiting here costs no worker
+ * Runs edits. Edits of one file run one after another: a file has one writer, and waiting here costs no worker
  * thread. A database orders its writers itself.
  */
 export class Edits {
@@ -33,9 +33,12 @@ export class Edits {
 
   constructor(
     private readonly pools: Pools,
-    /** Called for every committed edit, before its answer is sent. */
+    /** Called for every committed edit, before its response is sent. */
     private readonly committed: (note: EditNote) => void,
-    /** Called with the numbers of the features that an edit has deleted, or without where nobody names these. Never rejects. */
+    /**
+     * Called with the numbers of deleted features. Called without numbers if the layer's features are not identified
+     * by number. Never rejects.
+     */
     private readonly deleted: (collection: string, ids?: readonly string[]) => Promise<void> = async () => {},
     /** Called when edits of a file have come to rest and were moved into the file itself. */
     private readonly rested: (note: RestedNote) => void = () => {},
@@ -54,7 +57,7 @@ export class Edits {
     this.#resting.set(file, setTimeout(() => void this.#emptyLog(file), afterMs).unref());
   }
 
-  /** Whoever replaces a file leaves its log behind; an empty one does no harm. */
+  /** Moves the log into the file. A program that replaces a file leaves its log, and an empty log is harmless. */
   async #emptyLog(file: string): Promise<void> {
     // The end of a lane sets the next time.
     if (this.#lanes.has(file)) return;
@@ -65,7 +68,7 @@ export class Edits {
       if (!isEmpty) return this.#rest(file, RETRY_MS);
       if (!this.#lanes.has(file)) this.#resting.delete(file);
     } catch {
-      // The file is gone, or cannot be written: its next edit tells.
+      // The file was deleted, or cannot be written. Its next edit reports the problem.
       this.#resting.delete(file);
     }
   }
@@ -85,14 +88,14 @@ export class Edits {
         const outcome = result.outcomes[i];
         return type === 'delete' && outcome?.ok ? [outcome.id] : [];
       });
-      // Those that have numbers beside their keys are known by these elsewhere.
+      // If features have numbers in addition to keys, other components identify them by number.
       if (ids.length > 0) await this.deleted(collection.id, hasIntegerIds(source) ? ids : undefined);
       return result;
     };
     return source.path !== undefined ? this.#inTurn(source.path, x.signal, work) : work();
   }
 
-  /** Writes the rows of a file in the place of an edit. `signal` ends it while nothing is committed. */
+  /** Writes the rows of a file like an edit. `signal` ends it before the commit. */
   async merge(
     collection: VectorCollection,
     merge: Omit<MergeTask, 'source'>,
@@ -148,7 +151,9 @@ export class Edits {
   }
 }
 
-/** An edit that is late is committed in a presence of another time, unless others were told meanwhile that it is lost. */
+/**
+ * Runs an edit. A late edit is committed with a renewed presence, unless other processes already count it as lost.
+ */
 async function whilePresent<T>(
   hold: Hold | undefined,
   run: (mark: PresenceMark | undefined) => Promise<T>,

@@ -2,7 +2,7 @@ import type { LossesTask } from '../../core/features/features.js';
 import { noteLosses } from '../../core/features/value-notes.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 
-/** Milliseconds for one count of losses: it reads the rows once more, and must not hold up what needs them. */
+/** Maximum milliseconds for one count of losses. It reads the rows again, and must not delay the operation. */
 const DEADLINE_MS = 20_000;
 
 const UNKNOWN =
@@ -14,7 +14,10 @@ export interface FoundLosses {
   readonly properties: readonly string[];
 }
 
-/** Sentences on values and geometries that features do not have as they are stored, or on values alone. Never rejects. */
+/**
+ * Sentences about values and geometries, or only values, that features have in another form than the stored one.
+ * Never rejects.
+ */
 export async function findLosses(
   pools: Pick<Pools, 'run'>,
   task: LossesTask,

@@ -18,13 +18,13 @@ import { removeOldFiles } from '../kit/old-files.js';
 import { type EditBounds, editBounds, NO_BOUNDS, requireWritable } from './edit-bounds.js';
 import type { Edits } from './edits.js';
 
-/** What an import into a collection that is there asks for. */
+/** Parameters of an import into an existing collection. */
 export interface MergeInput extends MergeRequest {
-  /** Whose rights bound it; nobody's, when absent. */
+  /** Principal whose rights limit the import. Default: no limit. */
   principal?: Principal;
 }
 
-/** What became of the rows. */
+/** Results of the rows. */
 export interface MergeReport extends MergeCounts {
   mode: MergeRequest['mode'];
   /** The first rejected rows. */
@@ -36,7 +36,7 @@ export interface MergesDeps {
   edits: Edits;
   dataDir: string;
   catalog(): CatalogSnapshot;
-  /** What callers may do; without it merges are those of nobody. */
+  /** Rights of callers. Without it, merges have no caller. */
   callers?: {
     /** The catalog as a principal may read it. */
     visible(principal: Principal): CatalogSnapshot;
@@ -54,17 +54,17 @@ export interface StagedRows {
   isText: boolean;
 }
 
-/** Types of fields that keys can have: their values are the same whoever wrote them. */
+/** Types of fields that can be keys: every program writes their values in the same way. */
 const KEY_TYPES: ReadonlySet<Field['type']> = new Set(['integer', 'string', 'date']);
 const PROTOCOL = 'Import';
 const DAY_MS = 86_400_000;
-/** Milliseconds between two looks at how far a merge is. */
+/** Milliseconds between progress checks of a merge. */
 const LOOK_MS = 250;
 /** Parts of a merge at which its rows are checked, and written. */
 const CHECKED = 0.4;
 const WRITTEN = 0.99;
 
-/** Takes rows of files over into collections that are there: appends them, replaces all, or changes features by a key. */
+/** Merges rows of files into existing collections: appends them, replaces all, or changes features by a key. */
 export class Merges {
   readonly #deps: MergesDeps;
   readonly #folder: string;
@@ -84,11 +84,11 @@ export class Merges {
     this.#target(id, input);
   }
 
-  /** Rows are checked first, so that the transaction does nothing but write. */
+  /** Merges rows. They are checked first, so that the transaction only writes. */
   async run(context: JobContext, rows: StagedRows, tell: (part: number) => void): Promise<MergeReport> {
     const { collection, bounds } = this.#target(rows.collection, rows.merge);
     const { mode, rejectRows } = rows.merge;
-    // Without a staging file an earlier run has come to its end: the store knows its answer.
+    // If the staging file is missing, an earlier run has completed: the store contains its result.
     let total = 0;
     if (await exists(rows.staging))
       total = await context.step('check', 'Checking the rows', () =>
@@ -192,7 +192,7 @@ export class Merges {
     };
     const write = () =>
       withCount(tell, (count) => this.#deps.edits.merge(collection, { ...merge, count }, signal));
-    // A database that broke off while it committed knows whether it did.
+    // If the outcome is unknown, the write is repeated: the database knows whether the first one was committed.
     return write().catch((error: unknown) => {
       if (error instanceof TaskFailure && error.code === 'outcome-unknown') return write();
       throw error;
@@ -259,7 +259,7 @@ function tellRejected(count: number, { row, reasons }: RejectedRow): string {
 
 const part = (count: number, total: number) => (total > 0 ? Math.min(1, count / total) : 0);
 
-/** Looks now and then at what the work counts. */
+/** Runs work and reports its count at an interval. */
 async function withCount<T>(
   tell: (count: number) => void,
   work: (count: SharedArrayBuffer) => Promise<T>,

@@ -15,12 +15,12 @@ import { runTask, type TaskContext } from '../kit/run-task.js';
 /** Number and key of a feature. */
 type Pair = readonly [number: string, key: string];
 
-/** What no key can be: it names a feature that is not there. */
+/** A value that cannot be a key. It represents a missing feature. */
 const NO_KEY = '\u0000';
 
 /**
- * The operations by keys. Who may read or change the features is for the edit to find out, so nothing of them may be told
- * before.
+ * The operations with keys instead of numbers. Only the edit checks the caller's rights, so this step must reveal no
+ * data.
  */
 export async function keyedOperations(
   x: TaskContext,
@@ -40,7 +40,10 @@ export async function keyedOperations(
   });
 }
 
-/** The key of a new feature is among its attributes, where the client gives one. What is no text stays, for the edit to refuse. */
+/**
+ * A new feature with its key removed from the attributes, if the client sent one. A key that is not a string is kept,
+ * and the edit refuses it.
+ */
 function newKey(feature: FeatureInput, name: string): { id?: string; feature: FeatureInput } {
   const { [name]: json = 'null', ...values } = feature.values ?? {};
   const key = JSON.parse(json) as unknown;
@@ -48,7 +51,7 @@ function newKey(feature: FeatureInput, name: string): { id?: string; feature: Fe
   return typeof key === 'string' ? { id: key, feature: { ...feature, values } } : { feature };
 }
 
-/** A key that comes back as it is changes nothing; another one stays, for the edit to refuse. */
+/** A feature without its unchanged key. A changed key is kept, and the edit refuses it. */
 function withoutKey(feature: FeatureInput, { name, sqlType }: Field, id: string): FeatureInput {
   const { [name]: json, ...values } = feature.values ?? {};
   const key = json === undefined ? undefined : (JSON.parse(json) as unknown);
@@ -67,7 +70,7 @@ export async function numberedOutcomes(
   if (!isNumbered(layer.source)) return [...outcomes];
   const isNew = (i: number) => operations[i]!.type === 'create';
   const keys = outcomes.flatMap((outcome, i) => (outcome.ok && isNew(i) ? [outcome.id] : []));
-  // The features are there all the same where their numbers cannot be read.
+  // The new features exist even if their numbers cannot be read.
   const pairs = await listPairs(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
   const numbers = new Map(pairs.map(([number, key]) => [key, number]));
   return outcomes.map((outcome, i) => {

@@ -32,7 +32,7 @@ export function requireCount(edits: number): void {
     );
 }
 
-/** The plan for features that pass only: others may have changed some since they were looked up. */
+/** The plan restricted to features that pass a filter, because they may have changed since the look-up. */
 export function narrowPlan(plan: EditPlan, filter: Expression | undefined): EditPlan {
   return { ...plan, task: { ...plan.task, filter: and(plan.task.filter, filter) } };
 }

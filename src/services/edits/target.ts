@@ -16,13 +16,13 @@ export interface EditDeps extends Catalogs {
   readonly edits: Edits;
 }
 
-/** Who edits, and by what. */
+/** Caller of an edit, and its protocol. */
 export interface Editor {
   readonly principal: Principal;
-  /** As feature events name it: `OGC-Features`. */
+  /** Protocol name in feature events: `OGC-Features`. */
   readonly protocol: string;
   readonly requestId: string;
-  /** True if an edit may replace a geometry that clients do not see as it is stored. */
+  /** Whether an edit can replace a geometry that clients see in another form than the stored one. */
   readonly acceptsLoss: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** What has been written is on the disk. */
+/** Flushes a written file to the disk. */
 export async function writeThrough(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {

@@ -52,14 +52,14 @@ export const IMPORT_FORMATS: Readonly<Record<string, ImportFormat>> = {
   ),
 };
 
-/** What the ending of a file's name says it is. */
+/** The format of a file by its extension. */
 export function findImportFormat(path: string): ImportFormat | undefined {
   const [ending] = /(\.[^.]+\.gz|\.[^.]+)$/.exec(basename(path).toLowerCase()) ?? [];
   if (ending === undefined) return undefined;
   return IMPORT_FORMATS[ending] ?? OF_SEVERAL_FILES[ending];
 }
 
-/** What an archive may hold besides. */
+/** Formats of several files, which can be in an archive. */
 const OF_SEVERAL_FILES: Readonly<Record<string, ImportFormat>> = {
   '.shp': IMPORT_FORMATS['.shz']!,
   '.gdb': { name: 'FileGdb', description: 'File geodatabase' },

@@ -3,58 +3,58 @@ import type { CopySourceLayer } from '../access/rules/rules.js';
 import type { MergeInput, MergeReport } from '../edits/merges.js';
 import type { JobContext } from '../jobs/kinds.js';
 
-/** What imports are given, and what they come to. */
+/** Inputs and results of imports. */
 
 export interface ImportInput {
   /** Absolute path of any file that OGR opens. */
   file: string;
-  /** Layer of the file; the first when absent. */
+  /** Layer of the file. Default: the first. */
   layer?: string;
   /** Table in the store, and id of the collection. See `tableName`. */
   table: string;
   title?: string;
   /** CRS of the coordinates, whatever the file says: `EPSG:n`. */
   sourceCrs?: string;
-  /** CRS to store the data in; that of the file when absent. */
+  /** CRS to store the data in. Default: the CRS of the file. */
   targetCrs?: string;
-  /** Takes the place of the collection of that name. */
+  /** Whether the import replaces the collection with that name. */
   replace?: boolean;
-  /** Whose rights bound what is replaced; nobody's, when absent. */
+  /** Principal whose rights limit the collections that can be replaced. Default: no limit. */
   principal?: Principal;
-  /** The span of the request that began it. */
+  /** The span of the request that started the import. */
   trace?: string;
-  /** Takes the rows over into the collection of the id `table`, which is there. */
+  /** Merge of the rows into the existing collection with the id `table`. */
   merge?: MergeInput;
   /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
   owned?: boolean;
 }
 
-/** What an import makes known to the catalog. */
+/** Description of an imported collection for the catalog. */
 export interface ImportedCollection {
   /** Table, and id of the collection. */
   id: string;
   title: string;
-  /** GeoPackage that holds the table. */
+  /** GeoPackage that contains the table. */
   store: string;
   features: number;
 }
 
-/** An import of what a job fetches itself, from another server. */
+/** Input of an import that fetches its data from another server. */
 export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'layer' | 'owned'> {
   remote: S;
   /** The layers that show the same data: the collection becomes a copy of them. */
   sources?: readonly CopySourceLayer[];
-  /** Why the job cannot be tried again once it has failed: whoever began it counts it as gone. */
+  /** Reason why the failed job cannot be retried: its initiator treats it as deleted. */
   retryRefusal?: string;
 }
 
-/** What was fetched of another server, as a file in the folder of its job. */
+/** Data fetched from another server, as a file in the folder of its job. */
 export interface FetchedFile {
   path: string;
   title?: string;
   /** CRS of the coordinates, where it is not that of the format. */
   sourceCrs?: string;
-  /** Kept with the job, for its result and for what follows. */
+  /** Stored with the job, for its result and for the following steps. */
   report: unknown;
 }
 
@@ -62,17 +62,17 @@ export interface FetchedFile {
 export interface RemoteKind<S> {
   kind: string;
   title: string;
-  /** A fetch goes on with what the run before it, which was cut off, has left in the folder. */
+  /** Whether a fetch resumes with the files that an interrupted run left in the folder. */
   goesOn?: boolean;
   /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
   fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<FetchedFile>;
-  /** What has to be there before the collection is. May be called again. */
+  /** Prepares settings that must exist before the collection. Can be called again. */
   precede?(context: JobContext<RemoteInput<S>>): Promise<void>;
-  /** Takes back what preceded a collection that did not come to be. */
+  /** Removes the preparations of a collection that was not created. */
   withdraw?(input: RemoteInput<S>): Promise<void>;
-  /** What follows once the collection is published; the folder is still there. May be called again. */
+  /** Steps after the collection is published, while the folder still exists. Can be called again. */
   follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
-  /** Brings the files of its features, and notes in the report what became of them. May be called again. */
+  /** Imports the attachments of its features, and adds the results to the report. Can be called again. */
   attach?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
 }
 
@@ -81,15 +81,15 @@ export interface ImportResult {
   features: number;
   /** Layer of the file that was read. */
   layer: string;
-  /** Of what was in an archive. */
+  /** Format of the data in an archive. */
   format?: string;
-  /** Of what was fetched. */
+  /** Report of a fetch. */
   report?: unknown;
-  /** Of rows that went into a collection that was there. */
+  /** Report of rows that were merged into an existing collection. */
   merge?: MergeReport;
 }
 
-/** A table of a GeoPackage that a job has made. The file stays. */
+/** A table of a GeoPackage that a job has created. The file is kept. */
 export interface NewTable {
   staging: string;
   stagingTable: string;
@@ -97,6 +97,6 @@ export interface NewTable {
   collection: string;
   title: string;
   features: number;
-  /** Loads with the same token are done once; the id of the job when absent. */
+  /** Loads with the same token run only once. Default: the id of the job. */
   token?: string;
 }

@@ -11,7 +11,7 @@ import { getFileStem, isGzipped, isZipped } from '../catalog/publish/formats.js'
 import { holdsBareGeometries, writeAsCsv } from '../edits/bare-geometries.js';
 import { findImportFormat } from './import-formats.js';
 
-/** What an import of a file would read. */
+/** Data that an import of a file would read. */
 export interface ImportPreview {
   format: string;
   detectedSrid: number | null;
@@ -21,16 +21,16 @@ export interface ImportPreview {
   warnings: string[];
 }
 
-/** A file that was received: the name on disk says nothing to people. */
+/** A received file. Its name on disk is meaningless to users. */
 interface ReceivedFile {
   path: string;
   fileName: string;
 }
 
-/** Milliseconds of the time of a preview that are kept for a look at the views of a file that could not be read in time. */
+/** Milliseconds of the preview time reserved for checking the views of a file that could not be read in time. */
 const VIEWS_MS = 5000;
 
-/** Looks into a file; what it writes lies in a folder of `directory`, which is gone afterwards. */
+/** Describes a file. Its output is in a folder of `directory`, which is deleted afterwards. */
 export async function previewFile(
   { path: file, fileName }: ReceivedFile,
   directory: string,
@@ -65,7 +65,7 @@ async function explain(
   );
 }
 
-/** What OGR opens of the file. */
+/** The path that OGR opens for the file. */
 async function openable(
   file: string,
   folder: string,
@@ -91,7 +91,7 @@ async function describe(
   const { layers, layer, sample, driver } = await pools.run('ogr.preview', { path }, options);
   if (!layer)
     throw new ApiError('invalid-request', 'The file has no layer. Send a file with a vector layer.');
-  // A layer without a name of its own has the one of the file on disk.
+  // A layer without a name gets the name of the file on disk, which is replaced by the client's file name.
   const shown = (one: OgrLayerInfo) =>
     one.name === getFileStem(file) ? { ...one, name: getFileStem(fileName) } : one;
   return {

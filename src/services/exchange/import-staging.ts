@@ -31,7 +31,7 @@ export async function removeDatabase(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
 
-/** Removes a staging file, and what translations left beside it that were killed. Each is named after its process. */
+/** Removes a staging file, and leftovers of killed translations, whose names contain their process. */
 export async function removeStaged(path: string): Promise<void> {
   await removeDatabase(path);
   const folder = dirname(path);

@@ -41,51 +41,54 @@ export interface ImportDeps {
   jobs: JobEngine;
   /** Directory of uploads, staging files and stores. */
   dataDir: string;
-  /** Makes the collection visible. May be called twice for the same one. */
+  /** Makes the collection visible. Can be called twice for the same one. */
   publish(collection: ImportedCollection): Promise<void>;
-  /** Whether a collection of this id is there. */
+  /** Whether a collection with this id is published. */
   isPublished(id: string): boolean;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /**
-   * The file of a collection that is a table of a store; undefined for any other one. `first` is the first file of the
-   * store. Absent: there are no such collections.
+   * The file of a collection that is a table of a store. Undefined for other collections. `first` is the first file
+   * of the store. Default: there are no such collections.
    */
   storeOf?(id: string, first: string): string | undefined;
-  /** Whether a principal may write all of the collection of this id, which a job replaces. Everybody may, when absent. */
+  /**
+   * Whether a principal can write all rows of the collection with this id, which a job replaces. Default: every
+   * principal can.
+   */
   mayReplace?(id: string, principal: Principal): boolean;
-  /** Takes a collection that is gone from every surface. None can be removed, when absent. */
+  /** Withdraws a deleted collection from every API. Default: no collection can be removed. */
   withdraw?(collection: VectorCollection): Promise<void>;
-  /** Removes what belongs to features of a collection, apart from what this job made for those that took their place. */
+  /** Removes data attached to features of a collection, except data that this job created for the new features. */
   forget?(id: string, job?: string): Promise<void>;
-  /** Says which layers a collection is a copy of. */
+  /** Records the layers that a collection is a copy of. */
   recordSources?(id: string, sources: readonly CopySourceLayer[]): Promise<void>;
-  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  /** Milliseconds for reading a file. Default: `LIMITS.importReadMs`. */
   readMs?: number;
-  /** Takes rows over into collections; none can be, when absent. */
+  /** Merges rows into collections. Default: merging is not available. */
   merges?: Merges;
 }
 
-/** Kept once the file is translated; a load that ends removes the staging file. */
+/** Stored once the file is translated. A completed load removes the staging file. */
 interface ImportCheckpoint {
   layer: string;
   format?: string;
   /** All of its columns are texts. */
   untyped?: boolean;
-  /** Its rows have the ids of the features of the file. */
+  /** Whether its rows have the ids of the features of the file. */
   keepsIds?: true;
   title: string;
   features: number;
   report?: unknown;
 }
 
-/** What the stages read of an input, and the file that OGR opens. */
+/** Input of the stages, with the file that OGR opens. */
 interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
   path: string;
   sourceCrs: string | undefined;
 }
 
-/** What an import of a remote source does before its file is there, and before its collection is. */
+/** Steps of a remote import before its file exists, and before its collection exists. */
 interface ImportSteps {
   sources?: readonly CopySourceLayer[] | undefined;
   fetch?: () => Promise<FetchedFile>;
@@ -93,14 +96,14 @@ interface ImportSteps {
 }
 
 const KIND = 'import';
-/** Of what goes into a collection that is there: within the rights of a caller, or by the command line. */
+/** Kinds of jobs that merge into an existing collection: within the rights of a caller, or by the command line. */
 const MERGE_KIND = 'merge';
 const COMMAND_MERGE_KIND = 'command-merge';
 const KINDS = [KIND, MERGE_KIND, COMMAND_MERGE_KIND];
 const STAGING_TABLE = 'staged';
-/** Of an import that fetches: how much of the whole is done when the file is there. */
+/** Progress of an import that fetches, when the file is complete. */
 export const FETCHED = 0.5;
-/** Phase at whose end the collection is there, whatever follows. */
+/** Phase at whose end the collection exists, regardless of later phases. */
 export const LOAD_PHASE = 'load';
 /** Shares of the whole that the stages take, as fractions at their ends. */
 const UNPACKED = 0.03;
@@ -127,7 +130,7 @@ export class ImportService {
     this.#store = join(directory, 'stores', 'default.gpkg');
     deps.jobs.register(this.#kind(KIND));
     if (deps.merges) deps.jobs.register(this.#kind(COMMAND_MERGE_KIND));
-    // Who does not know what callers may do leaves their jobs to servers.
+    // A process that does not know the rights of callers leaves their jobs to servers.
     if (deps.merges?.knowsCallers) deps.jobs.register(this.#kind(MERGE_KIND));
   }
 
@@ -143,7 +146,7 @@ export class ImportService {
     if (!input.merge) await this.#deps.names?.refuse(input.table.toLowerCase());
   }
 
-  /** Makes imports of a sort of remote source possible. */
+  /** Registers a kind of remote source for imports. */
   addRemote<S>(remote: RemoteKind<S>): void {
     const { kind, title } = remote;
     this.#deps.jobs.register<RemoteInput<S>, ImportResult>({
@@ -162,9 +165,9 @@ export class ImportService {
     });
   }
 
-  /** As `submit`, of a kind that was added. */
+  /** Like `submit`, for an added kind. */
   async submitRemote<S>(kind: string, input: RemoteInput<S>, options: SubmitOptions): Promise<JobRow> {
-    // It may have made the collection by now, whose name is not free for another one.
+    // The earlier job can already have created the collection, so its name is not free for another one.
     const before = await this.#deps.jobs.before(kind, options);
     if (before) return before;
     await this.#refuseAll(input);
@@ -216,7 +219,7 @@ export class ImportService {
     await this.#deps.publish({ id, title, store: loaded.store, features });
   }
 
-  /** Keeps styles beside a collection that was imported, under their names. False for another collection. */
+  /** Stores styles by name for an imported collection. Returns false for another collection. */
   async addStyles({ id, title, source }: VectorCollection, styles: readonly NamedSld[]): Promise<boolean> {
     const store = this.#storeOf(id);
     if (store === undefined) return false;
@@ -226,8 +229,8 @@ export class ImportService {
   }
 
   /**
-   * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken, and calls
-   * `forget`. Throws `conflict` for another one.
+   * Removes an imported collection with its table. Then calls `follow` while the name is still taken, and `follow`
+   * calls `forget`. Throws `conflict` for another collection.
    */
   async remove(collection: VectorCollection, follow: () => Promise<void>): Promise<void> {
     const { id, source } = collection;
@@ -240,13 +243,13 @@ export class ImportService {
     await this.#deps.names?.release(id);
   }
 
-  /** Removes what belongs to a collection whose table was dropped, and then what it was a copy of. */
+  /** Removes the data of a collection whose table was dropped, and then the record of its sources. */
   async forget(id: string): Promise<void> {
     await this.#deps.forget?.(id);
     await this.#deps.recordSources?.(id, []);
   }
 
-  /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */
+  /** Removes interrupted uploads, and uploads of failed imports that are not retried. */
   async trim(): Promise<void> {
     await removeStrays(this.#deps.jobs.store, this.uploads);
     const findUpload = (input: unknown) => uploadPath(input as ImportInput);
@@ -254,12 +257,12 @@ export class ImportService {
     await this.#deps.merges?.trim();
   }
 
-  /** Removes an uploaded file that no job came to own. */
+  /** Removes an uploaded file that no job has taken. */
   async discard(file: string): Promise<void> {
     await removeUpload(file);
   }
 
-  /** Imports of these callers, newest first; only those that have not ended when `active`. */
+  /** Imports of these callers, newest first. With `active`, only imports that have not ended. */
   list(active: boolean, callers: Pick<JobQuery, 'owner' | 'tenant'> = {}, limit = 200): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
     return this.#deps.jobs.store.list({ ...callers, kinds: KINDS, limit, ...(states ? { states } : {}) });
@@ -377,17 +380,17 @@ export class ImportService {
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     await precede?.();
     const record = () => this.#deps.recordSources?.(table.toLowerCase(), sources);
-    // What is loaded can be seen before it is announced.
+    // Loaded rows can be visible before they are announced.
     if (sources.length > 0) await record();
     // No staging file after it was written: the load of an earlier run has committed.
     const isLoaded = findSaved(context) !== undefined && !(await exists(staging));
     const store = await this.#load(context, staging, saved, isLoaded);
-    // What another collection of that name had.
+    // Remove attached data of an earlier collection with that name.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
     await record();
     tell(context, LOADED);
     const collection = { id: table, title: saved.title, store, features: saved.features };
-    // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.
+    // Loaded rows are published even if the job is stopped during this step, so no half-published collection remains.
     await context.step('publish', `Publishing ${table}`, () => this.#deps.publish(collection), true);
     const { features, layer, format, report } = saved;
     return { table, features, layer, ...(format ? { format } : {}), ...(fetch ? { report } : {}) };
@@ -439,7 +442,7 @@ export class ImportService {
     return saved;
   }
 
-  /** What OGR opens of the file. */
+  /** The path that OGR opens for the file. */
   async #unpack(context: JobContext<ImportInput>): Promise<string> {
     const { id, input, signal } = context;
     const bare = holdsBareGeometries(input.file);
@@ -517,7 +520,7 @@ export class ImportService {
       untyped: saved.untyped,
       ...(saved.keepsIds ? { idsAsColumn: true } : {}),
       replace: input.replace === true,
-      // The store knows by it that a load which was not heard of any more did commit.
+      // With the token, the store recognises that a load committed although its result was lost.
       token: id,
     };
     const onProgress = (part: number) => tell(context, TRANSLATED + part * (LOADED - TRANSLATED));
@@ -538,7 +541,7 @@ export class ImportService {
   /** The catalog may not know yet what another job has loaded. Throws `conflict`, or `forbidden` as `#refuseReplacing`. */
   async #refuseOccupied(input: ImportInput, { token }: LoadedTable): Promise<void> {
     if (!input.replace) throw takenError(input.table);
-    // Tokens begin with the id of their job, which ends when all processes know its collection.
+    // Tokens start with the id of their job, which ends when all processes know its collection.
     const maker = token === null ? undefined : await this.#deps.jobs.store.get(token.split('/')[0]!);
     if (maker?.state === 'Queued' || maker?.state === 'Running')
       throw new ApiError(
@@ -573,7 +576,7 @@ function chooseKind({ merge }: ImportInput): string {
   return merge.principal ? MERGE_KIND : COMMAND_MERGE_KIND;
 }
 
-/** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */
+/** The checkpoint of an earlier run after the translation. Before that, a fetch stores its progress there. */
 function findSaved({ saved }: JobContext<ImportInput>): ImportCheckpoint | undefined {
   return typeof saved === 'object' && saved !== null && 'layer' in saved
     ? (saved as ImportCheckpoint)
@@ -587,7 +590,7 @@ function tell(context: JobContext<ImportInput>, fraction: number): void {
 
 const isPacked = (path: string) => isZipped(path) || isGzipped(path);
 
-/** The file that goes with the job. */
+/** The file that belongs to the job. */
 function uploadPath({ file, owned }: ImportInput): string | undefined {
   return owned ? file : undefined;
 }

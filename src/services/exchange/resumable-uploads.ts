@@ -13,25 +13,25 @@ import { uploadFailure } from '../uploads/upload-failure.js';
 import type { ImportService } from './import.js';
 import type { ImportInput } from './import-input.js';
 
-/** What an upload was begun with. */
+/** Parameters that started an upload. */
 export interface UploadPlan {
   readonly fileName: string;
   readonly mediaType: string | null;
-  /** Bytes of the whole file. */
+  /** Bytes of the complete file. */
   readonly length: number;
   readonly input: Omit<ImportInput, 'file' | 'owned'>;
-  /** Who sends it. */
+  /** Submitter of the upload. */
   readonly submitter: Submitter;
 }
 
-/** An upload that lies on the disk, in whole or in part. */
+/** An upload on the disk, partial or complete. */
 export interface ResumableUpload extends UploadPlan {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** The import, once all bytes are there. */
+  /** The import, once all bytes have arrived. */
   readonly jobId: string | null;
-  /** Bytes that are there. */
+  /** Number of received bytes. */
   readonly offset: number;
   /** Milliseconds since 1970 at which it is removed, unless bytes come. */
   readonly expiresAt: number;
@@ -43,9 +43,10 @@ const RECORD = 'upload.json';
 const ID = /^[0-9a-f-]{36}$/;
 
 /**
- * Files that arrive in several requests, each of which goes on where the bytes end. An upload is a folder with the file
- * and a record, so every process of the server can go on with it, and a restart loses nothing. Two requests that write at
- * one place write the same bytes of the client's file: nothing is locked.
+ * Files that arrive in several requests, each of which continues at the end of the stored bytes. An upload is a
+ * folder with the file and a record. Every process of the server can therefore continue it, and a restart loses no
+ * data. Two requests that write at the same offset write the same bytes of the client's file, so no lock is
+ * necessary.
  */
 export class ResumableUploads {
   readonly #folder: string;
@@ -72,14 +73,14 @@ export class ResumableUploads {
     return this.find(record.id);
   }
 
-  /** The upload of who began it: 404 to everybody else, who would send bytes of theirs into it. */
+  /** The upload of its submitter. Throws `not-found` for other callers, who could otherwise add bytes to it. */
   async get(id: string, { owner }: Submitter): Promise<ResumableUpload> {
     const upload = await this.find(id);
     if (upload.submitter.owner !== owner) throw notFound('upload', id);
     return upload;
   }
 
-  /** The upload, whoever began it. Throws `not-found`. */
+  /** The upload of any submitter. Throws `not-found`. */
   async find(id: string): Promise<ResumableUpload> {
     const upload = await this.#read(id);
     // The server ended between the last byte and the job, or before the job was written down.
@@ -99,8 +100,9 @@ export class ResumableUploads {
   }
 
   /**
-   * Writes bytes behind those that are there; with the last one the import begins. What arrived before the bytes were cut
-   * off stays. Throws `not-found`, `conflict` when `offset` is another place, 413 beyond the length, 507 for a full disk.
+   * Appends bytes. With the last byte, the import starts. If the request is interrupted, the received bytes are kept.
+   * Throws `not-found`, `conflict` if `offset` is not the end of the stored bytes, 413 beyond the length, 507 for a
+   * full disk.
    */
   async write(
     id: string,
@@ -111,7 +113,7 @@ export class ResumableUploads {
     const upload = await this.get(id, sender);
     if (upload.offset !== offset)
       throw new ApiError('conflict', `Upload-Offset: must be ${upload.offset}, not ${offset}.`);
-    // The last bytes were sent before, and their answer was lost.
+    // The last bytes were sent before, and their response was lost.
     if (upload.jobId !== null) return upload;
     await append(this.#fileOf(upload), upload, bytes);
     return this.find(id);
@@ -126,11 +128,11 @@ export class ResumableUploads {
     await rm(this.#of(id), { recursive: true, force: true });
   }
 
-  /** Removes uploads to which no bytes came for long, and records of those whose import is over. */
+  /** Removes uploads without new bytes for a long time, and records of completed imports. */
   async trim(): Promise<void> {
     for (const id of await this.#ids()) {
       const upload = await this.#read(id).catch(() => undefined);
-      // A folder without its record is being made, or was left behind by a crash.
+      // A folder without its record is being created, or was left by a crash.
       const end = upload?.expiresAt ?? (await loadExpiry(this.#of(id)));
       const isOver = Date.now() > end;
       if (!isOver || (upload?.jobId && (await exists(this.#fileOf(upload))))) continue;
@@ -145,7 +147,7 @@ export class ResumableUploads {
     return { ...upload, jobId: job.id };
   }
 
-  /** One job, however often and by how many processes it is submitted. */
+  /** Submits the import. Repeated submissions, also by other processes, create only one job. */
   #submit(upload: ResumableUpload): Promise<JobRow> {
     const input: ImportInput = { ...upload.input, file: this.#fileOf(upload), owned: true };
     return this.#imports.submit(input, { ...upload.submitter, idempotencyKey: `upload:${upload.id}` });
@@ -162,7 +164,7 @@ export class ResumableUploads {
       : undefined;
     if (text === undefined) throw notFound('upload', id);
     const { owner, ...record } = JSON.parse(text) as Record & { owner?: string };
-    // Records of releases before this one name the owner alone.
+    // Records of earlier releases contain only the owner.
     if (owner !== undefined) record.submitter ??= { owner };
     const file = await stat(this.#fileOf(record)).catch(() => undefined);
     // The job removes the file that it has imported.
@@ -182,7 +184,7 @@ export class ResumableUploads {
     return join(this.#folder, id);
   }
 
-  /** The client's name is only remembered: the file's own name cannot lead anywhere. */
+  /** Path of the file. The client's name is only stored in the record, so it cannot lead to another folder. */
   #fileOf({ id, fileName }: Pick<Record, 'id' | 'fileName'>): string {
     return join(this.#of(id), `file${getFormatExtension(fileName)}`);
   }
@@ -196,7 +198,7 @@ async function loadExpiry(path: string): Promise<number> {
   return (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs + EXCHANGE_LIMITS.resumableUploadMs;
 }
 
-/** Bytes are on the disk when this returns, and when it throws those that came. */
+/** Appends bytes. When it returns, all bytes are on the disk. When it throws, the received bytes are. */
 async function append(
   path: string,
   { offset, length }: ResumableUpload,

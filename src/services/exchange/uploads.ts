@@ -19,7 +19,7 @@ export interface UploadView {
   readonly contentType: string | null;
   readonly state: UploadState;
   readonly bytes: number;
-  /** As the client or the other server said; 0 when nobody did. */
+  /** Size reported by the client or the other server. 0 if unknown. */
   readonly totalBytes: number;
   readonly phase: string | null;
   /** 0..1; null when it is not known. */
@@ -30,7 +30,7 @@ export interface UploadView {
   readonly warnings: readonly string[];
 }
 
-/** What a gateway remembers of an upload that came to it. */
+/** Record of an upload that a gateway received. */
 interface UploadRecord {
   uploadId: string;
   fileName: string;
@@ -46,7 +46,7 @@ interface UploadRecord {
   submitter: Submitter;
 }
 
-/** Names an upload among those of all callers. */
+/** Identity of an upload among those of all callers. */
 type UploadName = Pick<UploadRecord, 'uploadId' | 'submitter'>;
 
 type ResumableFiles = Pick<ResumableUploads, 'find' | 'list' | 'remove'>;
@@ -57,7 +57,7 @@ const UPLOAD_ID = /^[\w.:-]{1,100}$/;
 /** Bytes that are sent make this part of the progress, the import the rest. */
 const SENT = 0.5;
 
-/** Uploads of all gateways: those that arrive, and the newest of those that have ended. */
+/** Uploads of all gateways: running uploads, and the newest ended ones. */
 export class Uploads {
   readonly #records = new Map<string, { record: UploadRecord; stop: AbortController }>();
   readonly #peers: Peers;
@@ -72,7 +72,7 @@ export class Uploads {
     peers.answer(CANCEL, (upload) => this.#stop(upload as UploadName));
   }
 
-  /** Begins to follow an upload of a caller. */
+  /** Starts to follow an upload of a caller. */
   open(totalBytes: number, submitter: Submitter): ImportUpload {
     const stop = new AbortController();
     const record: UploadRecord = {
@@ -93,7 +93,7 @@ export class Uploads {
     return new ImportUpload(record, stop.signal, (id) => this.#rename(record, id));
   }
 
-  /** Those that exist for the caller and have not ended, the newest first. */
+  /** Uploads of the caller that have not ended, newest first. */
   async list(principal: Principal): Promise<UploadView[]> {
     const [records, resumable] = await Promise.all([this.#arrivals(), this.#resumable.list()]);
     const all = [...records, ...resumable.map(buildRecord)].filter(({ submitter }) =>
@@ -173,12 +173,12 @@ export class Uploads {
   }
 }
 
-/** Ids are those of a caller: nobody learns which ones others use. */
+/** Key of an upload. Ids are scoped to a caller, so callers cannot learn the ids of other callers. */
 function buildKey({ uploadId, submitter }: UploadName): string {
   return `${submitter.owner} ${uploadId}`;
 }
 
-/** One upload, as who receives it tells of it. */
+/** One upload, as reported by its receiver. */
 export class ImportUpload implements UploadWatch {
   constructor(
     private readonly record: UploadRecord,
@@ -203,12 +203,12 @@ export class ImportUpload implements UploadWatch {
     this.record.bytes += count;
   }
 
-  /** So many bytes are there by now. */
+  /** Sets the number of bytes that have arrived. */
   arrived(bytes: number): void {
     this.record.bytes = bytes;
   }
 
-  /** The file is whole, and belongs to a job. */
+  /** Assigns the complete file to a job. */
   passOn(jobId: string): void {
     this.record.jobId = jobId;
   }

@@ -19,7 +19,10 @@ interface Entry {
 /** Computed once per state of a collection and view of it: an edit or a reload makes another object. */
 const entries = new WeakMap<VectorCollection, Entry>();
 
-/** Statistics of the attributes that may be read. Requests share a reading, which ends when all of them are gone. */
+/**
+ * Statistics of the readable attributes. Concurrent requests share one reading, which is aborted when all of them
+ * are.
+ */
 export async function attributeStatistics(
   pools: Pools,
   visible: VectorCollection,
@@ -42,7 +45,7 @@ export async function attributeStatistics(
   }
 }
 
-/** The spans of the work are those of the request that began it. */
+/** Starts a reading. Its spans belong to the request that started it. */
 function begin(
   pools: Pools,
   visible: VectorCollection,
@@ -60,7 +63,7 @@ function begin(
     filter,
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),
   });
-  // Others write to databases unseen.
+  // Writes of other programs to databases are not detected.
   const lasts = source.database !== undefined ? LIMITS.databaseTileMs : Infinity;
   const entry = { result, controller, waiting: 0, expires: Date.now() + lasts };
   result.catch(() => {

@@ -18,7 +18,10 @@ export interface FeatureSizes {
 /** Measured once per state of a collection and view of it. */
 const measured = new WeakMap<VectorCollection, Promise<FeatureSizes | undefined>>();
 
-/** Undefined where nothing could be read: sizes are an extra that no page fails for. */
+/**
+ * Sizes of features. Undefined if they could not be read, because sizes are optional and a page must not fail without
+ * them.
+ */
 export function featureSizes(pools: Pools, visible: VectorCollection): Promise<FeatureSizes | undefined> {
   let sizes = measured.get(visible);
   if (!sizes) {
@@ -31,12 +34,15 @@ export function featureSizes(pools: Pools, visible: VectorCollection): Promise<F
   return sizes;
 }
 
-/** The measurement is shared: it neither ends with the request that began it, nor is it told in its timings. */
+/** Context of a shared measurement. It neither ends with the request that started it, nor appears in its timings. */
 const SHARED: TaskContext = { timing() {} };
 
 type SizedFormat = 'geojson' | 'csv' | 'gml';
 
-/** GeoJSON is measured at several places of the first page, because neighbours are alike; the others beside one of them. */
+/**
+ * Measures sizes. GeoJSON is measured at several positions of the first page, because neighbours are similar. Other
+ * formats are measured at one of these positions.
+ */
 async function measure(pools: Pools, visible: VectorCollection): Promise<FeatureSizes | undefined> {
   const span = Math.min(visible.featureCount ?? CHUNK, LIMITS.itemsMax);
   const step = Math.max(CHUNK, Math.floor(span / CHUNKS));

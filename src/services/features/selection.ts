@@ -20,7 +20,7 @@ import { idLiteral, readObjectId } from '../../core/values/object-id.js';
 import { checkFilter, during, parseFilter } from '../filters/filters.js';
 import { type CollectionView, filterOptions } from './view.js';
 
-/** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
+/** Selection of features by a request. Every restricting parameter becomes part of one CQL2 tree. */
 export interface FeatureSelection {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
@@ -107,7 +107,7 @@ export interface SortTerm {
   descending: boolean;
 }
 
-/** Sort keys of the view's own fields. Throws 400 for others. */
+/** Sort keys, which must be fields of the view. Throws 400 for other fields. */
 export function sortKeys(view: CollectionView, keys: readonly SortTerm[] | undefined): SortKey[] {
   const { idColumn } = view.collection.source;
   return (keys ?? []).map(({ property, descending }) => {
@@ -120,7 +120,7 @@ export function sortKeys(view: CollectionView, keys: readonly SortTerm[] | undef
   });
 }
 
-/** The fields that an answer carries, in the order of the collection. Throws 400 for names that do not exist. */
+/** The fields of a response, in the order of the collection. Throws 400 for unknown names. */
 export function chosenFields(view: CollectionView, names: readonly string[] | undefined): readonly Field[] {
   if (!names) return view.fields;
   for (const name of names) {

@@ -17,17 +17,17 @@ import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 /** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
 export interface CollectionView {
   readonly collection: VectorCollection;
-  /** The same without what is masked: for documents and pages. */
+  /** The collection without hidden data, for documents and pages. */
   readonly visible: VectorCollection;
-  /** What stores are asked for. */
+  /** The source for queries of the store. */
   readonly source: VectorSource;
   /** Attributes that are shown. */
   readonly fields: readonly Field[];
-  /** Those that may be filtered, sorted and grouped by, and written: their values are those that are stored. */
+  /** Fields for filters, sorting, grouping and writing. Their readable values are the stored values. */
   readonly queryables: readonly Field[];
   /** True when a rule keeps something. */
   readonly masked: boolean;
-  /** Rows that exist; all when absent. */
+  /** Filter of the visible rows. Default: all rows. */
   readonly rows: Expression | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Catalogs {
 export function findView(deps: Catalogs, principal: Principal, collectionId: string): CollectionView {
   const visible = findCollection(deps.visible(principal), collectionId);
   asVector(visible);
-  // Stored rows are named by all their attributes, also for those who may not read some.
+  // Stored rows include all attributes, also for callers who can read only some of them.
   const collection = whole(findCollection(deps.catalog(), collectionId) as VectorCollection);
   const { fields } = visible.source;
   const source = visible.rule?.stored ?? collection.source;
@@ -56,7 +56,7 @@ export function findView(deps: Catalogs, principal: Principal, collectionId: str
   };
 }
 
-/** The view with numbers as ids, for clients that know features by these alone. */
+/** The view with numbers as ids, for clients that only support these. */
 export function numberedView(view: CollectionView): CollectionView {
   if (!view.source.numbers) return view;
   const visible = toNumberedCollection(view.visible);
@@ -76,7 +76,7 @@ function asVector(collection: Collection): asserts collection is VectorCollectio
   if (!hasFeatures(collection)) throw notFound('feature collection', collection.id);
 }
 
-/** What filters of this view may name. */
+/** Fields and CRS for filters of this view. */
 export function filterOptions(
   { collection, queryables: fields }: CollectionView,
   filterCrs: Crs = defaultCrs(collection),

@@ -25,19 +25,27 @@ export interface FilterText {
   language: 'cql2-text' | 'cql2-json';
 }
 
-/** Parses a filter; what may stand in it is for `checkFilter` to say. A wrong one is 400 naming `parameter`. */
+/**
+ * Parses a filter. `checkFilter` then checks its contents. Throws 400 with the name of `parameter` for an invalid
+ * filter.
+ */
 export function parseFilter(parameter: string, { text, language }: FilterText): Expression {
   return named(parameter, () =>
     language === 'cql2-text' ? parseText(String(text)) : parseJson(getJson(text)),
   );
 }
 
-/** Makes a filter fit for a store. One that names what a collection does not have is 400 naming `parameter`. */
+/**
+ * Prepares a filter for a store. Throws 400 with the name of `parameter` if it uses fields that the collection lacks.
+ */
 export function checkFilter(parameter: string, tree: Expression, options: CheckOptions): Expression {
   return named(parameter, () => check(tree, options));
 }
 
-/** A value of CQL2 that is worked out of a feature, fit for a store, and what it is. A wrong one is 400 naming `parameter`. */
+/**
+ * Prepares a CQL2 expression over a feature for a store, and returns its type. Throws 400 with the name of
+ * `parameter` for an invalid expression.
+ */
 export function parseCql2Value(
   parameter: string,
   { text, language }: FilterText,
@@ -86,7 +94,7 @@ export function during(
   if (!range || !field) return undefined;
   const ends = collection.fields.find(({ bound }) => bound === 'end');
   if (!ends || ends === field) return within(field, range);
-  // It has begun before the range ends, and ends after the range begins, or goes on.
+  // The feature starts before the range ends, and ends after the range starts, or has no end.
   const { start, startMicros, end, endMicros } = range;
   const begun = within(field, { end, endMicros }) ?? hasValue(field);
   const lasts = within(ends, { start, startMicros });

@@ -11,7 +11,10 @@ import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../c
 import type { FieldType, VectorSource } from '../../core/sources/vector-source.js';
 import { readNumber } from '../../core/values/exact-number.js';
 
-/** What is looked for in a collection, as conditions on its features. Some that do not fit may pass, none that does is lost. */
+/**
+ * Conditions on the features of a collection for a place search. They can match unsuitable features, but miss no
+ * suitable one.
+ */
 
 export class PlaceConditions {
   constructor(
@@ -42,7 +45,7 @@ export class PlaceConditions {
     return name === undefined ? NO_FEATURES : this.#matches(name, value, literalPattern(value));
   }
 
-  /** Text is matched by a pattern, a number by what it is; fields of other types have no words. */
+  /** Matches a text field by a pattern, and a number field by its value. Fields of other types match no word. */
   #matches(name: string, word: string, pattern: string): Expression {
     const type = this.#typeOf(name);
     if (type === 'string') return like(name, pattern);
@@ -54,7 +57,7 @@ export class PlaceConditions {
     return this.source.fields.find((field) => field.name === name)?.type;
   }
 
-  /** As `placeType` tells them. */
+  /** Condition for a place type, in accordance with `placeType`. */
   #isOfType(type: string): Expression {
     const conditions: Readonly<Record<Lowercase<PlaceType>, () => Expression>> = {
       pointaddress: () => all(this.#has('street'), this.#has('houseNumber')),
@@ -72,7 +75,7 @@ export class PlaceConditions {
     return name === undefined ? NO_FEATURES : { op: 'not', args: [equals(name, null)] };
   }
 
-  /** It has no value, or an empty one. */
+  /** Condition for a missing or empty value. */
   #hasNot(field: PlaceField): Expression {
     const name = this.fields[field];
     if (name === undefined) return ALL_FEATURES;

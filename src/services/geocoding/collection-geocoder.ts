@@ -25,14 +25,11 @@ import type { Geocoder, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';
 import { nearestWithin } from './nearest.js';
 
-/** A score from which on words are not looked for by their beginnings. */
+/** Score that makes a second search by the beginnings of words unnecessary. */
 const LIKELY = 80;
 const BEGINNING = 3;
 
-/**
- * Those of the fields that stand in the settings that are shown as they are stored to who reads; undefined where none has
- * words.
- */
+/** Configured fields that the caller can read unmasked. Undefined if none of them contains words. */
 export function searchedFields(
   { source }: VectorCollection,
   settings: SearchedFields,
@@ -45,7 +42,9 @@ export function searchedFields(
 const wordFields = (fields: SearchedFields): string[] =>
   Object.entries(fields).flatMap(([field, name]) => (field === 'rank' || field === 'type' ? [] : [name]));
 
-/** A collection, as its reader may read it: conditions, rules for rows and masks hold as in every query. */
+/**
+ * Geocoder over a collection as its reader can read it. Its conditions, row rules and masks apply as in every query.
+ */
 export class CollectionGeocoder implements Geocoder {
   readonly name: string;
   readonly #conditions: PlaceConditions;
@@ -99,7 +98,7 @@ export class CollectionGeocoder implements Geocoder {
     const conditions = this.#conditions;
     const { candidates: whole } = await this.#ask(x, conditions.having(names, words), query);
     if ((whole[0]?.score ?? 0) >= LIKELY) return whole;
-    // A number is what it is, and no other one begins as it does.
+    // Numbers are not shortened, because they only match completely.
     const starts = words.map((word) => (/^\d+$/.test(word) ? word : word.slice(0, BEGINNING)));
     const { candidates: beginnings } = await this.#ask(x, conditions.having(names, starts), query);
     return beginnings.length > 0 ? beginnings : whole;
@@ -158,7 +157,7 @@ export class CollectionGeocoder implements Geocoder {
   }
 }
 
-/** Words as they were written: the store folds their letters, and those of the data. */
+/** Words in their original spelling. The store folds the letters of words and data. */
 function listWords({ text, parts }: PlaceWords): string[] {
   const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
   return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(

@@ -8,19 +8,19 @@ import type {
 } from '../../core/geocoding/geocoding.js';
 import type { TaskContext } from '../kit/run-task.js';
 
-/** A text that is offered while somebody types, and what the geocoder knows its place by. */
+/** A suggestion during typing, and the key of its place. */
 export interface PlaceSuggestion {
   readonly text: string;
   readonly key: string;
 }
 
-/** What is told of a geocoder in its document. */
+/** Metadata of a geocoder for its document. */
 export interface GeocoderFacts {
   readonly window?: PlaceWindow;
   readonly languages: readonly string[];
 }
 
-/** What a geocoder can do, as the contract has it. */
+/** Abilities of a geocoder in the notation of the contract. */
 export interface GeocoderAbilities {
   readonly supportsForwardGeocode: boolean;
   readonly supportsReverseGeocode: boolean;
@@ -32,7 +32,7 @@ export interface GeocoderAbilities {
   readonly maxBatchSize: number;
 }
 
-/** Whoever finds places by words, and words for places. */
+/** Finds places by words, and addresses of places. */
 export interface Geocoder {
   readonly name: string;
   facts(x: TaskContext): Promise<GeocoderFacts>;
@@ -40,6 +40,6 @@ export interface Geocoder {
   find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]>;
   suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]>;
   reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined>;
-  /** What a suggestion meant; undefined when it is there no more. */
+  /** The place of a suggestion. Undefined if it no longer exists. */
   place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined>;
 }

@@ -4,7 +4,7 @@ import type { TaskContext } from '../kit/run-task.js';
 
 interface Patience {
   readonly ms: number;
-  /** What is thrown when the time is over. */
+  /** Error to throw on timeout. */
   late(): Error;
 }
 
@@ -14,7 +14,7 @@ export const ONE_REQUEST: Patience = {
   late: () => new TaskFailure('deadline-exceeded', 'The locator takes too long. Send fewer addresses.'),
 };
 
-/** Ends the work that comes too late. */
+/** Runs work with a timeout, after which the work is aborted. */
 export async function inTime<T>(
   work: (bounded: TaskContext) => Promise<T>,
   x: TaskContext,
@@ -40,7 +40,7 @@ export async function inTime<T>(
     return await Promise.race([answer, lateness]);
   } finally {
     clearTimeout(timer);
-    // What comes too late is nobody's.
+    // A late response is ignored.
     answer.catch(() => {});
   }
 }

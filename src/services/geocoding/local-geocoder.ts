@@ -51,7 +51,7 @@ export class LocalGeocoder implements Geocoder {
     return (await runTask(x, this.pools, 'vector.place', input)) ?? undefined;
   }
 
-  /** A large batch is several tasks: others get their turns in between. */
+  /** A large batch is several tasks, so that other requests get turns in between. */
   async #find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     const candidates: Candidate[][] = [];
     const batch = queries.length;

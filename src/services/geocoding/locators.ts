@@ -19,7 +19,7 @@ const ENDING = '.sqlite';
 /** Indexes of reference data in the data folder, one file each. */
 export class Locators {
   readonly folder: string;
-  /** Where files of reference data arrive. */
+  /** Folder for uploads of reference data. */
   readonly uploads: string;
 
   constructor(
@@ -66,7 +66,10 @@ export class Locators {
     return runTask(x, this.pools, 'vector.locator', { index: this.indexOf(name) });
   }
 
-  /** Takes a CSV file into a locator, as a whole or not at all. It is finished whatever becomes of the caller. */
+  /**
+   * Imports a CSV file into a locator, completely or not at all. The import is completed even if the caller
+   * disconnects.
+   */
   import(
     x: TaskContext,
     name: string,

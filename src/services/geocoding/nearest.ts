@@ -7,13 +7,13 @@ const LEAST = 0.01;
 
 interface Window<T> {
   readonly nearest: T | undefined;
-  /** Not all that lies in the window was read. */
+  /** Whether only a part of the window was read. */
   readonly more: boolean;
 }
 
 /**
- * Looks within greater and greater distances until the window holds one that lies within its distance. In a window of
- * which not all was read a nearer one may be left: then the distance is halved towards the last one within which there is none.
+ * Searches with increasing distances until the window contains a result within its distance. If only a part of the
+ * window was read, a nearer result can be missing. Then the distance is halved towards the last one without a result.
  */
 export async function nearestWithin<T extends { readonly metres?: number }>(
   distance: number,

@@ -11,7 +11,7 @@ import type { TaskContext } from '../kit/run-task.js';
 import type { Geocoder, GeocoderAbilities, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 import { inTime } from './in-time.js';
 
-/** What requests told of a provider; nobody asks it for the sake of it. Of this process. */
+/** Health of a provider, from requests of this process. The server sends no separate health requests. */
 export interface ProviderHealth {
   isHealthy: boolean;
   /** Milliseconds since 1970. */
@@ -38,7 +38,7 @@ export function untried(): ProviderHealth {
   return { isHealthy: true, lastChecked: null, responseTimeMs: null, errorMessage: null };
 }
 
-/** Providers that are asked one after the other, until one answers: no place is an answer, too. */
+/** Providers that are tried one after another until one responds. An empty result also counts as a response. */
 export class ProviderChain implements Geocoder {
   readonly name: string;
 
@@ -50,7 +50,7 @@ export class ProviderChain implements Geocoder {
     this.name = chain[0]!.geocoder.name;
   }
 
-  /** For documents: it tells nothing of the health of providers. */
+  /** Metadata for documents. These requests do not change the health of providers. */
   async facts(x: TaskContext): Promise<GeocoderFacts> {
     let failure: unknown;
     for (const { geocoder, provider } of this.chain) {
@@ -130,12 +130,12 @@ function note(health: ProviderHealth, now: Omit<ProviderHealth, 'lastChecked'>):
   Object.assign(health, now, { lastChecked: Date.now() });
 }
 
-/** What the client did wrong no other provider makes right. */
+/** Whether the provider failed. Errors of the client would be the same for other providers. */
 function isOfProvider(error: unknown): boolean {
   return error instanceof ApiError ? error.status >= 500 : error instanceof TaskFailure;
 }
 
-/** This server is too busy to ask: that tells nothing of the provider. */
+/** Whether this server is too busy for requests, which does not concern the provider's health. */
 function isOfThisServer(error: unknown): boolean {
   return error instanceof TaskFailure && error.code === 'queue-full';
 }

@@ -20,7 +20,7 @@ export interface RemoteGeocoderDeps {
   /** Address of the GeocodeServer. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** Milliseconds for which answers are kept; none are when 0. */
+  /** Milliseconds for which responses are cached. 0 disables the cache. */
   readonly keptMs: number;
 }
 
@@ -40,7 +40,7 @@ export class RemoteGeocoder implements Geocoder {
     return { languages: [] };
   }
 
-  /** One after the other: a batch is for who has the data. */
+  /** Sends queries one after another, because batches are meant for local data. */
   async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     if (queries.length > 1)
       throw badParameter(
@@ -68,7 +68,7 @@ export class RemoteGeocoder implements Geocoder {
       ...ofFilter(query),
       ...(query.near ? { location: query.near.join(',') } : {}),
     });
-    // The text is needed beside the key.
+    // The text is needed in addition to the key.
     return suggestions
       .slice(0, query.limit)
       .map(({ text, key }) => ({ text, key: JSON.stringify([text, key]) }));
@@ -116,7 +116,7 @@ export class RemoteGeocoder implements Geocoder {
       return answer;
     } catch (error) {
       const failure = timelyFailure('geocoder', error);
-      // Where it may not be asked, the settings are to blame, and not who asks.
+      // If requests to the server are not allowed, the settings are wrong, not the client's request.
       if (failure instanceof ApiError && failure.status < 500)
         throw new ApiError('bad-gateway', failure.message, { cause: failure });
       throw failure;

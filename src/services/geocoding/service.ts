@@ -42,7 +42,7 @@ const REMOTE_ABILITIES: GeocoderAbilities = { ...COMMON, supportsBatch: false, m
 export class Geocoding {
   readonly locators: Locators;
   readonly #remote: ReadonlyMap<string, RemoteGeocoder>;
-  /** In the order in which they are asked. */
+  /** Providers in the order of use. */
   readonly providers: readonly GeocodingProvider[];
 
   constructor(private readonly deps: GeocodingDeps) {
@@ -63,7 +63,7 @@ export class Geocoding {
     return this.deps.settings;
   }
 
-  /** Names of the locators that a principal may ask. */
+  /** Names of the locators that a principal can use. */
   async names(principal: Principal): Promise<string[]> {
     if (!this.#isOpenTo(principal)) return [];
     const collections = Object.keys(this.settings.collections).filter((id) =>
@@ -78,14 +78,17 @@ export class Geocoding {
     ];
   }
 
-  /** The locator of a name, where there is one, that of a provider, or all providers in their order where none is named; undefined when a principal has no such one. */
+  /**
+   * The locator or provider with this name. Without a name, all providers in their order. Undefined if the principal
+   * has no such locator.
+   */
   async geocoder(principal: Principal, name: string | undefined): Promise<Geocoder | undefined> {
     if (!this.#isOpenTo(principal)) return undefined;
     const names = await this.#localNames(principal);
     const own = (one: string) => (names.includes(one) ? this.#local(one) : this.#collection(principal, one));
     const named = name === undefined ? undefined : own(name);
     if (named) return named;
-    // The name by which Esri's clients ask for a locator unless they are told another one.
+    // The default locator name of Esri's clients.
     const isDefault = name === WORLD && !this.providers.some((provider) => provider.name === WORLD);
     const { locator, failover } = this.settings;
     const [first] = names.length > 0 || !isDefault ? names : Object.keys(this.settings.collections);
@@ -102,7 +105,7 @@ export class Geocoding {
     return new ProviderChain(failover ? chain : chain.slice(0, 1), this.#timeoutMs);
   }
 
-  /** A collection that is a locator, as far as a principal may read it. */
+  /** A collection that is a locator, if a principal can read it. */
   #collection(principal: Principal, id: string): Geocoder | undefined {
     const { collections } = this.settings;
     const settings = Object.hasOwn(collections, id) ? collections[id] : undefined;

@@ -3,7 +3,7 @@ import { createValueFields, type SentAttributes } from '../../core/features/feat
 import { stringifyExactly } from '../../core/values/json.js';
 import { spatialReference } from './geometry.js';
 
-/** Feature sets of GeoServices as what OGR reads of them. */
+/** Feature sets of GeoServices in the form that OGR reads. */
 
 interface SentSet {
   readonly geometryType?: unknown;
@@ -26,7 +26,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const WGS84 = { wkid: 4326 };
 
-/** Its JSON, with the fields that its values make, the geometry type and the spatial reference where a client left them out. Throws 400 naming the features. */
+/**
+ * JSON of a feature set. Fields, geometry type and spatial reference are derived if the client omitted them. Throws
+ * 400 with the name of the features.
+ */
 export function featureSetText(at: string, sent: SentSet): string {
   const features = sent.features as readonly unknown[];
   if (!features.every(isFeature)) throw badParameter(at, 'must be features with attributes or a geometry');

@@ -15,16 +15,19 @@ import { parseCondition } from './where.js';
 export interface GeoServicesFilter {
   /** A condition in SQL. */
   where?: string;
-  /** What `CURRENT_TIMESTAMP` says in `where`, in milliseconds since 1970. A condition that is kept has none: it would stand still. */
+  /**
+   * Value of `CURRENT_TIMESTAMP` in `where`, in milliseconds since 1970. Undefined for stored conditions, because the
+   * value would never change.
+   */
   now?: number;
   /** Ids, separated by commas, or as JSON. */
   objectIds?: unknown;
   geometry?: unknown;
   geometryType?: string;
-  /** Spatial reference of a geometry that names none; that of the data when absent. */
+  /** Spatial reference of a geometry that declares none. Default: the CRS of the data. */
   inSR?: unknown;
   spatialRel?: string;
-  /** Features within a distance of the geometry pass, too. */
+  /** Distance from the geometry within which features also match. */
   reach?: GeoServicesReach;
   /** An instant or `start,end` in milliseconds since 1970; `null` for an open end. */
   time?: string;
@@ -33,7 +36,7 @@ export interface GeoServicesFilter {
 
 interface GeoServicesReach {
   distance?: string;
-  /** `esriSRUnit_Meter` and the like; metres when absent and the geometry is in a projected CRS. */
+  /** Unit such as `esriSRUnit_Meter`. Default: metres, if the geometry is in a projected CRS. */
   units?: string;
 }
 
@@ -89,7 +92,7 @@ function idTexts(ids: unknown): string[] {
     .map((id) => id.trim());
 }
 
-/** What relates a feature to the geometry of the request. `Contains` asks for features within it. */
+/** Spatial relations between a feature and the geometry of the request. `Contains` selects features within it. */
 const RELATIONS: Readonly<Record<string, string>> = {
   esrispatialrelintersects: 's_intersects',
   esrispatialrelcontains: 's_within',
@@ -132,7 +135,7 @@ function spatialFilter(
 /** Metres of units by their names. */
 const METRES: Readonly<Record<string, number>> = { ...METRES_OF_UNITS, esrisrunit_usnauticalmile: 1853.248 };
 
-/** Metres; undefined for none, and for 0, which is no distance. */
+/** Distance in metres. Undefined for none, and for 0, which is not a distance. */
 function findMetres({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {
   if (distance === undefined || distance.trim() === '') return undefined;
   const number = Number(distance);

@@ -104,7 +104,9 @@ function fromNumbers(text: string, type: TypeName | undefined, crs: Crs): Geomet
 /** Half of the world around the equator in metres, as Web Mercator has it. */
 const MERCATOR_HALF = Math.PI * 6_378_137;
 
-/** Windows of maps go on beyond the antimeridian, on either side: they are brought back, and cross it where xmin > xmax. */
+/**
+ * A box of a map window. Windows that continue beyond the antimeridian are moved back, and cross it if xmin > xmax.
+ */
 function box(sides: number[], crs: Crs): BoxLiteral {
   const [xmin, ymin, xmax, ymax] = sides as [number, number, number, number];
   const half = crs.geographic ? 180 : crs.epsg === 3857 ? MERCATOR_HALF : undefined;

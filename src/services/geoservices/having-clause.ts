@@ -17,14 +17,17 @@ export interface OutputStatistic {
   readonly statistic: GroupStatistic;
 }
 
-/** What a condition on groups may speak of. */
+/** Names available to a condition on groups. */
 export interface HavingScope {
   readonly source: VectorSource;
   readonly groupBy: readonly string[];
   readonly outputs: readonly OutputStatistic[];
 }
 
-/** The condition over the names of `groupColumns`, and all statistics that it needs: those of the answer come first. */
+/**
+ * The condition over the names of `groupColumns`, and all statistics that it needs, starting with those of the
+ * response.
+ */
 export interface HavingClause {
   readonly having: Expression | undefined;
   readonly statistics: readonly GroupStatistic[];
@@ -35,8 +38,8 @@ const AGGREGATES: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', '
 const MAX_STATISTICS = 20;
 
 /**
- * Reads `having`: a condition in SQL over `SUM(pop)` and the like, the fields that are grouped by, and the names of the
- * statistics. `statisticOf` says what a function over a field is, and throws 400 where it is nothing.
+ * Parses `having`: an SQL condition over aggregates such as `SUM(pop)`, group fields, and names of statistics.
+ * `statisticOf` returns the statistic of a function over a field, and throws 400 for an invalid one.
  */
 export function readHaving(
   text: string | undefined,
@@ -58,7 +61,7 @@ export function readHaving(
       if (statistics.length >= outputs.length + MAX_STATISTICS)
         throw badParameter('having', `must use at most ${MAX_STATISTICS} statistics`);
       statistics.push(statistic);
-      // No name of an answer has parentheses.
+      // Names in responses contain no parentheses, so this name is unique.
       names.push(`${statistic.type}(${statistic.field})`);
       fields.push(schema().at(-1)!);
       return names.at(-1)!;

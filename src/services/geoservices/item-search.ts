@@ -1,6 +1,6 @@
 import { badParameter } from '../../core/errors/errors.js';
 
-/** An item as searches look at it. */
+/** Searchable members of an item. */
 export interface SearchedItem {
   readonly id: string;
   readonly title: string;
@@ -8,7 +8,7 @@ export interface SearchedItem {
   readonly owner: string;
 }
 
-/** One condition of a search: a member, or any of them, and what it must hold. */
+/** One term of a search: a member, or any member, and the required text. */
 interface Term {
   readonly member: 'id' | 'title' | 'type' | 'owner' | undefined;
   readonly text: string;
@@ -16,7 +16,7 @@ interface Term {
 }
 
 const MEMBERS = ['id', 'title', 'type', 'owner'] as const;
-/** Members that items of portals have, and ours have all in the same way. */
+/** Members of portal items that have the same value in all items of this server. */
 const OTHERS = new Set([
   'access',
   'tags',
@@ -31,7 +31,9 @@ const OTHERS = new Set([
 const TERM = /([-+]?)(?:([A-Za-z]+):)?(?:"([^"]*)"|([^\s"()]+))|[()]/g;
 const MAX_TERMS = 32;
 
-/** Which items a search (`q` of portals) finds: all its terms hold. Throws 400 for what it does not know. */
+/**
+ * Returns the predicate of a search (`q` of portals): all its terms must match. Throws 400 for unsupported syntax.
+ */
 export function itemSearch(q: string): (item: SearchedItem) => boolean {
   const terms = listTerms(q);
   return (item) => terms.every((term) => holds(term, item) !== term.isExcluded);

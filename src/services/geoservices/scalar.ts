@@ -1,7 +1,7 @@
 import { badParameter } from '../../core/errors/errors.js';
 import { isExactNumber } from '../../core/values/exact-number.js';
 
-/** Members of JSON that clients send: an object in the place of a text or a number has perhaps neither. */
+/** Members of clients' JSON. An object instead of a string or a number may have no string or number form. */
 
 /** A text or a number as text. Throws 400 naming the parameter for an object, which may have no text. */
 export function scalarText(name: string, value: unknown): string {
@@ -11,7 +11,7 @@ export function scalarText(name: string, value: unknown): string {
   return String(value);
 }
 
-/** The number of a text or a number; NaN for a text that is none. Throws as `scalarText`. */
+/** The number in a string or number. NaN for a string that is not a number. Throws the errors of `scalarText`. */
 export function scalarNumber(name: string, value: unknown): number {
   const text = scalarText(name, value).trim();
   return text === '' ? Number.NaN : Number(text);

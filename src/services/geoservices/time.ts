@@ -13,7 +13,7 @@ export function timeRange(time: string | undefined): TimeRange | undefined {
   const end = parts.length === 1 ? start : last;
   if (parts.length > 2 || (start !== undefined && end !== undefined && start > end))
     throw badParameter('time', 'must be an instant, or a start and a later end');
-  // A client knows milliseconds alone, so all that shows as the last of them is in the range.
+  // Clients only know milliseconds, so the range includes all instants of the last millisecond.
   return { start, end, ...(end === undefined ? {} : { endMicros: 999 }) };
 }
 

@@ -14,17 +14,18 @@ import {
 import { findPropertyKind } from '../../core/cql2/types.js';
 import { badParameter } from '../../core/errors/errors.js';
 
-/** Conditions in the SQL that GeoServices take, as the filter that all surfaces have. */
+/** Conditions in the SQL of GeoServices, as filters that all APIs use. */
 
 export interface ConditionOptions {
-  /** What operands become before they are checked. */
+  /** Conversion of operands before they are checked. */
   readonly change?: (operand: Operand) => Operand;
-  /** What `CURRENT_TIMESTAMP` says, in milliseconds since 1970; without it there is no such thing. */
+  /** Value of `CURRENT_TIMESTAMP`, in milliseconds since 1970. Without it, `CURRENT_TIMESTAMP` is not supported. */
   readonly now?: number | undefined;
 }
 
 /**
- * Reads a condition. Names have no case, 0 and 1 stand for booleans. Throws 400 naming the parameter.
+ * Parses a condition. Names are case-insensitive, and 0 and 1 represent booleans. Throws 400 with the name of the
+ * parameter.
  */
 export function parseCondition(
   parameter: string,
@@ -38,7 +39,7 @@ export function parseCondition(
   });
 }
 
-/** Reads what is computed of a feature, and tells what it is. Throws 400 naming the parameter. */
+/** Parses an expression over a feature, and returns it with its type. Throws 400 with the name of the parameter. */
 export function parseValueExpression(
   parameter: string,
   text: string,
@@ -76,7 +77,7 @@ function ownNames(
   return mapOperands(tree, own);
 }
 
-/** The name of the schema that a name means: the same, or the only one that differs in case alone. */
+/** Returns the schema name for a name: the same one, or the only one that differs only in case. */
 function buildNames({ fields, idColumn, geometryColumn }: CheckOptions): (name: string) => string {
   const names = [...plainFields(fields).map(({ name }) => name), idColumn, geometryColumn];
   return (name) => {
@@ -86,7 +87,7 @@ function buildNames({ fields, idColumn, geometryColumn }: CheckOptions): (name: 
   };
 }
 
-/** 0 and 1 beside a property of booleans, which clients know as numbers. */
+/** 0 and 1 compared with a boolean property, which clients know as a number. */
 function asBooleans(args: readonly Operand[], schema: CheckOptions): readonly Operand[] {
   if (!args.some((arg) => typeof arg === 'object' && isProperty(arg) && isBoolean(arg.property, schema)))
     return args;
@@ -113,7 +114,7 @@ const SQL_TOKENS = new RegExp(
   'gi',
 );
 
-/** The condition in CQL2 text. What is neither SQL nor CQL2 stays as it is, for the parser to refuse. */
+/** The condition in CQL2 text. Text that is neither SQL nor CQL2 is unchanged, and the parser refuses it. */
 function cql2Of(where: string, time: number | undefined): string {
   return where.replace(SQL_TOKENS, (token, ...rest) => {
     const groups = rest.at(-1) as Record<string, string | undefined>;

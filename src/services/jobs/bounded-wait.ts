@@ -3,8 +3,8 @@ import type { JobEngine } from './engine.js';
 import { JobContinues } from './job-continues.js';
 
 /**
- * Resolves with a job once it has ended, or as it is after so many milliseconds, when the signal is aborted or when the
- * server stops.
+ * Resolves with a job once it has ended. Resolves with its present state after this time, if the signal is aborted,
+ * or if the server stops.
  */
 export async function waitForJob(
   jobs: Pick<JobEngine, 'finishedForRequest' | 'get'>,

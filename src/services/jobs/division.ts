@@ -8,9 +8,9 @@ export interface DividedOptions {
   readonly signal: AbortSignal;
   readonly store: JobParts;
   readonly leaseMs: number;
-  /** Milliseconds between looks at the progress of the parts. */
+  /** Milliseconds between progress checks of the parts. */
   readonly lookMs: number;
-  /** Called when the parts are there. */
+  /** Called once the parts are stored. */
   added(): void;
 }
 
@@ -34,7 +34,7 @@ export async function divide(
   }
 }
 
-/** Resolves when nobody works on a part any more, or can say so. */
+/** Resolves when no process works on a part, or can still report a result. */
 async function withdraw(options: DividedOptions): Promise<void> {
   const { jobId, store, leaseMs } = options;
   const late = AbortSignal.timeout(leaseMs);
@@ -75,7 +75,7 @@ async function results(
   }
 }
 
-/** Changes of parts, by signals; progress comes without one. */
+/** Changes of parts, by signals. Progress has no signal. */
 class Changes {
   readonly #lookMs: number;
   readonly #unfollow: () => void;
@@ -91,7 +91,7 @@ class Changes {
     });
   }
 
-  /** Resolves after a change since it resolved last, or when progress is due. Rejects with the signal's reason. */
+  /** Resolves after a change since the last call, or at the next progress check. Rejects with the signal's reason. */
   async next(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!this.#isMissed)

@@ -15,45 +15,45 @@ import { fullShares, type JobPlaces } from './places.js';
 import { JobRun } from './run.js';
 
 export interface JobEngineOptions {
-  /** Jobs that this instance runs at once. */
+  /** Maximum number of jobs that this instance runs at the same time. */
   concurrency?: number;
-  /** Milliseconds after which a silent instance's job is taken over. */
+  /** Milliseconds after which another instance takes the job of a silent instance. */
   leaseMs?: number;
   /** Milliseconds between looks while jobs wait, or run elsewhere: who runs them may be lost. */
   pollMs?: number;
-  /** How many jobs run at a time on all servers together. */
+  /** Maximum numbers of jobs at the same time on all servers together. */
   limits?: JobLimits;
-  /** How the places of this instance are shared; first come, first served when absent. */
+  /** Distribution of the places of this instance. Default: first come, first served. */
   places?: JobPlaces;
-  /** Milliseconds that a run of a kind may take; any time when absent. */
+  /** Maximum milliseconds of a run, by kind. Default: no limit. */
   deadlinesMs?: Readonly<Record<string, number>>;
-  /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
+  /** Name of the data folder among the servers of one state. Default: the state is in the data folder. */
   folder?: string;
   /**
-   * The owner whose jobs this instance runs; those of all when absent. Who cannot look callers up must not run jobs of
-   * callers.
+   * The owner whose jobs this instance runs. Default: all owners. An instance that cannot check callers must not run
+   * their jobs.
    */
   owner?: string;
-  /** Throws `forbidden` if a caller has lost the right to a job; nobody is looked up when absent. */
+  /** Throws `forbidden` if a caller has lost the right to a job. Default: no check. */
   requireCaller?(caller: JobCaller): Promise<void>;
   onError?(error: unknown): void;
 }
 
 export interface SubmitOptions extends Submitter {
-  /** `Normal` when absent. */
+  /** Default: `Normal`. */
   priority?: JobPriority;
-  /** The same key of the same owner gives the same job. */
+  /** Idempotency key. The same key of the same owner returns the same job. */
   idempotencyKey?: string;
-  /** That of the job; a new one when absent. */
+  /** Id of the job. Default: a new one. */
   id?: string;
   correlationId?: string;
   /** The span of the request that submits it, as W3C Trace Context: kinds keep it in their input. */
   trace?: string;
-  /** References of what the job works on: `collection:roads`. */
+  /** References to the resources of the job: `collection:roads`. */
   resources?: readonly string[];
 }
 
-/** What observers are told: progress while the job runs here, the state at its end. */
+/** Message to observers: progress while the job runs here, the state at its end. */
 export interface JobNews extends JobProgress {
   state: JobState;
 }
@@ -62,8 +62,8 @@ const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
 const MAX_ATTEMPTS = 3;
 
 /**
- * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
- * to the next instance that looks. So a killed process loses time, never a job.
+ * Runs durable jobs. A job is a row, and the instance that leases the row runs it. A lease that is not prolonged
+ * passes to the next instance that checks. A killed process therefore delays a job, but never loses one.
  */
 export class JobEngine {
   /** Names this instance in leases. */
@@ -78,11 +78,11 @@ export class JobEngine {
   readonly #options: JobEngineOptions & typeof DEFAULTS & { onError(error: unknown): void };
   #timer: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
-  /** Whether there are jobs that this process may have to take though nobody says so. */
+  /** Whether there are jobs that this process may have to take without a signal. */
   #mustLook = true;
   #claiming: Promise<void> | undefined;
   #again = false;
-  /** Jobs that were begun here. */
+  /** Number of jobs started here. */
   #begun = 0;
   /** Aborted once the server stops: requests wait for no job from then on. */
   readonly #stopping = new AbortController();
@@ -111,7 +111,7 @@ export class JobEngine {
     return [...this.#kinds.values()];
   }
 
-  /** Begins to run jobs. */
+  /** Starts running jobs. */
   start(): void {
     this.#timer ??= setInterval(() => {
       if (this.#mustLook) this.#look();
@@ -177,7 +177,10 @@ export class JobEngine {
     return (await this.store.get(id)) ?? missing(id);
   }
 
-  /** Throws `not-found`, and `conflict` for a job that has ended otherwise. Cancelling twice is no error. */
+  /**
+   * Cancels a job. A repeated call has no effect. Throws `not-found`, and `conflict` for a job that has ended in
+   * another way.
+   */
   async cancel(id: string): Promise<JobRow> {
     const { job, changed } = (await this.store.cancel(id)) ?? missing(id);
     if (!changed && job.state !== 'Cancelled') {
@@ -231,7 +234,7 @@ export class JobEngine {
     }
   }
 
-  /** As `finished`, for a request. Rejects with `JobContinues` when the server stops before the job has ended. */
+  /** Like `finished`, for a request. Rejects with `JobContinues` if the server stops before the job has ended. */
   async finishedForRequest(id: string, signal?: AbortSignal): Promise<JobRow> {
     const stop = this.#stopping.signal;
     try {
@@ -263,7 +266,7 @@ export class JobEngine {
     for (const listener of this.#observers.get(id) ?? []) listener(message);
   }
 
-  /** Shows how many jobs wait and run; whether one of them may be for this process. */
+  /** Updates the metrics of waiting and running jobs. Returns whether one of them may be for this process. */
   async #countOpen(): Promise<boolean> {
     const depths = await this.store.depths();
     const sum = (fits: (one: (typeof depths)[number]) => boolean) =>
@@ -285,7 +288,7 @@ export class JobEngine {
     );
   }
 
-  /** Claims jobs while there is room. One round at a time; a call during a round asks for one more. */
+  /** Claims jobs while there are free places. One round at a time. A call during a round requests one more round. */
   #look(): void {
     if (!this.#timer || this.#kinds.size === 0) return;
     this.#again = true;
@@ -308,12 +311,12 @@ export class JobEngine {
     const before = this.#begun;
     await this.#claimJobs();
     await this.#claimPart();
-    // Many looks find nothing: only those that began jobs are told.
+    // Most rounds find no job, so only rounds that started jobs are recorded.
     if (this.#begun > before)
       recordJobSpan({ name: 'svc.orchestration.scheduler_tick', attributes: {} }, begin);
   }
 
-  /** Acts on what other processes did to jobs that run here, or whose end is awaited here. */
+  /** Applies changes by other processes to jobs that run here, or whose end is awaited here. */
   async #hearOthers(): Promise<void> {
     const ids = new Set([...this.#running.keys(), ...this.#observers.keys()]);
     for (const job of await this.store.ending([...ids])) {
@@ -361,7 +364,7 @@ export class JobEngine {
     this.#part = { run, done };
   }
 
-  /** Kinds that have room, and whose lane is free: long work of one sort must not hold up the rest. */
+  /** Kinds with a free place and a free lane, because long work of one sort must not block the rest. */
   #free(): string[] {
     const running = [...this.#running.values()].map(({ run }) => run.kind);
     const lanes = new Set(running.map(({ lane }) => lane));
@@ -375,7 +378,7 @@ export class JobEngine {
     return this.#kinds.get(kind)?.isLong === true;
   }
 
-  /** Shares of this instance that are used up. Jobs which only wait for others have none. */
+  /** Exhausted shares of this instance. Jobs that only wait for other jobs do not count. */
   #held() {
     const { places } = this.#options;
     if (!places) return undefined;

@@ -2,7 +2,10 @@ import { ApiError } from '../../core/errors/errors.js';
 import { SourceFault, TaskFailure } from '../../core/errors/failure.js';
 import { storageFailure } from '../../core/errors/storage-faults.js';
 
-/** What people are told of a failure. One without a meaning is `internal`: only the log has its cause. */
+/**
+ * Description of a failure for clients. A failure without a known meaning is `internal`: only the log contains its
+ * cause.
+ */
 export function describeJobFailure(
   error: unknown,
   onError: (error: unknown) => void,

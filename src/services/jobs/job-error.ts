@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../../core/errors/errors.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 
-/** Who or what a failed job is to blame on. `input`: what the client named; `size`: there is too much of it. */
+/** Cause of a failed job. `input`: data named by the client; `size`: too much data. */
 type Blame = 'conflict' | 'forbidden' | 'input' | 'size' | 'storage' | 'passing' | 'server';
 
 /** By the codes of task failures and of refusals, which jobs keep. */
@@ -40,7 +40,7 @@ const BLAMES: Readonly<Record<string, Blame>> = {
   internal: 'server',
 };
 
-/** Codes of an operation for what its clients are to blame for. */
+/** Error codes of an operation for faults of its clients. */
 export interface ClientFaults {
   readonly input: ErrorCode;
   /** Default: that of `input`. */
@@ -79,7 +79,7 @@ export function failureError(
   return new ApiError(errors[chooseBlame(code)], message, cause === undefined ? {} : { cause });
 }
 
-/** Servers that data comes from have codes of their own: `import.timeout`. */
+/** Cause of a failure code. Failures of data servers have separate codes: `import.timeout`. */
 function chooseBlame(code: string): Blame {
   const own = code.slice(code.lastIndexOf('.') + 1);
   return BLAMES[own] ?? (own === code ? 'server' : 'input');

@@ -4,19 +4,19 @@ import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { permits } from '../access/permissions.js';
 
-/** What tells whose something is. */
+/** Members that identify the owner of an object. */
 interface Ownership {
   readonly owner: string;
   /** Null and absent: of no tenant. */
   readonly tenant?: string | null | undefined;
 }
 
-/** Whether the caller began it. */
+/** Whether the caller is the owner. */
 export function isOwn({ owner }: Ownership, principal: Principal): boolean {
   return owner === formatActor(principal);
 }
 
-/** Whether it exists for the caller: a caller of a tenant knows nothing of other tenants. */
+/** Whether the object exists for the caller: a caller of a tenant sees no objects of other tenants. */
 export function isInTenant({ tenant }: Ownership, { tenantId }: Principal): boolean {
   return tenantId === undefined || tenant === tenantId;
 }
@@ -26,12 +26,12 @@ export function isOwnFile(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (principal.permissions.includes(ANY) && isInTenant(one, principal));
 }
 
-/** Whether an import job exists for the caller: its own, and any for who may look at all jobs. */
+/** Whether an import job exists for the caller: a job of the caller, or any job for callers who may see all jobs. */
 export function isOwnImport(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (permits(principal, 'admin:jobs:read') && isInTenant(one, principal));
 }
 
-/** The same as a condition of a query. */
+/** The rules of `isOwnImport` as a condition of a query. */
 export function buildImportQuery(principal: Principal): Pick<JobQuery, 'owner' | 'tenant'> {
   if (permits(principal, 'admin:jobs:read')) return { tenant: principal.tenantId };
   return { owner: formatActor(principal) };
@@ -43,8 +43,8 @@ export function endsImport(one: Ownership, principal: Principal): boolean {
 }
 
 /**
- * The same job, where one of the rules above says that it exists for the caller. Throws what is thrown for an id that no
- * job has: `what` names the kind there.
+ * The job if it exists for the caller by one of these rules. Throws the error for an unknown id otherwise. `what`
+ * names the kind in that error.
  */
 export function requireJob(
   job: JobRow,

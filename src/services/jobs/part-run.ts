@@ -13,7 +13,7 @@ export interface PartRunOptions {
 
 /** Runs of a part that may fail before its job fails. */
 const ATTEMPTS = 3;
-/** Runs of a part after which it is not begun again: it may be what ends the processes. */
+/** Maximum number of runs of a part, because the part itself can be the reason why processes end. */
 const MAX_ATTEMPTS = 10;
 
 /** One run of one leased part of a job. */
@@ -71,7 +71,7 @@ export class PartRun implements PartContext {
       const result = await this.kind.doPart!(this);
       await this.#lease.close();
       const isTaken = await parts.finish(this.jobId, this.ordinal, result);
-      // The end of the job waits until nobody has one of its parts.
+      // The end of the job waits until no process has one of its parts.
       if (!isTaken) await parts.release(this.jobId, this.ordinal, { counts: false });
     } catch (error) {
       await this.#lease.close();

@@ -1,4 +1,4 @@
-/** How the places of one process are shared by owners and sorts of jobs. */
+/** Distribution of the places of one process over owners and sorts of jobs. */
 export interface JobPlaces {
   /** Jobs of one owner. */
   readonly perOwner: number;
@@ -25,7 +25,7 @@ export interface PlacedJob {
   readonly isLong: boolean;
 }
 
-/** What this process does not take now: all jobs of some owners, and long jobs, of all owners or of some. */
+/** Jobs that this process does not take now: all jobs of some owners, and long jobs of all or some owners. */
 export interface FullShares {
   readonly owners: readonly string[];
   readonly long: boolean;

@@ -21,24 +21,24 @@ export interface JobRunOptions {
   runs: JobRuns;
   parts: JobParts;
   leaseMs: number;
-  /** Milliseconds between looks at the progress of parts. */
+  /** Milliseconds between progress checks of parts. */
   lookMs: number;
-  /** Milliseconds that the run may take; any time when absent. */
+  /** Maximum milliseconds of the run. Default: no limit. */
   deadlineMs?: number | undefined;
   /** Called when there are parts to do. */
   onParts(): void;
-  /** Throws `forbidden` if the caller has lost the right to the job; nobody is looked up when absent. */
+  /** Throws `forbidden` if the caller has lost the right to the job. Default: no check. */
   requireCaller?: ((caller: JobCaller) => Promise<void>) | undefined;
-  /** Told of each progress, at once. */
+  /** Called immediately with each progress. */
   onProgress(progress: JobProgress): void;
   /** Failures that are not the job's own, and causes that clients do not see. */
   onError(error: unknown): void;
 }
 
-/** Below this fraction the rate is too rough to tell the time left. */
+/** Minimum fraction at which the rate is accurate enough to estimate the remaining time. */
 const MIN_FRACTION = 0.02;
 
-/** Writes that wait while the work goes on, at most. */
+/** Maximum number of writes that wait while the work continues. */
 const UNWRITTEN = 100;
 
 /** One run of one leased job: keeps the lease, records progress, settles the outcome. */
@@ -53,7 +53,7 @@ export class JobRun implements JobContext {
   readonly #warnings: string[];
   readonly #progress: JobProgress = { phase: null, fraction: null, etaMs: null };
   readonly #lease: Lease;
-  /** What is written while the work goes on, in order. */
+  /** Writes that run in order while the work continues. */
   #writes: Promise<void> = Promise.resolve();
   #unwritten = 0;
   /** Why the caller has lost the right to the job. */
@@ -79,7 +79,7 @@ export class JobRun implements JobContext {
       lost: () => this.stop('lease-lost'),
       onError: options.onError,
     });
-    // A job that was asked to stop while nobody ran it is only cleaned up.
+    // A job that was cancelled while no process ran it is only cleaned up.
     if (job.cancel_requested_at !== null) this.stop('cancelled');
   }
 
@@ -143,7 +143,7 @@ export class JobRun implements JobContext {
       await runs.release(this.id);
       return undefined;
     }
-    // What cleanup could not remove must not keep the job from ending.
+    // Failures of the cleanup must not prevent the job from ending.
     await this.kind.cleanup?.(this.input, this.id, outcome).catch(this.options.onError);
     if (outcome.failure) void this.log('error', outcome.failure.message);
     await this.#writes;
@@ -183,7 +183,7 @@ export class JobRun implements JobContext {
     });
     await this.log('info', message);
     this.#lease.prolong();
-    // A step whose beginning could not be written has no end.
+    // If the start of a step could not be written, its end is not written.
     const end = (status: string) =>
       this.#tell(async () => ordinal === undefined || runs.endStep(this.id, ordinal, status));
     try {
@@ -227,7 +227,7 @@ export class JobRun implements JobContext {
     await this.log('warning', message);
   }
 
-  /** Durable once resolved; what was told before it is written by then. */
+  /** Durable once resolved. Earlier log lines are also written then. */
   checkpoint(data: unknown): Promise<void> {
     const text = keepJson(data);
     return this.#write(() => this.options.runs.checkpoint(this.id, text));
@@ -244,14 +244,14 @@ export class JobRun implements JobContext {
     return divide({ jobId: id, signal, store, leaseMs, lookMs, added }, parts, tell);
   }
 
-  /** Writes what is told of the work, in order and while it goes on: no work fails for what could not be told. */
+  /** Writes reports about the work, in order and while it continues. A failed report does not fail the work. */
   #tell(write: () => Promise<boolean>): void {
     this.#write(write).catch((error: unknown) => {
       if (!(error instanceof JobStopError)) this.options.onError(error);
     });
   }
 
-  /** Resolves once it is written, after all that is to be written before it. */
+  /** Resolves once it is written, after all earlier writes. */
   #write(write: () => Promise<boolean>): Promise<void> {
     this.#unwritten += 1;
     const end = this.#writes.then(() => this.#held(write()));

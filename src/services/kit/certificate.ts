@@ -3,17 +3,20 @@ import { readFileSync, type StatsListener, unwatchFile, watchFile } from 'node:f
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from '../../core/config/config.js';
 
-/** Files (PEM) of the certificate with those that lead to its root, and of its key. */
+/** Files (PEM) of the certificate with its chain, and of its key. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
-  /** Of the authorities whose client certificates are asked for. */
+  /** File of the authorities whose client certificates are requested. */
   readonly clientCa?: string;
 }
 
 const LOOK_MS = 5000;
 
-/** The files of the configuration; undefined: no TLS. Throws `ConfigError` for files that are no certificate with its key. */
+/**
+ * The files of the configuration. Undefined: no TLS. Throws `ConfigError` for files that do not contain a certificate
+ * and its key.
+ */
 export function certificateFiles({
   cert,
   key,
@@ -31,7 +34,7 @@ export function certificateFiles({
 export function certificateProblem({ cert, key, clientCa }: CertificateFiles): string | undefined {
   try {
     createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) });
-    // OpenSSL passes over a file of authorities that holds none.
+    // OpenSSL ignores a file of authorities that contains none.
     if (clientCa !== undefined) new X509Certificate(readFileSync(clientCa));
     return undefined;
   } catch (error) {
@@ -39,7 +42,7 @@ export function certificateProblem({ cert, key, clientCa }: CertificateFiles): s
   }
 }
 
-/** Calls back when one of the files has another content, or is there again. Returns how to stop. */
+/** Calls back when one of the files has changed, or exists again. Returns a function that stops it. */
 export function watchCertificate(
   { cert, key, clientCa = cert }: CertificateFiles,
   changed: () => void,

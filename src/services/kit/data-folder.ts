@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWritable } from '../../core/files/file-state.js';
 
-/** What stops a data folder from keeping what is written to it. */
+/** Problems that prevent a data folder from storing data. */
 export interface FolderProblems {
   /** Set while the folder, or a file that the server has open in it, is not the one of the start or cannot be written. */
   lost?: string;
@@ -42,7 +42,7 @@ export class DataFolder {
     return full === undefined ? {} : { full };
   }
 
-  /** Why a change could not be recorded here; undefined if it can. A folder that is gone is told by `lost`. */
+  /** Reason why a change could not be recorded here. Undefined if it can. `lost` reports a missing folder. */
   full(): string | undefined {
     try {
       return this.#full(MIN_FREE_FOR_ROW);

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Removes what lies in a folder for longer than its life, in milliseconds by its name. */
+/** Removes files that have been in a folder for longer than their lifetime, in milliseconds by file name. */
 export async function removeOldFiles(
   folder: string,
   lifeOf: (name: string) => number,

@@ -11,24 +11,27 @@ import { inTaskSpan } from '../telemetry/task-spans.js';
 
 /** The part of a request that a task needs. */
 export interface TaskContext {
-  /** Aborted when nobody waits for the result any more; absent when somebody always does. */
+  /** Aborted when no caller waits for the result any more. Undefined if a caller always waits. */
   readonly signal?: AbortSignal;
   readonly span?: unknown;
-  /** Whom the task is done for; the server itself when absent. */
+  /** Caller of the task. Default: the server itself. */
   readonly caller?: Caller;
-  /** Of a request that others may be told is lost. */
+  /** Presence of a request that other processes can report as lost. */
   readonly hold?: Hold;
   timing(stage: string, milliseconds: number): void;
 }
 
 export interface TaskRunOptions {
-  /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
+  /**
+   * Whether the task runs to its end and its result is awaited, even if the client disconnects or the deadline
+   * passes.
+   */
   toTheEnd?: boolean;
-  /** Asks the task to end early, and its result is waited for all the same. */
+  /** Signal for the task to end early. Its result is still awaited. */
   stop?: AbortSignal;
-  /** The answer that it is for has begun: it is not refused for what waits before it. */
+  /** Whether its response has already started. Then the task is not refused because of waiting tasks. */
   begun?: boolean;
-  /** The layer that it is of, for its span, where its input does not tell. */
+  /** The layer of the task, for its span, if the input does not contain it. */
   layerId?: number | 'several';
 }
 

@@ -1,6 +1,6 @@
 import { isLayerNumber } from '../../core/access/access.js';
 
-/** Id of a collection with a name. Digits alone would be the number of a layer. */
+/** Id of a collection with a name. An id of only digits would be a layer number. */
 export function createCollectionId(name: string): string {
   const plain = slug(name);
   return isLayerNumber(plain) ? `data-${plain}` : plain;

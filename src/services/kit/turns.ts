@@ -1,4 +1,4 @@
-/** Lets a number of pieces of work be done at once; others wait for their turn, first come first served. */
+/** Limits the number of works that run at the same time. Further works wait, first come first served. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl
 import { ConfigError } from '../../core/config/config.js';
 import { type BasemapSetting, basemapSetting, parseUrlOrigin } from '../../core/maps/basemap.js';
 
-/** What lies under the data, ready to be drawn. */
+/** Layer under the data, ready to be drawn. */
 type Basemap =
   | Exclude<BasemapSetting, { kind: 'file' }>
   /** A checked style that this server hands out. */
@@ -16,7 +16,7 @@ export interface BasemapInUse {
   readonly origins: readonly string[];
 }
 
-/** Reads `pages.basemap`. Throws a `ConfigError` that says what is wrong with its file. */
+/** Reads `pages.basemap`. Throws a `ConfigError` that describes the problem of its file. */
 export function configuredBasemap(pages: { basemap: string; attribution: string }): BasemapInUse {
   const setting = basemapSetting(pages.basemap);
   if (!setting)
@@ -39,7 +39,7 @@ function parseStyle(path: string): StyleSpecification {
   return style as StyleSpecification;
 }
 
-/** What browsers load for a base map. The parts of a style elsewhere are known to the browser only. */
+/** URLs that browsers load for a base map. Only the browser knows the parts of an external style. */
 function listUrls(basemap: Basemap): string[] {
   switch (basemap.kind) {
     case 'own':

@@ -25,9 +25,9 @@ export interface MapDrawDeps {
   readonly licensing: Licensing;
 }
 
-/** What of a map its request does not say. */
+/** Facts about a map that are not in its request. */
 export interface MapContext {
-  /** The collection that it is a map of; absent for one of several. */
+  /** The collection of the map. Undefined for a map of several. */
   readonly resource?: Collection | undefined;
   readonly format: Format;
   /** Default: the window of the request. */
@@ -38,7 +38,7 @@ export interface MapContext {
   readonly nodata?: number | undefined;
 }
 
-/** A map, and what it shows. */
+/** A rendered map and facts about its content. */
 export interface DrawnMap {
   readonly image: RenderedImage;
   readonly window: MapWindow;
@@ -49,7 +49,7 @@ export interface DrawnMap {
   readonly items: readonly SourceItem[];
 }
 
-/** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
+/** Draws collections, bottom first, into one map. Throws 404 if there is no data to draw. */
 export async function drawMap(
   x: TaskContext,
   deps: MapDrawDeps,
@@ -92,7 +92,7 @@ export async function drawMap(
   return { image, window, time, batch, items: batch ? sourceItems(collections, batch, window84) : [] };
 }
 
-/** The resolution that the service states, where the request says nothing. */
+/** Resolution of the service, if the request does not set one. */
 function defaultScale(
   { mmPerPixel, dpi, scale, scaleDenominator }: MapRequest,
   settings: Partial<MapSettings> | undefined,

@@ -10,7 +10,10 @@ const DEGREE = (Math.PI / 180) * EARTH_RADIUS;
 /** The part of a box, in its middle, whose sides are measured. */
 const MIDDLE = 1 / 1024;
 
-/** Metres over the ground along the sides of a box, by the scale in its middle. Those of the box where it has no place. */
+/**
+ * Metres over the ground along the sides of a box, by the scale in its middle. If the box has no georeference, the
+ * sides of the box itself.
+ */
 export function groundSize([minx, miny, maxx, maxy]: Box, crs: string): [number, number] {
   const [x, y] = [(minx + maxx) / 2, (miny + maxy) / 2];
   const [dx, dy] = [((maxx - minx) * MIDDLE) / 2, ((maxy - miny) * MIDDLE) / 2];
@@ -22,7 +25,7 @@ export function groundSize([minx, miny, maxx, maxy]: Box, crs: string): [number,
   return [(degrees * DEGREE * shrink) / MIDDLE, ((north - south) * DEGREE) / MIDDLE];
 }
 
-/** Degrees from the antimeridian at which its two sides are looked at. */
+/** Degrees from the antimeridian at which its two sides are compared. */
 const NEAR = 1e-6;
 interface Period {
   readonly length: number | null;
@@ -31,8 +34,8 @@ interface Period {
 const periods = new LRUCache<string, Period>({ max: 100 });
 
 /**
- * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
- * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
+ * Distance to the east after which the same location repeats, in units of the CRS. This is 360 for longitudes, and
+ * the length of the equator for cylindrical projections that are cut at the antimeridian. Null for all other CRSs.
  */
 function findWrapPeriod(crs: string): number | null {
   let period = periods.get(crs);
@@ -44,26 +47,26 @@ function findWrapPeriod(crs: string): number | null {
 }
 
 function findPeriod(crs: string): number | null {
-  // A plane of its own has no meridians.
+  // A local CRS has no meridians.
   if (describeCrs(crs).wkt.startsWith('ENGCRS')) return null;
   const sides = new Float64Array([0, 40].flatMap((y) => [180 - NEAR, y, NEAR - 180, y]));
   transformPoints(sides, 'OGC:CRS84', crs);
   if (!sides.every(Number.isFinite)) return null;
   const [width, wider] = [sides[0]! - sides[2]!, sides[4]! - sides[6]!];
-  // The sides of a cut are far apart, and equally far at every latitude; others meet.
+  // The sides of a cut are far apart, by the same distance at every latitude. In other projections they meet.
   const isCut = width > 300 && Math.abs(width - wider) < width * 1e-9 && sides[5] === sides[7];
   return isCut ? (width * 360) / (360 - 2 * NEAR) : null;
 }
 
 /**
- * A box in the CRS of a map, both x,y ordered. Across the antimeridian (west > east) the numbers go on beyond it, where the
- * CRS goes around the globe. Throws 400 naming the parameter where the CRS does not reach.
+ * A box in the CRS of a map, both x,y ordered. Across the antimeridian (west > east) the coordinates continue beyond
+ * it, if the CRS wraps around the globe. Throws 400 with the name of the parameter if the CRS does not cover the box.
  */
 export function boxInCrs(parameter: string, box: Box, from: Crs, to: Crs): Box {
   if (box[0] <= box[2]) return transformed(parameter, box, from, to);
   const [west, south, east, north] = box;
   const period = findWrapPeriod(to.proj);
-  // Where the CRS does not go around the globe it may well go on across the antimeridian.
+  // A CRS that does not wrap around the globe can be continuous across the antimeridian.
   if (period === null) return transformed(parameter, [west, south, east + 360, north], from, to);
   const left = transformed(parameter, [west, south, 180, north], from, to);
   const right = transformed(parameter, [-180, south, east, north], from, to);
@@ -83,19 +86,22 @@ function transformed(parameter: string, bbox: Box, from: Crs, to: Crs): Box {
   return box;
 }
 
-/** The windows that show the world where `bbox` does, which may go on beyond its edges: itself, and moved by a period. */
+/**
+ * The windows that show the same part of the world as `bbox`: the window itself, and shifted by a period. `bbox` can
+ * continue beyond the world's edges.
+ */
 export function listWrappedWindows(bbox: Box, crs: string): Box[] {
   const period = findWrapPeriod(crs);
   if (period === null) return [bbox];
   const [minx, miny, maxx, maxy] = bbox;
-  // What only touches the edge, or reaches over it by a rounding error, shows nothing there.
+  // A window that only touches the edge, or exceeds it by a rounding error, shows no data there.
   const edge = (period / 2) * (1 - 1e-9);
   const windows = [0, -period, period].map((shift): Box => [minx + shift, miny, maxx + shift, maxy]);
   const visible = windows.filter(([west, , east]) => west < edge && east > -edge);
   return visible.length > 0 ? visible : [bbox];
 }
 
-/** Metres of a pixel where nothing else is said (OGC 20-058, 8.5). */
+/** Default size of a pixel in metres (OGC 20-058, 8.5). */
 const PIXEL_METRES = 0.00028;
 
 /** Pixels of a length over the ground at a scale, at least one. */

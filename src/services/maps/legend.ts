@@ -41,10 +41,10 @@ export async function legendPng(
   return data;
 }
 
-/** Pixels of either side of a symbol that stands alone. */
+/** Pixels of each side of a separate symbol. */
 export const SYMBOL = 20;
 
-/** Swatches alone, each a picture of its own: PNG, in the order of the entries. */
+/** Swatches as separate images: PNG, in the order of the entries. */
 export async function symbolPngs(
   x: TaskContext,
   pools: Pools,
@@ -80,7 +80,7 @@ interface Grid {
   y: number;
 }
 
-/** Where a swatch is, in pixels. */
+/** Position of a swatch in pixels. */
 interface Line {
   row: number;
   height: number;

@@ -37,26 +37,26 @@ export interface ImageRequest {
   background: string;
   format: 'png' | 'jpeg' | 'webp' | 'tiff';
   quality?: number;
-  /** How much larger symbols are than at 96 dpi; 1 when absent. */
+  /** Scale of symbols relative to 96 dpi. Default: 1. */
   scale?: number;
-  /** Whether the world goes on beyond the antimeridian, where the CRS of the map has it at both of its sides. */
+  /** Whether the map continues beyond the antimeridian, if the CRS of the map has it at both of its sides. */
   wraps?: boolean;
   /** Cuts the image into tiles. */
   cut?: TileSize;
   /** Checked filters by the id of their collection: only these features are drawn. */
   filters?: ReadonlyMap<string, Expression>;
-  /** The acquisition batch of which rasters are drawn; all of a mosaic, the newest time of a series, when absent. */
+  /** The acquisition time of the rasters. Default: all of a mosaic, the newest time of a series. */
   batch?: AcquisitionTime | undefined;
-  /** How the raster among the collections is shown. */
+  /** Rendering of the raster among the collections. */
   look?: RasterLook | undefined;
-  /** The value that is transparent where rasters are shown in their styles; not beside `look`. */
+  /** The value that is transparent in rasters with their default style. Not together with `look`. */
   nodata?: number | undefined;
-  /** Part of the vertical axis of rasters; their first level when absent. */
+  /** Part of the vertical axis of rasters. Default: their first level. */
   heights?: AxisRange | undefined;
 }
 
 export interface RenderedImage extends ImageResult {
-  /** Of the vector tiles that it was drawn from. */
+  /** Bytes of the vector tiles that the image was drawn from. */
   readonly vectorBytes: number;
 }
 
@@ -64,9 +64,12 @@ export interface RenderedImage extends ImageResult {
 const PIXEL_METRES = 0.00028;
 /** Grid units per pixel of the vector data that a map is drawn from: finer than antialiasing shows. */
 const UNITS_PER_PIXEL = 16;
-/** Pixels that symbols may reach over the edge, at least. */
+/** Minimum pixels that symbols can extend beyond the edge. */
 const MARGIN_PIXELS = 16;
-/** The encoder takes no more; maps that are hundreds of times as long as high lose a little of what reaches in. */
+/**
+ * Maximum buffer of the encoder. Maps that are hundreds of times as wide as high lose some symbols that extend into
+ * them.
+ */
 const MAX_BUFFER = 2 ** 20;
 /** Three eighths of a pixel, as MapLibre has it: at small scales half of the positions of a quarter of a pixel. */
 const SIMPLIFY = (3 / 8) * UNITS_PER_PIXEL;
@@ -122,7 +125,7 @@ export async function renderImage(
   };
   const layerId = only && collections.length === 1 ? only.layerId : 'several';
   const image = await runTask(x, pools, 'map.render', task, { layerId });
-  // The engine has all of them, or it could not have drawn.
+  // The engine has copied all layers, otherwise it could not have drawn.
   for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
   return { ...image, vectorBytes, ...(lost.length > 0 && { lost }) };
 }
@@ -148,14 +151,17 @@ async function findLayer(
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 
-/** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
+/**
+ * The part of a collection to read for an image. Callers have already removed collections without data of the
+ * acquisition.
+ */
 function parseRaster(
   collection: RasterCollection,
   request: ImageRequest,
 ): Pick<RasterImageTask, 'source' | 'at' | 'steps' | 'pixelMetres' | 'ranges'> {
   const { bbox, crs, batch, look, nodata, heights } = request;
   const { source } = collection.raster;
-  // The window only tells members apart.
+  // The window only selects members.
   const isMosaic = listMosaicMembers(source) !== undefined;
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });

@@ -1,4 +1,4 @@
-/** What a caller wants of a map. */
+/** Parameters of map requests. */
 
 import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { badParameter } from '../../core/errors/errors.js';
@@ -8,7 +8,7 @@ import { type Format, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../core/h
 import type { TimeRange } from '../../core/http/params.js';
 import type { AskedLook } from '../../core/rasters/look-params.js';
 
-/** Millimetres of a pixel where nothing is said (OGC 20-058, 8.5). */
+/** Default size of a pixel in millimetres (OGC 20-058, 8.5). */
 export const PIXEL_MM = 0.28;
 const INCH_MM = 25.4;
 
@@ -23,7 +23,7 @@ export interface MapRequest extends AskedLook {
   width: number | undefined;
   height: number | undefined;
   scaleDenominator: number | undefined;
-  /** How much larger symbols are than usual, in three ways. */
+  /** Scale of symbols, in three alternative parameters. */
   mmPerPixel: number | undefined;
   dpi: number | undefined;
   scale: number | undefined;
@@ -33,7 +33,7 @@ export interface MapRequest extends AskedLook {
   bgcolor: string | undefined;
 }
 
-/** How much larger symbols are than usual. Throws 400 where it is said in two ways. */
+/** Scale of symbols. Default: 1. Throws 400 if two parameters set it. */
 export function symbolScale({
   mmPerPixel,
   dpi,

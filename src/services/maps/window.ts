@@ -9,9 +9,12 @@ import { inAxisOrder, storageExtent } from '../features/storage-extent.js';
 import { boxInCrs, groundSize, pixelsAtScale } from './ground.js';
 import { type MapRequest, symbolScale } from './request.js';
 
-/** What is drawn: a box in the map's CRS and a size in pixels. */
+/** Area of a map: a box in the map's CRS and a size in pixels. */
 export interface MapWindow {
-  /** x,y ordered. Across the antimeridian the numbers go on beyond it: maxx is always greater than minx. */
+  /**
+   * Bounding box, x,y ordered. Across the antimeridian the coordinates continue beyond it: maxx is always greater
+   * than minx.
+   */
   bbox: Box;
   crs: Crs;
   width: number;
@@ -23,17 +26,17 @@ type WindowRequest = Pick<
   'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
 >;
 
-/** What is drawn of data of which nobody knows where it lies. */
+/** Area of a map of data with unknown location. */
 const WORLD: Box = [-180, -90, 180, 90];
 
-/** Smallest side of a box in CRS units; below it pixels cannot be told apart. */
+/** Minimum side of a box in CRS units. Smaller pixels cannot be distinguished. */
 const MIN_SIDE = 1e-9;
 
 /**
- * Puts the box that was asked for, or all of the collections, into the map's CRS, and derives what is missing of width
- * and height from its shape or from the scale. A map of one collection, the `resource`, is in the CRS that this is stored
- * in, others are in CRS84, unless another is asked for (OGC 20-058, /req/core/map-response). Throws 400 naming the
- * parameter, and 404 when the collections are empty.
+ * Transforms the requested box, or the extent of the collections, into the map's CRS. Derives missing width and
+ * height from its shape or from the scale.
+ * The default CRS is the storage CRS for a map of one collection, the `resource`, and otherwise CRS84 (OGC 20-058,
+ * /req/core/map-response). Throws 400 with the name of the parameter, and 404 if the collections are empty.
  */
 export function mapWindow(
   collections: readonly Collection[],
@@ -57,7 +60,7 @@ export function mapWindow(
   return { bbox, crs, ...size };
 }
 
-/** What is drawn, in the map's CRS. */
+/** Box of the map, in the map's CRS. */
 function computeBox(
   collections: readonly Collection[],
   params: WindowRequest,
@@ -76,7 +79,10 @@ function computeBox(
   return boxInCrs('bbox', box, bboxCrs, crs);
 }
 
-/** The extent of a single point, or of points in a row, as a box around it: nobody asked for one without an area. */
+/**
+ * The extent of a single point, or of aligned points, as a box around it, because the client did not request an empty
+ * area.
+ */
 function withArea(box: Box, { geographic }: Crs): Box {
   const [minx, miny, maxx, maxy] = box;
   const [width, height] = [maxx - minx, maxy - miny];

@@ -10,17 +10,17 @@ import type { JobEngine } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { post } from '../webhooks/post.js';
 
-/** Where the end of an execution, and how it goes, are told (OGC 18-062r2, 7.13). */
+/** URLs that receive the progress and the end of an execution (OGC 18-062r2, 7.13). */
 export interface Subscriber {
   successUri?: string;
   inProgressUri?: string;
   failedUri?: string;
 }
 
-/** What subscribers are told. */
+/** Documents for subscribers. */
 interface CallbackDocuments {
   status(job: JobRow, baseUrl: string): unknown;
-  /** Of a job that succeeded. */
+  /** Results of a job that succeeded. */
   results(job: JobRow, baseUrl: string): unknown;
 }
 
@@ -38,11 +38,11 @@ export interface CallbacksDeps {
 }
 
 const KIND = 'process-callback';
-/** Milliseconds after which a receiver that failed is asked again; each further wait is four times as long. */
+/** Milliseconds before the first retry of a failed receiver. Each further wait is four times as long. */
 const FIRST_BACKOFF_MS = 1000;
 const BACKOFF_FACTOR = 4;
 
-/** Tells subscribers of executions, by jobs of their own: what was to be told survives a restart. */
+/** Notifies subscribers of executions. Each notification is a separate job, so it survives a restart. */
 export class Callbacks {
   readonly #deps: CallbacksDeps;
 
@@ -51,7 +51,7 @@ export class Callbacks {
     deps.jobs.register(this.#kind());
   }
 
-  /** Throws 400 for an address that nothing may be sent to. */
+  /** Throws 400 for a URL that is not allowed. */
   refuse(subscriber: Subscriber): void {
     for (const [name, uri] of Object.entries(subscriber)) {
       const at = `/subscriber/${name}`;
@@ -82,7 +82,7 @@ export class Callbacks {
       operationType: 9,
       resumable: true,
       waits: true,
-      // A process that ends its server several times is what is to be told; sending has attempts of its own.
+      // A process that ends its server several times must also be reported. Sending has separate retries.
       maxAttempts: 1000,
       run: (context) => this.#run(context),
     };
@@ -103,7 +103,7 @@ export class Callbacks {
     return { notices: [...notices, isSuccess ? 'success' : 'failed'] };
   }
 
-  /** Resolves with the job once it has ended; until then tells how it goes, where it went on. */
+  /** Resolves with the job once it has ended. Until then, reports its progress if the subscriber wants it. */
   async #follow(
     { input: { jobId, subscriber }, signal }: JobContext<CallbackInput>,
     statusOf: (job: JobRow) => unknown,

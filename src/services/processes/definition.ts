@@ -7,7 +7,7 @@ import type { CrsDescription } from '../../native/index.js';
 import type { ImportInput } from '../exchange/import-input.js';
 import type { TileJobRequest } from '../tiles/jobs/tally.js';
 
-/** A process as it is declared: what is told of it, what it takes, and how it is done. */
+/** Declaration of a process: its description, inputs, outputs and work. */
 export interface ProcessDefinition {
   readonly id: string;
   readonly title: string;
@@ -15,7 +15,7 @@ export interface ProcessDefinition {
   readonly keywords: readonly string[];
   readonly inputs: Readonly<Record<string, InputDefinition>>;
   readonly outputs: Readonly<Record<string, OutputDefinition>>;
-  /** Throws 400 for values that pass their schemas and cannot be worked with all the same. */
+  /** Throws 400 for values that pass their schemas but cannot be processed. */
   refuse?(values: InputValues): void;
   readonly work: ProcessWork;
 }
@@ -26,11 +26,11 @@ export interface InputDefinition {
   /** JSON Schema of its value. */
   readonly schema: TSchema;
   readonly isOptional?: boolean;
-  /** It is features, however they come. */
+  /** Whether the input is features, in any form. */
   readonly isFeatures?: boolean;
-  /** It is a raster: a collection, or the result of another job. */
+  /** Whether the input is a raster: a collection, or the result of another job. */
   readonly isRaster?: boolean;
-  /** It is a list of rasters. */
+  /** Whether the input is a list of rasters. */
   readonly isRasterList?: boolean;
 }
 
@@ -38,20 +38,20 @@ export interface OutputDefinition {
   readonly title: string;
   readonly description: string;
   readonly schema: TSchema;
-  /** It is features: a file of the job, which is shown in formats. */
+  /** Whether the output is features: a file of the job, which is converted into the requested format. */
   readonly isFeatures?: boolean;
-  /** It is a raster: a file of the job. */
+  /** Whether the output is a raster: a file of the job. */
   readonly isRaster?: boolean;
-  /** It is an archive of tiles: a file of the job. */
+  /** Whether the output is a tile archive: a file of the job. */
   readonly isTiles?: boolean;
-  /** It is a file of the job, which goes out as it is. */
+  /** Whether the output is a file of the job that is sent unchanged. */
   readonly isFile?: boolean;
 }
 
 /** Values of inputs that passed their schemas, without features. */
 export type InputValues = Readonly<Record<string, unknown>>;
 
-/** What a features input is, where it is read from. */
+/** Facts about the source of a features input. */
 export interface FeaturesFacts {
   readonly source: VectorSource;
   readonly crs: Pick<CrsDescription, 'isGeographic' | 'metresPerUnit'>;
@@ -61,12 +61,12 @@ export interface FeaturesFacts {
 
 export interface FeaturesPlan {
   readonly process: FeatureProcess;
-  /** Fields that are read of the input; all when absent. */
+  /** Fields of the input to read. Default: all. */
   readonly fields?: readonly string[];
 }
 
 export type ProcessWork =
-  /** The outputs are worked out of the inputs at once. */
+  /** The outputs are computed from the inputs immediately. */
   | { readonly kind: 'values'; compute(values: InputValues): Record<string, unknown> }
   /** Features become features. Throws 400 naming an input that does not fit the features. */
   | {
@@ -75,7 +75,7 @@ export type ProcessWork =
       readonly input: string;
       readonly overlay?: string;
       readonly output: string;
-      /** `overlay` is absent where it is not known yet: then what is asked of it is not looked at. */
+      /** `overlay` is undefined if it is not known yet. Then conditions on it are not checked. */
       plan(values: InputValues, facts: FeaturesFacts, overlay?: FeaturesFacts): FeaturesPlan;
     }
   /** Rasters become a raster or features. Throws 400 naming an input that does not fit the first raster. */
@@ -90,7 +90,7 @@ export type ProcessWork =
     }
   /** Features become a file of a format. */
   | { readonly kind: 'export'; readonly input: string; readonly output: string }
-  /** Collections, and features above them, become a picture or a page. */
+  /** Collections, with features on top, become an image or a page. */
   | { readonly kind: 'map'; readonly input: string; readonly output: string }
   /** Collections become an archive of tiles. */
   | { readonly kind: 'tiles'; readonly output: string; select(values: InputValues): ArchiveSelection }
@@ -107,18 +107,18 @@ export interface ArchiveSelection extends TileJobRequest {
 /** A file of another server, and how it becomes a collection. */
 export interface FileImport extends Omit<ImportInput, 'file' | 'owned' | 'replace' | 'merge'> {
   readonly url: string;
-  /** Its name, where the URL does not end in it. */
+  /** File name, if the URL does not end with it. */
   readonly fileName?: string;
 }
 
 export interface RasterFeatures {
   /** Name of the input. */
   readonly input: string;
-  /** What is done to them before; throws 400 naming an input that does not fit them. */
+  /** Plan for the features before the raster process. Throws 400 with the name of an unsuitable input. */
   plan(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined;
 }
 
-/** What a plan must know of a raster. */
+/** Facts about a raster that a plan needs. */
 export interface RasterFacts {
   readonly crs: Pick<CrsDescription, 'isGeographic' | 'metresPerUnit'>;
 }

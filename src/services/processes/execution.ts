@@ -20,31 +20,31 @@ export interface Execution {
   sources: Readonly<Record<string, SourceValue>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
-  /** Of the process that does several. */
+  /** Plan of the process that runs several processes. */
   plan?: Plan<SourceValue>;
   subscriber?: Subscriber;
 }
 
-/** What a job of a process is given. */
+/** Input of a process job. */
 export interface ExecutionInput {
   process: string;
   values: InputValues;
   /** Features and rasters, by the names of their inputs. */
   sources: Readonly<Record<string, SourceReference>>;
-  /** Of the process that does several. */
+  /** Plan of the process that runs several processes. */
   plan?: Plan<SourceReference>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
   /** The layers that a published output is a copy of. */
   derivedFrom?: readonly CopySourceLayer[];
-  /** It reads what this principal may read then. */
+  /** Principal of the job, which reads the data that this principal can read at that time. */
   principal: Principal;
   /** The span of the request that submitted it (W3C Trace Context). */
   trace?: string;
 }
 
 export interface OutputRequest {
-  /** As the output usually goes when absent: features by value, rasters by reference. */
+  /** Default: features by value, rasters by reference. */
   transmissionMode?: 'value' | 'reference';
   /** The output becomes a collection. A raster has no title but its name. */
   publish?: { collection: string; title?: string };
@@ -55,14 +55,14 @@ export interface ResultFile {
   path: string;
   mediaType: string;
   bytes: number;
-  /** Of a GeoPackage. */
+  /** Number of features in a GeoPackage. */
   features?: number;
 }
 
 export const { mediaType: GEOPACKAGE } = EXPORT_FORMATS.gpkg;
 export const { mediaType: GEOTIFF } = GEOTIFF_FORMAT;
 
-/** What is kept of a job that succeeded. */
+/** Stored result of a job that succeeded. */
 export interface ProcessResult {
   values: Record<string, unknown>;
   files: Record<string, ResultFile>;
@@ -70,7 +70,7 @@ export interface ProcessResult {
   collections: Record<string, string>;
 }
 
-/** What a process has made, before anything of it is published. */
+/** Results of a process before publication. */
 export interface WorkResult {
   values: Record<string, unknown>;
   /** By output; `title` is that of the process. */
@@ -80,13 +80,13 @@ export interface WorkResult {
 export interface RunDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
-  /** Which processes databases compute. */
+  /** Processes that databases compute. */
   pushDown: PushDownSetting;
   /** Memory that the process of a job may need. */
   memoryBytes: number;
   pools: Pools;
   sources: ProcessSources;
   imports: Pick<ImportService, 'runWithin'>;
-  /** Makes a result a collection; once for each job and collection. */
+  /** Publishes a result as a collection, once for each job and collection. */
   publish(context: JobContext, publication: Publication): Promise<void>;
 }

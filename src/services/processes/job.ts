@@ -30,7 +30,7 @@ export async function executeProcess(
   const collections: Record<string, string> = {};
   await context.requireCaller();
   for (const [output, { file, title }] of Object.entries(results.files)) {
-    // It is on the disk before the job says that it has ended.
+    // The file is on the disk before the job reports its end.
     await writeThrough(file.path);
     const collection = await publishOutput(context, { title, output, file, saved }, deps);
     if (collection !== undefined) collections[output] = collection;
@@ -46,7 +46,7 @@ export async function executeProcess(
   return { values: results.values, files: Object.fromEntries(files), collections };
 }
 
-/** The work of one process; its files lie in `folder`, which is emptied first. */
+/** Runs one process. Its files are in `folder`, which is emptied first. */
 async function runWork(
   context: JobContext<ExecutionInput>,
   folder: string,

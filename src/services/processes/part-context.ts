@@ -1,9 +1,9 @@
 import type { JobContext } from '../jobs/kinds.js';
 
-/** What the parts of a job have saved, by their names. */
+/** Saved states of the parts of a job, by their names. */
 export type SavedParts = Record<string, unknown>;
 
-/** A job as one of its parts sees it: what it saves stands beside what the others have saved. */
+/** The context of one part of a job. Its saved state is stored next to the states of the other parts. */
 export function partContext<I>(context: JobContext<I>, name: string, saved: SavedParts): JobContext<I> {
   return derivedContext(context, {
     saved: saved[name],
@@ -14,7 +14,7 @@ export function partContext<I>(context: JobContext<I>, name: string, saved: Save
   });
 }
 
-/** A job with some members of its own. */
+/** A job context with some members replaced. */
 export function derivedContext<I>(context: JobContext<I>, own: Partial<JobContext<I>>): JobContext<I> {
   const { id, input, submitter, attempt, saved, signal } = context;
   return {

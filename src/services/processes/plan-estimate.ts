@@ -6,7 +6,7 @@ import { createFactsLookup, factsAfter } from './plan-facts.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 import type { Size } from './sources.js';
 
-/** What a step reads and makes at most; absent where that cannot be said before it runs. */
+/** Maximum input and output of a step. Undefined if they are unknown before it runs. */
 export interface StepEstimate {
   readonly stepId: string;
   readonly reads: Size | undefined;
@@ -21,7 +21,7 @@ export interface CollectionSizes {
 type Step = PlanStep<SourceReference>;
 type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
 
-/** Of each step, in an order in which each comes after those that it reads. */
+/** Estimates of the steps, in an order in which each follows the steps that it reads. */
 export async function estimatePlan(
   steps: readonly Step[],
   collections: CollectionSizes,
@@ -80,7 +80,7 @@ const bytesEach = ({ features, bytes }: Size) => (features === 0 ? 0 : bytes / f
 /** Whether results have the attributes of both sides. */
 const hasBoth = ({ kind }: FeatureProcess) => kind === 'intersect' || kind === 'join' || kind === 'nearest';
 
-/** How many features a process makes of so many, and others, at most. */
+/** Maximum number of features that a process outputs for these numbers of features and overlay features. */
 function mostFeatures(
   process: FeatureProcess,
   count: number,

@@ -8,8 +8,8 @@ import { crsFacts } from './sources.js';
 type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
 
 /**
- * What is certain of the features that a process makes, before it runs; undefined where that depends on more. Throws 400
- * naming an input that does not fit the features that are read.
+ * Facts about the output features of a process, before it runs. Undefined if they depend on the data. Throws 400 with
+ * the name of an input that does not fit the features.
  */
 export function factsAfter(
   work: FeaturesWork,
@@ -53,7 +53,10 @@ function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?
 
 type Source = SourceReference | SourceValue;
 
-/** What is certain of the features of an input of a step, by its name: those of a collection, or of a step before. */
+/**
+ * Returns a function that finds the facts about an input of a step by its name: facts of a collection, or of an
+ * earlier step.
+ */
 export function createFactsLookup(
   sources: Readonly<Record<string, Source>>,
   facts: ReadonlyMap<string, FeaturesFacts | undefined>,

@@ -22,7 +22,7 @@ type Results = Record<string, WorkResult>;
 /** Share of a job that its steps are; publishing is the rest. */
 const STEPS = 0.9;
 
-/** Does the work of one process; its files lie in the folder. */
+/** Runs one process. Its files are in the folder. */
 type Run = (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) => Promise<WorkResult>;
 
 /** Finds the inputs of a step. */
@@ -62,8 +62,8 @@ function buildSpan(operation: string, { id, input }: SpanSubject) {
 }
 
 /**
- * Runs the steps of a plan, one after the other. Each step that has ended is kept with the job, so that a run that follows
- * goes on with the next; what no later step reads is removed.
+ * Runs the steps of a plan one after another. The job stores each completed step, so a later run resumes with the
+ * next. Results that no later step reads are removed.
  */
 async function runSteps(
   context: JobContext<ExecutionInput>,
@@ -91,7 +91,7 @@ async function runSteps(
     await context.checkpoint(results);
     metrics.stepsCompleted.cell().inc();
     metrics.stepDuration.cell().observe(performance.now() - stepStart);
-    // Only then: what was removed must not be needed by a run that goes on.
+    // Removal comes after the checkpoint: a resumed run must not need removed files.
     await forgetInputs(steps, i, folder);
   }
   const last = new Set([...outputs.values()].map(({ step }) => step));
@@ -107,7 +107,7 @@ async function runSteps(
   return all;
 }
 
-/** Says what the steps will read and make, as far as that is certain. */
+/** Logs the expected input and output of the steps, if known. */
 async function tellEstimates(
   context: JobContext<ExecutionInput>,
   steps: readonly Step[],
@@ -137,7 +137,7 @@ function sizeText(size: Size | undefined): string {
 /** Names of steps are a client's. */
 const buildFolder = ({ stepId }: Step) => `step-${Buffer.from(stepId).toString('hex')}`;
 
-/** What the run before has left, as far as the job knows of it. */
+/** Results of the earlier run that the job has stored. */
 async function begin({ saved }: JobContext, folder: string): Promise<Results> {
   if (saved === undefined) await rm(folder, { recursive: true, force: true });
   return { ...(saved as Results | undefined) };
@@ -163,7 +163,7 @@ function stepContext(
   });
 }
 
-/** The inputs of a step, those that are other steps with what these have made. */
+/** The inputs of a step, with references to other steps replaced by their results. */
 function bindAll(step: Step, results: Results): ExecutionInput['sources'] {
   const sources = Object.entries(step.sources).map(([name, one]) => [name, bindOne(one, results)] as const);
   return Object.fromEntries(sources);

@@ -7,7 +7,7 @@ import type { SourceReference } from './source-input.js';
 /** Several processes as the steps of one job. */
 export interface Plan<Source = SourceReference> {
   readonly planId: string;
-  /** As they were sent. */
+  /** Steps in the order of the request. */
   readonly steps: readonly PlanStep<Source>[];
 }
 
@@ -21,7 +21,7 @@ export interface PlanStep<Source = SourceReference> {
   readonly dependsOn: readonly string[];
 }
 
-/** Whether a process can be a step: what it reads and makes can be that of other steps. */
+/** Whether a process can be a step: its inputs and outputs can be those of other steps. */
 export const isStep = ({ work: { kind } }: ProcessDefinition) =>
   kind !== 'plan' && kind !== 'tiles' && kind !== 'import';
 
@@ -32,7 +32,10 @@ export interface PlanOutput {
   readonly definition: OutputDefinition;
 }
 
-/** Steps in an order in which each comes after those that it depends on; else as they come. Throws 400 for a cycle. */
+/**
+ * Steps in an order in which each follows the steps that it depends on; otherwise in the given order. Throws 400 for
+ * a cycle.
+ */
 export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
   at: string,
   steps: readonly T[],
@@ -51,7 +54,7 @@ export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
   return order;
 }
 
-/** An error of the inputs of a step, told of where the plan has these. */
+/** An error in the inputs of a step, with its location in the plan. */
 export function errorWithin(at: string, error: ApiError): ApiError {
   if (!error.errors) return error;
   const errors = error.errors.map((one) => fieldErrorWithin(at, one));
@@ -65,7 +68,7 @@ export function fieldErrorWithin(at: string, error: FieldError): FieldError {
   };
 }
 
-/** What clients of plans know the rules by that inputs break. */
+/** Error codes that clients of plans know for violated rules. */
 const CODES: Readonly<Record<string, string>> = {
   required: 'MISSING_REQUIRED_PARAMETER',
   additionalProperties: 'UNKNOWN_PARAMETER',
@@ -75,7 +78,7 @@ interface StepSources {
   readonly sources: Readonly<Record<string, { readonly kind: string; readonly step?: string }>>;
 }
 
-/** Ids of the steps whose results a step reads; it may depend on others, too. */
+/** Ids of the steps whose results a step reads. It can also depend on further steps. */
 export function stepsReadBy({ sources }: StepSources): string[] {
   return Object.values(sources).flatMap(({ kind, step }) => (kind === 'step' ? [step!] : []));
 }

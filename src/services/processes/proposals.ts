@@ -7,9 +7,9 @@ import type { JobState, JobStore } from '../../stores/jobs/jobs.js';
 import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
 import type { Execution } from './execution.js';
 
-/** Executions that somebody else has to approve before they become jobs. */
+/** Executions that another user must approve before they become jobs. */
 
-/** What somebody wants to have executed. */
+/** A proposed execution. */
 export interface ProposalDraft {
   readonly process: string;
   readonly execution: Execution;
@@ -18,20 +18,20 @@ export interface ProposalDraft {
   readonly priority: JobPriority;
 }
 
-/** How a proposal was decided. */
+/** Decision on a proposal. */
 interface Resolution {
   readonly by: string;
   readonly at: number;
   readonly reason: string | null;
 }
 
-/** What is told of a proposal in a list. The draft, which may be large, is a document of its own of the same id. */
+/** Listed part of a proposal. The draft, which can be large, is a separate document with the same id. */
 interface Body {
   readonly process: string;
   readonly proposer: Pick<Principal, 'kind' | 'id' | 'name' | 'tenantId'>;
   /** Ids of the collections that it would make. */
   readonly collections: readonly string[];
-  /** Of the job that it becomes. */
+  /** Id of the job that results from the proposal. */
   readonly jobId: string;
   readonly status: 'AwaitingApproval' | 'Executing' | 'Rejected' | 'Failed';
   readonly resolution: Resolution | null;
@@ -39,7 +39,7 @@ interface Body {
   readonly blockingReasons: readonly string[];
 }
 
-/** What is known of a proposal while it waits, by the same id: whose it is, and a digest of the draft. */
+/** Owner and digest of a waiting proposal, stored with the same id. */
 interface PendingProposal {
   readonly owner: string;
   readonly digest: string;
@@ -47,7 +47,7 @@ interface PendingProposal {
 
 type ProposalStatus = Body['status'] | 'Submitted' | 'Succeeded';
 
-/** A proposal as it is now: its status is that of its job. */
+/** A proposal with its present status: the status of its job. */
 export interface Proposal
   extends Omit<Body, 'status' | 'jobId'>,
     Pick<StoredDocument, 'id' | 'createdAt' | 'updatedAt'> {
@@ -56,17 +56,20 @@ export interface Proposal
   readonly jobId: string | undefined;
 }
 
-/** Which proposals fit. */
+/** Filter for proposals. */
 export interface ProposalFilter {
   readonly status?: string | undefined;
-  /** Whose they are, as `formatActor` names callers. */
+  /** Proposer in the notation of `formatActor`. */
   readonly requestedBy?: string | undefined;
 }
 
 export interface ProposalsDeps {
   documents: DocumentStore;
   jobs: Pick<JobStore, 'get'>;
-  /** Executes what is approved, once for each job id, with the rights of now. Throws what is wrong with it by now. */
+  /**
+   * Executes an approved draft, once for each job id, with the present rights. Throws if the draft is no longer
+   * valid.
+   */
   execute(draft: ProposalDraft, jobId: string): Promise<unknown>;
 }
 
@@ -85,8 +88,8 @@ export class Proposals {
   }
 
   /**
-   * Keeps an execution until somebody decides; the same one of the same caller is kept once. Throws 413 for one that is too
-   * large to be kept, and `conflict` where too many of the caller wait.
+   * Stores an execution until it is decided. An identical execution of the same caller is stored only once. Throws
+   * 413 if it is too large, and `conflict` if the caller has too many waiting proposals.
    */
   async propose(draft: ProposalDraft): Promise<string> {
     const text = JSON.stringify(draft);
@@ -120,7 +123,7 @@ export class Proposals {
     });
   }
 
-  /** Of the newest those that fit, newest first; those of the tenant of a caller who has one. */
+  /** The newest matching proposals, newest first. A caller with a tenant sees only proposals of that tenant. */
   async list(reader: Principal, { status, requestedBy }: ProposalFilter = {}): Promise<Proposal[]> {
     const proposals: Proposal[] = [];
     let after: StoredDocument | undefined;
@@ -132,7 +135,7 @@ export class Proposals {
       const fit = own.filter(
         ({ body }) =>
           (requestedBy === undefined || requestedBy === formatActor(body.proposer)) &&
-          // Of those that are executed their jobs tell more.
+          // The status of executing proposals depends on their jobs.
           (status === undefined || status === body.status || body.status === 'Executing'),
       );
       const views = await Promise.all(fit.map((stored) => this.#view(stored)));
@@ -153,8 +156,8 @@ export class Proposals {
   }
 
   /**
-   * Executes it, with the rights that who proposed it has now. Again, it executes what a crash has kept from that. Throws
-   * `forbidden` for who proposed it, and `conflict` for one that is decided.
+   * Executes a proposal with the present rights of the proposer. If a crash prevented the execution, a repeated call
+   * executes it. Throws `forbidden` for the proposer, and `conflict` for a decided proposal.
    */
   async approve(id: string, approver: Principal): Promise<Proposal & { readonly draft: ProposalDraft }> {
     const { body } = await this.#required(id, approver);
@@ -252,7 +255,7 @@ function maySee({ tenantId }: Principal, { proposer }: Body): boolean {
   return tenantId === undefined || tenantId === proposer.tenantId;
 }
 
-/** Those that nobody decided, or that were decided, long ago. */
+/** Removes old proposals, decided or not. */
 async function removeOld(store: DocumentStore): Promise<void> {
   const oldest = Date.now() - PROCESS_LIMITS.proposalDays * DAY_MS;
   for (const id of await store.removeOld(PROPOSAL, oldest))

@@ -15,17 +15,17 @@ export interface ResultPublishDeps {
   imports: ImportService;
   storage: Pick<Storage, 'publishes' | 'stat' | 'take'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
-  /** Names of collections in the data folders of several servers; absent if files are in no data folder. */
+  /** Names of collections in the data folders of several servers. Undefined if files are not in data folders. */
   names?: Pick<FolderNames, 'during'>;
-  /** Shows what was published. */
+  /** Publishes the stored files. */
   reload(reason: string): Promise<void>;
 }
 
-/** A file of a job, which stays, and the collection that it becomes. */
+/** A file of a job, which is kept, and the collection created from it. */
 export interface Publication {
   path: string;
   mediaType: string;
-  /** Of a GeoPackage; absent of a raster and of an archive of tiles. */
+  /** Number of features of a GeoPackage. Undefined for a raster and for a tile archive. */
   features?: number;
   collection: string;
   title: string;
@@ -34,7 +34,10 @@ export interface Publication {
   by: string;
 }
 
-/** Makes a result a collection; once for each job and collection. Throws `conflict` for a name that another one has by now. */
+/**
+ * Publishes a result as a collection, once for each job and collection. Throws `conflict` if the name was taken in
+ * between.
+ */
 export async function publishResult(
   context: JobContext,
   publication: Publication,
@@ -54,7 +57,7 @@ export async function publishResult(
   await deps.imports.publishTable(context, table);
 }
 
-/** The file goes to the published archives, and is named after the collection. */
+/** Publishes the file as an archive with the name of the collection. */
 async function publishFile(
   context: JobContext,
   { path, mediaType, collection, sources, by }: Publication,
@@ -77,7 +80,7 @@ async function publishFile(
   await reload(`${collection} was published`);
 }
 
-/** Gives a file that nobody writes to any more a second name; not every file system has links. */
+/** Gives a completed file a second name. It is copied if the file system does not support links. */
 async function duplicate(path: string, other: string): Promise<void> {
   try {
     await link(path, other);

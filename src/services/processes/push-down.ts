@@ -10,10 +10,16 @@ export type PushDown = { readonly statement: string } | { readonly reason: strin
 
 const here = (reason: string): PushDown => ({ reason });
 
-/** Which processes databases compute: those that take less work there, all that have a statement, or none. */
+/**
+ * Setting for the processes that databases compute: processes that take less work there, all with a statement, or
+ * none.
+ */
 export type PushDownSetting = 'measured' | 'all' | 'none';
 
-/** Undefined where no features lie in a database. `input` and `overlay` are what is read, with filters and masks. */
+/**
+ * Plan of a push-down. Undefined if no features are in a database. `input` and `overlay` are the features to read,
+ * with filters and masks.
+ */
 export function planPushDown(
   process: FeatureProcess,
   input: ProcessFeatures,
@@ -51,7 +57,7 @@ function buildStatement(
   return process.kind === 'join' ? joinPushDown(process, overlay!.source) : nearestPushDown(process);
 }
 
-/** Columns of type geography, and those with curves or surfaces. */
+/** Whether a geometry column is of the geography type, or contains curves or surfaces. */
 const hasOtherGeometries = (source: VectorSource & { geography?: boolean; holdsCurves?: boolean }) =>
   source.geography === true || source.holdsCurves === true;
 
@@ -76,7 +82,10 @@ function mapPushDown({ operation, parts, crs }: Of<'map'>, { source }: ProcessFe
   return { statement };
 }
 
-/** Types whose values PostgreSQL groups as we do, and those whose least and greatest value it finds as we do. */
+/**
+ * Types whose values PostgreSQL groups like this server, and types whose minimum and maximum it finds like this
+ * server.
+ */
 const GROUPED: ReadonlySet<FieldType> = new Set([
   'string',
   'integer',

@@ -1,7 +1,7 @@
 import type { JobStore } from '../../stores/jobs/jobs.js';
 import { PROCESS_KIND, processResource } from './service.js';
 
-/** How much a process is used. */
+/** Usage of a process. */
 export interface ProcessUse {
   readonly rank: number;
   readonly processId: string;

@@ -15,7 +15,7 @@ export interface RefusalsDeps {
   sources: ProcessSources;
   imports: Pick<ImportService, 'refuse'>;
   storage: Pick<Storage, 'publishes'>;
-  /** Rejects where a job has no such output, or not for this principal. */
+  /** Rejects if a job has no such output, or not for this principal. */
   result(jobId: string, output: string, principal: Principal): Promise<unknown>;
 }
 
@@ -30,7 +30,7 @@ export class Refusals {
     this.#deps = deps;
   }
 
-  /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
+  /** Throws errors with which the job would fail immediately: missing collections and jobs, unsuitable fields. */
   async check(process: ProcessDefinition, execution: Execution, principal: Principal): Promise<void> {
     if (execution.plan) await this.#refusePlan(execution.plan, principal);
     await this.#refuseCall(process, execution, principal);
@@ -48,7 +48,7 @@ export class Refusals {
     }
   }
 
-  /** Some archives are files for others alone. */
+  /** Throws 400 for archives that this server cannot publish, which are only files for download. */
   #refuseArchive(output: string, { work }: ProcessDefinition, { values }: Execution): void {
     if (work.kind !== 'tiles') return;
     const { container } = work.select(values);
@@ -80,7 +80,7 @@ export class Refusals {
     }
   }
 
-  /** What is certain of the features of a step before it runs. Throws 400 for values that do not fit what it reads. */
+  /** Facts about the output features of a step before it runs. Throws 400 for values that do not fit its inputs. */
   #factsOf(
     { work }: ProcessDefinition,
     { values, sources }: Call,
@@ -148,7 +148,7 @@ export class Refusals {
   }
 }
 
-/** What goes wrong within a part of the inputs is told of that part. */
+/** Adds the path of a part of the inputs to the errors in that part. */
 async function within<T>(at: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

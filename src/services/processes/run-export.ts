@@ -44,7 +44,7 @@ export async function runExport(
   return { path, mediaType: format.mediaType, bytes: (await stat(path)).size };
 }
 
-/** That of the format, that which is asked for, or that of the features. Throws 400 naming the input. */
+/** The CRS of the format, the requested one, or the CRS of the features. Throws 400 with the name of the input. */
 function exportCrs({ inDegrees }: ExportFormat, stored: string, target: string | undefined): Crs {
   if (inDegrees) return CRS84;
   return (target === undefined ? parseCrs(stored) : resolveCrs('/inputs/targetCrs', target)) ?? CRS84;

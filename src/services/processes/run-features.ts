@@ -157,7 +157,10 @@ export function tellMemory(context: JobContext, bytes: number): Promise<void> {
   return context.log('info', `The process had ${Math.ceil(bytes / 2 ** 20)} MiB of memory at most.`);
 }
 
-/** Numbers that were rounded are told with the job; features that could not be processed fail it, or are told with it. */
+/**
+ * Reports rounded numbers as warnings of the job. Features that could not be processed fail the job, or become
+ * warnings.
+ */
 export async function tellFaults(
   context: JobContext<ExecutionInput>,
   result: FeatureProcessResult,

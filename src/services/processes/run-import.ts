@@ -10,7 +10,9 @@ import { derivedContext } from './part-context.js';
 
 type ImportWork = Extract<ProcessWork, { kind: 'import' }>;
 
-/** A file of another server becomes a collection. A run that was cut off goes on with what it has read. */
+/**
+ * Imports a file of another server as a collection. A run after an interruption resumes with the data already read.
+ */
 export async function runImport(
   context: JobContext<ExecutionInput>,
   { read }: ImportWork,
@@ -23,7 +25,7 @@ export async function runImport(
     const source = { url, fileName, directory: folder, extensions: IMPORT_ENDINGS };
     return fetchFile({ ...source, maxBytes: LIMITS.uploadBytes }, pools, context);
   };
-  // Once the file is read, what it became is kept.
+  // Once the file is read, its result is stored.
   const file =
     context.saved === undefined
       ? (await context.step('fetch', 'Fetching the file from the other server', fetch)).path

@@ -38,7 +38,7 @@ interface MapValues {
   legend?: boolean;
 }
 
-/** What is drawn, bottom first. */
+/** Contents of a map, bottom first. */
 interface MapContent {
   readonly collections: readonly Drawable[];
   readonly filters: ReadonlyMap<string, Expression>;
@@ -50,7 +50,7 @@ interface Window {
   readonly crs: string;
 }
 
-/** Collections become a picture, or a page. */
+/** Renders collections as an image or a page. */
 export async function runMap(
   context: JobContext<ExecutionInput>,
   { title }: ProcessDefinition,
@@ -88,7 +88,7 @@ async function loadContent(
     throw badParameter('/inputs/layers', 'must name a collection if there are no features');
   }
   const { collection, filter } = await sources.layer(input, reference, principal, folder, signal);
-  // Maps know filters by the ids of collections, which the layers may have, too.
+  // Maps identify filters by collection id, which one of the layers can also have.
   const own = { ...collection, id: `${collection.id} ${input}` };
   return {
     collections: [...collections, own],
@@ -153,7 +153,7 @@ function buildPixels({ map: [, , width, height] }: PageLayout, dpi: number) {
   return { width: Math.round((width / 72) * dpi), height: Math.round((height / 72) * dpi) };
 }
 
-/** The smallest box of that shape (width over height) around what is to be seen. Throws 400 naming the input. */
+/** The smallest box of this shape (width over height) around the data. Throws 400 with the name of the input. */
 function computeWindow(
   collections: readonly Drawable[],
   { bbox, crs: name = 'EPSG:3857' }: MapValues,
@@ -164,7 +164,7 @@ function computeWindow(
   return { bbox: fitShape(boxInCrs(at, box84, CRS84, crs), shape), crs: crs.proj };
 }
 
-/** Web Mercator ends here, and nobody misses what lies beyond on a map that shows all. */
+/** Latitudes of a map of the complete extent. Web Mercator ends here, and data beyond is rarely of interest. */
 const LATITUDES = [-85, 85] as const;
 
 function computeExtent(collections: readonly Drawable[]): Box {
@@ -205,7 +205,7 @@ function computeNorth({ bbox: [minx, miny, maxx, maxy], crs }: Window): number {
   return Number.isFinite(dx) && Number.isFinite(dy) ? (Math.atan2(dx, dy) * 180) / Math.PI : 0;
 }
 
-/** Points of a pixel of 96 dpi, and how much larger the pictures are than that. */
+/** Points of a pixel at 96 dpi, and the scale of the legend images relative to it. */
 const POINTS = 0.75;
 const LEGEND_SCALE = 3;
 
@@ -215,7 +215,7 @@ async function buildLegend(
   collections: readonly Drawable[],
 ): Promise<LegendPart[]> {
   const parts: LegendPart[] = [];
-  // The highest layer comes first, as it does in lists of layers.
+  // The top layer is first, as in layer lists.
   for (const collection of [...collections].reverse()) {
     const entries = legendEntries(collection);
     if (entries.length === 0) continue;

@@ -58,7 +58,7 @@ async function resolveRasters(
   return rasters;
 }
 
-/** Members of a list are named as its JSON pointers go on. */
+/** Names of the members of an input, which are its JSON pointers if it is a list. */
 function listNames(input: string, references: ExecutionInput['sources']): string[] {
   if (Object.hasOwn(references, input)) return [input];
   return Object.keys(references)
@@ -66,7 +66,7 @@ function listNames(input: string, references: ExecutionInput['sources']): string
     .sort((a, b) => Number(a.slice(input.length + 1)) - Number(b.slice(input.length + 1)));
 }
 
-/** A GeoPackage with the features as valid ones in the CRS of a raster, which goes with the job. */
+/** A GeoPackage with valid features in the CRS of a raster, for the job. */
 async function projectFeatures(
   context: JobContext<ExecutionInput>,
   { input, plan }: RasterFeatures,

@@ -14,7 +14,7 @@ import { PROCESSED } from './run-features.js';
 
 export type TilesWork = Extract<ProcessWork, { kind: 'tiles' }>;
 
-/** Collections become an archive of tiles. A run that was cut off goes on where it was. */
+/** Renders collections into a tile archive. A run after an interruption resumes. */
 export async function runTiles(
   context: JobContext<ExecutionInput>,
   { title }: ProcessDefinition,
@@ -30,7 +30,7 @@ export async function runTiles(
   return { path, mediaType: ARCHIVE_MEDIA_TYPES[container], bytes: (await stat(path)).size };
 }
 
-/** Where the archive of a job lies, while it is written and after. */
+/** Path of the archive of a job, during and after writing. */
 export function archivePath(folder: string, { output, select }: TilesWork, values: InputValues): string {
   return join(folder, `${output}.${select(values).container satisfies WrittenContainer}`);
 }

@@ -42,13 +42,13 @@ export interface ProcessesDeps extends ResultPublishDeps {
   dataDir: string;
   /** The catalog as a principal may read it. */
   visible(principal: Principal): CatalogSnapshot;
-  /** Ids of processes that nobody may execute without approval. */
+  /** Ids of processes that require approval. */
   approval: readonly string[];
-  /** Keeps an execution until somebody approves it; resolves with the id of the proposal. */
+  /** Stores an execution until it is approved. Resolves with the id of the proposal. */
   propose(draft: ProposalDraft): Promise<string>;
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
-  /** Which processes databases compute. */
+  /** Processes that databases compute. */
   pushDown: PushDownSetting;
   /** Memory that the process of a job may need. */
   memoryBytes: number;
@@ -56,10 +56,10 @@ export interface ProcessesDeps extends ResultPublishDeps {
 }
 
 interface ExecuteOptions extends Pick<SubmitOptions, 'id' | 'idempotencyKey' | 'correlationId' | 'priority'> {
-  /** Somebody else has approved it. */
+  /** Whether another user has approved the execution. */
   isApproved?: boolean;
   baseUrl: string;
-  /** Of the request (W3C Trace Context). */
+  /** Trace context of the request (W3C Trace Context). */
   trace: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export const PROCESS_KIND = 'process';
 export const processResource = (id: string) => `process:${id}`;
 
 const DAY_MS = 86_400_000;
-/** Milliseconds between looks for what is past its time, while jobs end. */
+/** Milliseconds between removals of expired files, while jobs end. */
 const TRIM_MS = 600_000;
 const EXCEPTIONS = 'http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0';
 
@@ -137,7 +137,7 @@ export class Processes {
     { baseUrl, trace, isApproved, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
     const proposer = withoutSession(principal);
-    // A job is done with the rights that it was given: what they came from is kept for approvals alone.
+    // A job runs with the rights it was given. Only approvals store the origin of these rights.
     const { providerClaims: _claims, certificates: _certificates, ...caller } = proposer;
     const { callbacks } = this.#deps;
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
@@ -178,15 +178,15 @@ export class Processes {
       await callbacks.subscribe(job, execution.subscriber, baseUrl);
       return job;
     } catch (error) {
-      // Nobody would be told of it, and who sends again would have it twice.
+      // Without notification the job is useless, and a repeated request would execute it twice.
       await this.#deps.jobs.cancel(job.id);
       throw error;
     }
   }
 
   /**
-   * The layers that an execution reads, and those that the results it reads were made of. Throws `forbidden` for one of which
-   * the caller reads a part.
+   * The layers that an execution reads, and the sources of the results that it reads. Throws `forbidden` for a layer
+   * that the caller can read only in part.
    */
   async #layersOf(
     process: ProcessDefinition,
@@ -209,7 +209,7 @@ export class Processes {
     return [...new Map(layers.map((layer) => [layer.id, layer])).values()];
   }
 
-  /** Throws `forbidden` naming the proposal that somebody has to approve, where a process or a step needs that. */
+  /** Throws `forbidden` with the id of the proposal if a process or a step requires approval. */
   async #requireApproval(draft: ProposalDraft): Promise<void> {
     const { process, execution } = draft;
     const all = [process, ...(execution.plan?.steps ?? []).map((step) => step.process)];
@@ -219,25 +219,28 @@ export class Processes {
     throw new ApiError('forbidden', `Approval required: ${gated} runs after the proposal ${id} is approved.`);
   }
 
-  /** A job of this caller, or of anybody for who manages jobs. Throws `not-found`. */
+  /** A job of this caller. Job managers can read all jobs. Throws `not-found`. */
   async job(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.#deps.jobs.store.get(id);
     if (job?.kind === PROCESS_KIND && mayRead(job, principal)) return job;
     throw noJob(id);
   }
 
-  /** What a job has said, in order. */
+  /** Log lines of a job, in order. */
   log({ id }: JobRow): Promise<JobLogRow[]> {
     return this.#deps.jobs.store.logs(id, 0, PROCESS_LIMITS.processLogLines);
   }
 
-  /** Jobs of this caller, newest first; of all for who manages jobs. */
+  /** Jobs of this caller, newest first. For job managers, all jobs. */
   jobs(query: Omit<JobQuery, 'kinds' | 'owner'>, principal: Principal): Promise<JobRow[]> {
     const owner = managesJobs(principal) ? { tenant: principal.tenantId } : { owner: formatActor(principal) };
     return this.#deps.jobs.store.list({ ...query, ...owner, kinds: [PROCESS_KIND] });
   }
 
-  /** Stops a job, and forgets its results. Doing it twice is no error; `conflict` for one that has ended otherwise. */
+  /**
+   * Cancels a job, and deletes its results. A repeated call has no effect. Throws `conflict` if the job has ended in
+   * another way.
+   */
   async dismiss(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.job(id, principal);
     if (job.owner !== formatActor(principal) && !permits(principal, 'admin:jobs:write'))
@@ -248,7 +251,10 @@ export class Processes {
     return this.#deps.jobs.cancel(job.id);
   }
 
-  /** What a job of this caller came to: it may hold what others may not read. Throws 404 before its end, 410 once it was dismissed, 500 when it failed. */
+  /**
+   * Result of a job of exactly this caller, because it can contain data that other callers cannot read. Throws 404
+   * before the job ends, 410 if it was dismissed, 500 if it failed.
+   */
   async result(
     id: string,
     principal: Principal,
@@ -355,7 +361,7 @@ export class Processes {
     };
   }
 
-  /** What lies outside the folder of the job, or is held open in it. */
+  /** Removes data outside the folder of the job, and closes its open files there. */
   async #clear({ process, values }: ExecutionInput, id: string): Promise<void> {
     const work = PROCESSES.get(process)?.work;
     if (work?.kind === 'import') await this.#deps.imports.clear(id);
@@ -374,7 +380,7 @@ function noJob(id: string): ApiError {
   return new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, { type });
 }
 
-/** Going before others is for who manages jobs; anybody may let others go before. */
+/** Priority of a job. Only job managers can request a high priority, but all callers can request a low one. */
 function priorityFor(principal: Principal, priority: JobPriority): JobPriority {
   return permits(principal, 'admin:jobs:write') || priority === 'Low' ? priority : 'Normal';
 }
@@ -385,7 +391,7 @@ function mayRead(job: JobRow, principal: Principal): boolean {
   return isOwn(job, principal) || (managesJobs(principal) && isInTenant(job, principal));
 }
 
-/** What an execution reads, in all its steps. */
+/** Sources of an execution in all its steps. */
 function listSources<S>({ sources, plan }: ExecutionSources<S>): S[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
@@ -404,7 +410,7 @@ function readBy({ work }: ProcessDefinition, values: InputValues): readonly stri
   return work.kind === 'map' ? ((values['layers'] as readonly string[] | undefined) ?? []) : [];
 }
 
-/** Collections that values name: those that it reads, and that which an import makes. */
+/** Collections that values name: the collections to read, and the collection that an import creates. */
 function namedIn({ process, values }: ExecutionInput): readonly string[] {
   const definition = PROCESSES.get(process);
   if (definition?.work.kind === 'import') return [definition.work.read(values).table];

@@ -6,7 +6,7 @@ import { plainText } from '../../core/values/percent.js';
 import { featureSetText } from '../geoservices/feature-set.js';
 import { parseSourceUrl } from '../uploads/remote-file.js';
 
-/** Features or a raster as they are sent: by value, by reference, or a collection. */
+/** Features or a raster in a request: by value, by reference, or a collection. */
 export type SourceValue =
   /** GeoJSON, or a feature set of GeoServices. */
   | { kind: 'inline'; text: string; isFeatureSet?: true }
@@ -25,11 +25,14 @@ export interface CollectionReference {
   id: string;
   filter?: unknown;
   filterLang: 'cql2-text' | 'cql2-json';
-  /** Number of the one registered raster of the collection that is read; all of them when absent. */
+  /** Number of the registered raster of the collection to read. Default: all rasters. */
   raster?: number;
 }
 
-/** The same as a job keeps it. `file` is GeoJSON or a GeoTIFF that was sent, `spool` what a step of the job has written. */
+/**
+ * Source in the form that jobs store. `file` is GeoJSON or a GeoTIFF in the request, `spool` the output of a step of
+ * the job.
+ */
 export type SourceReference =
   | Exclude<SourceValue, { kind: 'inline' | 'inline-raster' }>
   | { kind: 'file'; path: string; isFeatureSet?: true }
@@ -67,7 +70,7 @@ export function parseFeaturesInput(name: string, value: unknown, baseUrl: string
 /** Text that is GeoJSON, or GeoJSON in base64; undefined for all other. */
 function plainGeoJson(text: string): string | undefined {
   if (/^\s*\{/.test(text)) return text;
-  // Of `{` the first six bits.
+  // In base64, `{` starts with this letter.
   if (!text.startsWith('e') || !isBase64(text)) return undefined;
   const decoded = Buffer.from(text, 'base64').toString();
   return /^\s*\{/.test(decoded) ? decoded : undefined;
@@ -75,10 +78,10 @@ function plainGeoJson(text: string): string | undefined {
 
 const isBase64 = (text: string) => /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text);
 
-/** How a TIFF or BigTIFF of either byte order begins, in base64. */
+/** First characters of a TIFF or BigTIFF in base64, for both byte orders. */
 const TIFF = /^(?:SUkqA|SUkrA|TU0AK)/;
 
-/** The same of a raster, which is a GeoTIFF in base64, a collection, or the result of another job. */
+/** Reads a raster input: a GeoTIFF in base64, a collection, or the result of another job. */
 export function readRaster(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
   if (typeof value === 'string' && TIFF.test(value) && isBase64(value))

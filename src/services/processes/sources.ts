@@ -33,23 +33,23 @@ import { type TileWork, tileWork } from '../tiles/jobs/work.js';
 import type { ArchiveSelection, FeaturesFacts, RasterFacts } from './definition.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 
-/** Features that a process reads, and what its plan must know of them. */
+/** Features that a process reads, with the facts for its plan. */
 export interface FeaturesSource {
   readonly features: ProcessFeatures;
   readonly facts: FeaturesFacts;
-  /** How many there are, as far as that is known. */
+  /** Number of features, if known. */
   readonly count: number | undefined;
   /** Sentences on values that were read in another form. */
   readonly notes?: readonly string[];
 }
 
-/** A GeoPackage with features, and what it has in another form. */
+/** A GeoPackage with features, and notes about values in another form. */
 interface StagedFile {
   readonly path: string;
   readonly notes: readonly string[];
 }
 
-/** How many features there are at most, and their bytes as GeoJSON. */
+/** Maximum number of features, and their bytes as GeoJSON. */
 export interface Size {
   readonly features: number;
   readonly bytes: number;
@@ -70,7 +70,7 @@ export interface SourcesDeps {
   resultFile(jobId: string, output: string, principal: Principal): Promise<string>;
 }
 
-/** What maps draw. */
+/** Collections that maps can draw. */
 export type Drawable = VectorCollection | RasterCollection;
 
 /** The one raster of a collection that a reference names. Throws 400 for one that is not among them. */
@@ -100,7 +100,7 @@ export class ProcessSources {
     return readSource({ source, filter }, collection.source, count);
   }
 
-  /** How much a collection has of what passes the filter; undefined where nothing of it could be measured. */
+  /** Size of the features of a collection that match the filter. Undefined if it could not be measured. */
   async size(
     name: string,
     reference: CollectionReference,
@@ -170,7 +170,7 @@ export class ProcessSources {
     throw badParameter(at, `'${id.slice(0, 100)}' is not a collection that maps can draw`);
   }
 
-  /** The tiles of an archive. Throws 400 for what does not exist or does not go together, and 413 for too many. */
+  /** The tiles of an archive. Throws 400 for unknown or incompatible parameters, and 413 for too many tiles. */
   tiles({ container, ...selection }: ArchiveSelection, principal: Principal): TileWork {
     const work = tileWork(selection, this.deps.visible(principal));
     checkContainer(container, work);
@@ -219,7 +219,7 @@ export class ProcessSources {
     return readSource({ source: layer.source, filter: undefined }, layer.source, layer.featureCount);
   }
 
-  /** By its number, or by its id, which may look like a number too. */
+  /** A collection by its number or id. An id can also be numeric. */
   #named({ id }: Pick<CollectionReference, 'id'>, principal: Principal): Collection | undefined {
     const catalog = this.deps.visible(principal);
     return (/^\d{1,10}$/.test(id) ? catalog.byLayerId(Number(id)) : undefined) ?? catalog.byId(id);
@@ -251,20 +251,20 @@ export class ProcessSources {
     throw new Error(`the step ${reference.step} was not bound to its results`);
   }
 
-  /** Only hosts that remote data may be read from are asked. */
+  /** Downloads features. Only hosts that are permitted for remote data receive requests. */
   async #fetch(url: string, stem: string, output: string, signal: AbortSignal): Promise<StagedFile> {
     const { pools } = this.deps;
     const extension = extname(new URL(url).pathname).toLowerCase();
-    // What its name does not tell is GeoJSON.
+    // If the name does not identify the format, the file is read as GeoJSON.
     const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
-    // Beside the output, which may have the same extension.
+    // The name differs from the output file, which can have the same extension.
     const path = `${stem}-sent${isPlain ? extension : '.geojson'}`;
     const bounds = { maxBytes: PROCESS_LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
     return this.#translate(path, output, `The file at ${url}`, signal);
   }
 
-  /** Makes a table of a file of any format that is imported. */
+  /** Converts a file of any importable format into a table. */
   async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<StagedFile> {
     const task = {
       path,
@@ -287,8 +287,8 @@ function noCollection(name: string, { id }: CollectionReference, what: string): 
 const REMOTE_TABLE = 'remote';
 
 /**
- * `shown` is the source as the caller sees it. Masked values are read as they are shown; conditions and calculations would
- * tell the stored ones: for plans there are the other fields alone.
+ * Features and facts of a source. `shown` is the source as described to the caller. Masked values are read in masked
+ * form. Plans see only the unmasked fields, because conditions and calculations would reveal the stored values.
  */
 function readSource(
   query: Pick<ProcessFeatures, 'source' | 'filter'>,

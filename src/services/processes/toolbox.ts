@@ -1,6 +1,6 @@
 import type { ProcessDescription } from '../../core/processes/processes.js';
 
-/** A tool of a toolbox, and the process that it is to become. */
+/** A tool of a toolbox, and the process for its translation. */
 export interface TranslatedTool {
   toolName: string;
   targetProcessId?: string | null;
@@ -24,7 +24,7 @@ export interface ToolReport {
   issues: ToolIssue[];
 }
 
-/** What becomes of a tool among the processes of this server. */
+/** Compatibility of a tool with the processes of this server. */
 export function classify(tool: TranslatedTool, processes: readonly ProcessDescription[]): ToolReport {
   const process = processes.find(({ id }) => id === tool.targetProcessId);
   const constructs = tool.unsupportedConstructs.map((construct) => ({

@@ -10,7 +10,7 @@ const Y_NAMES = new Set(['y', 'n', 'northing', 'lat', 'latitude']);
 const DEGREES = new Set(['lon', 'long', 'longitude', 'lat', 'latitude']);
 const METRES = new Set(['e', 'easting', 'n', 'northing']);
 
-/** An axis and what stands in its parentheses. */
+/** An axis and the text in its parentheses. */
 export interface AxisTerm {
   readonly name: string;
   readonly value: string;

@@ -7,32 +7,37 @@ import type { AcquisitionTime, AxisRange, TimeRange } from '../../core/http/para
 import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
 import { type Granule, listGranules } from './granules.js';
 
-/** What narrows a raster collection. */
+/** Restriction of a raster collection. */
 export interface RasterChoice {
-  /** CRS84; may lie across the antimeridian. */
+  /** Window in CRS84. It can cross the antimeridian. */
   window84?: Box | undefined;
   datetime?: AcquisitionTime | undefined;
-  /** Part of the vertical axis; the first level of it is taken. Of every height is what has no such axis. */
+  /**
+   * Part of the vertical axis, of which the first level is read. A raster without a vertical axis matches every
+   * height.
+   */
   heights?: AxisRange | undefined;
 }
 
-/** What of a collection a request means. */
+/** The part of a collection that a request selects. */
 export interface ChosenRaster {
   readonly source: RasterSource;
-  /** Absent without a time axis. */
+  /** Undefined without a time axis. */
   readonly at?: RasterPosition;
   /** Ids of the STAC items that are read. */
   readonly used: readonly string[];
-  /** Of the batch, in RFC 3339; absent when `datetime` was, or nothing tells. */
+  /** Acquisition time in RFC 3339. Undefined if `datetime` was, or the time is unknown. */
   readonly acquired?: string;
 }
 
 /**
- * The one place that narrows a raster collection to what a request means: the newest acquisition batch within
- * `datetime`, of that the rasters that touch the window; of a time axis the newest instant within `datetime`. Without
- * `datetime` all of a mosaic, or the newest instant. A collection that has no instants is of every time. Undefined when
- * nothing was acquired within `datetime`; a window that nothing lies in leaves one raster, of which nothing will be
- * seen. The instant of the batch is a part of the key of a tile, so there are no more keys than acquisitions.
+ * Restricts a raster collection to the part that a request selects. No other function does this.
+ * - A mosaic: the newest acquisition within `datetime`, and its rasters that touch the window. Without `datetime`,
+ *   all rasters.
+ * - A time axis: the newest time step within `datetime`. Without `datetime`, the newest.
+ * - A collection without times matches every `datetime`.
+ * Undefined if there is no acquisition within `datetime`. A window without data leaves one raster, of which no pixel
+ * will be visible. The acquisition time is part of the tile key, so there are at most as many keys as acquisitions.
  */
 export function chooseRaster(
   collection: RasterCollection,
@@ -61,7 +66,7 @@ export function chooseRaster(
   return { source, ...at, used: isVisible ? [granule.id] : [], ...acquired };
 }
 
-/** Of the members of a mosaic those that touch the window. */
+/** The members of a mosaic that touch the window. */
 function chooseVisible(
   collection: RasterCollection,
   members: readonly Granule[],
@@ -69,7 +74,7 @@ function chooseVisible(
 ): Pick<ChosenRaster, 'source' | 'used'> {
   const { source } = collection.raster;
   const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
-  // What may miss members may have none.
+  // Only a source that can lack members may have no member.
   const candidates = visible.length > 0 || isByRange(source) ? visible : members.slice(0, 1);
   const isWhole = candidates.length === listGranules(collection).length;
   const narrowed = isWhole
@@ -81,7 +86,7 @@ function chooseVisible(
   return { source: narrowed, used: visible.map(({ id }) => id) };
 }
 
-/** All of a range; undefined when nothing was acquired within it. */
+/** All members of a range. Undefined if there is no acquisition within it. */
 function chooseWithin(
   collection: RasterCollection,
   datetime: TimeRange,
@@ -90,7 +95,7 @@ function chooseWithin(
   const granules = listGranules(collection);
   const members = granules.filter((granule) => isInTimeRange(granule, datetime));
   const newest = newestIn(members, datetime);
-  // Nobody knows what searches will find.
+  // If there are no granules yet, a later search can still find some.
   if (members.length === 0 && granules.length > 0) return undefined;
   return {
     ...chooseVisible(collection, members, window84),
@@ -98,7 +103,7 @@ function chooseWithin(
   };
 }
 
-/** What is of no time is of every time. */
+/** Whether a granule is in a time range. A granule without a time is in every range. */
 export const isInTimeRange = (
   { acquired }: Pick<Granule, 'acquired'>,
   range: TimeRange | undefined,
@@ -118,16 +123,18 @@ export function findLevelIndex(
 
 /** Collections of which only one acquisition batch is shown. */
 export interface BatchChoice {
-  /** Without the rasters that have nothing of the batch. */
+  /** The collections without rasters outside the acquisition. */
   readonly collections: readonly Collection[];
   /** The instant of the batch, or the range; undefined when there is none to choose. */
   readonly batch: AcquisitionTime | undefined;
 }
 
 /**
- * Narrows what is drawn together to a range: what is by range to all of it there, other rasters to their newest acquisition
- * batch within it. Those of other times, and those of no time beside some that have one and are in batches, too, are not
- * shown. Nothing changes without a range, or when no raster is by range or has an instant.
+ * Restricts collections that are drawn together to a time range. Rasters that are selected by range show all data in
+ * it. Other rasters show their newest acquisition within it.
+ * Rasters with other times are not shown. Rasters without a time are not shown if another raster has a time and
+ * acquisitions. Without a range, or if no raster is selected by range or has a time, the collections remain
+ * unchanged.
  */
 export function newestBatch(
   collections: readonly Collection[],
@@ -160,7 +167,7 @@ function newestIn(granules: readonly Granule[], { start, end }: TimeRange): numb
   return newest;
 }
 
-/** As the tasks have it: the newest time. */
+/** The newest granule, by the comparison of the tasks. */
 function findNewest(granules: readonly Granule[]): Granule {
   return granules.reduce((best, one) =>
     (one.acquired ?? -Infinity) >= (best.acquired ?? -Infinity) ? one : best,

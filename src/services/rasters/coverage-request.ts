@@ -1,4 +1,4 @@
-/** What is asked of a coverage. */
+/** Parameters of coverage requests. */
 
 import type { RasterCollection } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
@@ -23,7 +23,7 @@ export interface CoverageParams extends ScalingParams {
   resampling: Resampling | undefined;
 }
 
-/** The reading that the parameters ask for. Throws 400 naming the wrong one. */
+/** The reading for the parameters. Throws 400 with the name of the wrong parameter. */
 export function coverageRequest(
   collection: RasterCollection,
   params: CoverageParams,
@@ -42,7 +42,7 @@ export function coverageRequest(
   };
 }
 
-/** What is asked for by `bbox` and `datetime`, or by `subset`. Throws 400 where both speak of the same axis. */
+/** The selection by `bbox` and `datetime`, or by `subset`. Throws 400 if both restrict the same axis. */
 function parseSelection(collection: RasterCollection, params: CoverageParams) {
   const named = params.subset;
   const subset: Subset =
@@ -72,7 +72,9 @@ function computeWindow(box: Box, crs: Crs): Box {
   return bbox;
 }
 
-/** The bands of the answer: those named, in their order, or all but those left out. Undefined for all. */
+/**
+ * The bands of the response: the requested ones in their order, or all except the excluded ones. Undefined for all.
+ */
 function listBands(
   collection: RasterCollection,
   { properties, excludeProperties }: CoverageParams,
@@ -89,7 +91,7 @@ function listBands(
   return bands;
 }
 
-/** `band_1,band_3` or `tas,pr` -> [1, 3], in the order asked; a band twice is an error. */
+/** Band numbers in the requested order: `band_1,band_3` or `tas,pr` -> [1, 3]. A repeated band is an error. */
 function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
   const bands = names.split(',').map((name) => findBand(collection, parameter, name.trim()));
   if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'must name each band once');

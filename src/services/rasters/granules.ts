@@ -8,9 +8,9 @@ export interface Granule {
   /** Names it within the collection; the id of its STAC item. */
   readonly id: string;
   readonly extent84: Box;
-  /** Milliseconds since 1970; undefined when nothing tells when its data was taken. */
+  /** Acquisition time in milliseconds since 1970. Undefined if unknown. */
   readonly acquired: number | undefined;
-  /** Of a mosaic. */
+  /** Member of a mosaic. */
   readonly member?: MosaicMember;
   /** Index into the time axis. */
   readonly time?: number;
@@ -18,7 +18,7 @@ export interface Granule {
 
 const instantLists = new WeakMap<RasterCollection, readonly Granule[]>();
 
-/** The rasters of a collection, in the order in which they are drawn or lie on the time axis. */
+/** The rasters of a collection, in drawing order or in the order of the time axis. */
 export function listGranules(collection: RasterCollection): readonly Granule[] {
   let granules = instantLists.get(collection);
   if (!granules) instantLists.set(collection, (granules = listed(collection)));

@@ -8,23 +8,23 @@ import { chooseRaster, findLevelIndex } from './choose.js';
 import { shownTime } from './shown-time.js';
 import { windowIn84 } from './source-items.js';
 
-/** What narrows a coverage beside its place. */
+/** Restriction of a coverage in dimensions other than the horizontal ones. */
 export interface CoverageSubset {
   readonly datetime?: TimeRange | undefined;
   readonly heights?: AxisRange | undefined;
 }
 
-/** What of a coverage is read. */
+/** Source and time of a coverage to read. */
 export interface ReadSource {
   readonly source: RasterSource;
   readonly at?: RasterPosition;
-  /** Value of Content-Datetime; absent for what is of no time. */
+  /** Value of Content-Datetime. Undefined for a coverage without times. */
   readonly time?: string | undefined;
 }
 
 /**
- * One step of the time axis and one level, or one acquisition batch of the rasters. A GeoTIFF holds one instant, so
- * `datetime` must select one step; without it the newest is read. What is of no time is of every time.
+ * Selects one time step and one level, or one acquisition of the rasters. A GeoTIFF contains one time step, so
+ * `datetime` must select one. Default: the newest. A coverage without times matches every `datetime`.
  */
 export function sourceAt(
   collection: RasterCollection,

@@ -9,8 +9,8 @@ import type { RasterLook } from '../../core/rasters/raster-look.js';
 const NAMES = ['expression', 'rescale', 'colormap', 'bands', 'nodata'] as const;
 
 /**
- * How these parameters want the raster among the collections to be shown; undefined when they say nothing. Throws 400
- * naming the parameter that does not go with the raster, or with another one.
+ * The rendering that these parameters request for the raster among the collections. Undefined without parameters.
+ * Throws 400 with a parameter that does not fit the raster, or another parameter.
  */
 export function rasterLook(
   collections: readonly Collection[],

@@ -22,8 +22,8 @@ export function mismatch(first: RasterInfo, other: RasterInfo): string | undefin
 }
 
 /**
- * What several rasters are as one: on the grid of the finest, in the CRS of the first, around all of them. The newest
- * is drawn last; those without a time first, in the order in which they are given.
+ * Metadata of several rasters as one: on the grid of the finest, in the CRS of the first, around all of them. The
+ * newest is drawn last. Rasters without a time are drawn first, in the given order.
  */
 export function buildMosaicInfo(parts: readonly MosaicPart[]): RasterInfo {
   const sorted = parts.toSorted((a, b) => compare(a.acquired ?? '', b.acquired ?? ''));

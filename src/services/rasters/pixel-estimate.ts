@@ -6,14 +6,14 @@ import type { Scaling } from './scaling.js';
 
 interface EstimatedRequest {
   readonly place: { readonly bbox: Box; readonly bboxCrs: Crs } | undefined;
-  /** CRS of the answer. */
+  /** CRS of the response. */
   readonly crs: Crs;
   readonly scaling: Scaling;
 }
 
 /**
- * Estimates the pixels of an answer, which decide whether the request is heavy. Beside a place, the complete raster counts
- * where the place cannot be expressed in its CRS.
+ * Estimates the pixels of a response, which determine whether the request is heavy. If the location cannot be
+ * expressed in the CRS of the raster, the complete raster counts.
  */
 export function estimatePixels(
   { raster }: RasterCollection,
@@ -37,7 +37,7 @@ const computeLength = (box: Box, axis: 0 | 1): number => Math.abs(box[axis + 2]!
 const share = (whole: Box, part: Box, axis: 0 | 1): number =>
   Math.min(1, computeLength(part, axis) / computeLength(whole, axis));
 
-/** The part of an extent that a box covers; all of it for a box across the antimeridian. */
+/** The part of an extent within a box. The complete extent if the box crosses the antimeridian. */
 function within(extent: Box, from: string, to: string, bbox: Box): Box {
   const box = bbox[0] > bbox[2] ? undefined : project(bbox, from, to);
   return (box && commonArea(extent, box)) ?? extent;

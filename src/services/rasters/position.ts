@@ -13,7 +13,7 @@ import { withItsScenes } from './stac-imagery/windows.js';
 
 /** Values of all bands at one place and one time. */
 interface PositionStep {
-  /** RFC 3339; undefined for what is of no time. */
+  /** RFC 3339. Undefined for values without a time. */
   readonly time: string | undefined;
   readonly values: readonly (AnyNumber | null)[];
 }
@@ -21,7 +21,7 @@ interface PositionStep {
 export interface PositionSteps extends Loss {
   /** Oldest first. */
   readonly steps: readonly PositionStep[];
-  /** Times that lie within what was asked for; of more than may be read, the newest are. */
+  /** Number of times within the requested range. If there are more than the limit, the newest are read. */
   readonly matched: number;
 }
 
@@ -33,7 +33,7 @@ export interface PositionChoice {
   readonly most?: number;
 }
 
-/** The values at a place by time; undefined where the raster does not lie. */
+/** The values at a position by time. Undefined outside the raster. */
 export async function valuesByTime(
   x: TaskContext,
   pools: Pools,
@@ -67,14 +67,14 @@ interface Group {
   readonly granules: readonly Granule[];
 }
 
-/** The rasters that hold a place, by the instant of their acquisition. Those of no instant are one group, where no other is. */
+/** The rasters that contain a position, by acquisition time. If no raster has a time, they are one group. */
 function groupsAt(
   collection: RasterCollection,
   place: readonly [number, number],
   datetime: TimeRange | undefined,
 ): Group[] {
   const there = listGranules(collection).filter(({ extent84 }) => holds(extent84, place));
-  // What becomes of all values is of no time.
+  // Values merged from all times have no time.
   if (isMergedByRange(collection.raster.source)) {
     const within = there.filter((one) => isInTimeRange(one, datetime));
     return within.length === 0 ? [] : [{ time: undefined, granules: within }];
@@ -97,7 +97,7 @@ function holds([west, south, east, north]: Box, [longitude, latitude]: readonly 
   return within && latitude >= south && latitude <= north;
 }
 
-/** A mosaic of the members of one instant, as it is drawn; else the slice of the time axis. */
+/** A mosaic of the members with one acquisition time, in drawing order; otherwise the slice of the time axis. */
 function buildSlice(
   { raster }: RasterCollection,
   granules: readonly Granule[],

@@ -12,7 +12,7 @@ import { estimatePixels } from './pixel-estimate.js';
 import type { Scaling } from './scaling.js';
 import { withItsScenes } from './stac-imagery/windows.js';
 
-/** The values of a coverage, whatever protocol asks for them. */
+/** Values of a coverage, for all protocols. */
 
 type TaskMembers = Pick<CoverageTask, 'bands' | 'resampling' | 'isWhole' | 'tolerance' | 'lercVersion'>;
 
@@ -75,12 +75,15 @@ export async function openCoverage({
   return file === undefined ? data : passingFile(file);
 }
 
-/** True for a request that says how many pixels there are, or how large they are. */
+/** Whether a request sets the number or the size of pixels. */
 export function hasScaling({ scaling }: CoverageRequest): boolean {
   return Object.keys(scaling).length > 0;
 }
 
-/** The definition of a CRS for GDAL. That of the raster's own CRS is the raster's, which can say more than its code. */
+/**
+ * The definition of a CRS for GDAL. For the raster's CRS, this is the raster's definition, which can contain more
+ * than the code.
+ */
 function crsText({ storageCrs, raster }: RasterCollection, crs: Crs): string {
   return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
 }

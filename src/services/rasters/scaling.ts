@@ -9,7 +9,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { transformBox } from '../../native/index.js';
 import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
 
-/** The size of an answer: from at most one way to say it. */
+/** Parameters for the size of a response, of which at most one can be used. */
 
 export interface ScalingParams {
   resolution: string | undefined;
@@ -20,30 +20,30 @@ export interface ScalingParams {
   height: number | undefined;
 }
 
-/** Pixels of the answer, or the size of one; neither for the raster's own. */
+/** Number of pixels of the response, or their size. Default: the raster's pixels. */
 export interface Scaling {
   size?: Pair;
   /** In units of the storage CRS. */
   pixel?: Pair;
-  /** In units of the CRS of the answer. */
+  /** Pixel size in units of the response CRS. */
   resolution?: Pair;
 }
 
 export type Pair = [number, number];
 
-/** How a client wants an answer scaled: by one of the members of `Scaling`, or by a factor. */
+/** Requested scaling: one of the members of `Scaling`, or a factor. */
 export interface ScalingChoice extends Scaling {
   /** Multiplies the pixel size of the raster, x and y. */
   readonly factor?: Pair;
-  /** Parameter that is wrong where the answer would have too many pixels. */
+  /** Parameter to name in the error if the response would have too many pixels. */
   readonly parameter: string;
 }
 
-/** What an answer is cut to before it is scaled. */
+/** Area of a response before scaling. */
 export interface ScaledWindow {
   readonly bbox: Box | undefined;
   readonly bboxCrs: Crs;
-  /** Of the answer. */
+  /** CRS of the response. */
   readonly crs: Crs;
   /** Axes of which one place is kept: they have one cell. */
   readonly sliced: readonly SpatialAxis[];
@@ -141,7 +141,10 @@ function multipliedPixel({ raster }: RasterCollection, [x, y]: Pair): Pair {
   return [((maxx - minx) / raster.width) * x, ((maxy - miny) / raster.height) * y];
 }
 
-/** `Lat(0.01),Lon(0.02)`; an axis that is not named, or has nothing in its parentheses, is as the raster has it. */
+/**
+ * Resolution such as `Lat(0.01),Lon(0.02)`. An axis that is missing, or has empty parentheses, keeps the resolution
+ * of the raster.
+ */
 function axisResolution(raw: string, crs: Crs): Pair {
   const [x = 0, y = 0] = axisNumbers('resolution', raw, crs);
   return [x, y];
@@ -172,7 +175,7 @@ function parseResolution(raw: string): Pair {
   return [parts[0]!, parts[1] ?? parts[0]!];
 }
 
-/** The guard of the contract: in the storage CRS, for the box that was asked for or else the whole extent. */
+/** The guard of the contract: in the storage CRS, for the requested box, or else for the complete extent. */
 function checkDerived(name: string, pixel: Pair, [minx, miny, maxx, maxy]: Box): void {
   const size = [Math.round((maxx - minx) / pixel[0]), Math.round((maxy - miny) / pixel[1])];
   if (size.every((side) => side <= LIMITS.coverageSide)) return;
@@ -182,7 +185,7 @@ function checkDerived(name: string, pixel: Pair, [minx, miny, maxx, maxy]: Box):
   );
 }
 
-/** The box in the storage CRS; the part of it beyond the antimeridian goes on where the first one ends. */
+/** The box in the storage CRS. The part beyond the antimeridian continues at the end of the first part. */
 function storageBox(collection: RasterCollection, bbox: Box, crs: Crs): Box {
   let parts: Box[];
   try {

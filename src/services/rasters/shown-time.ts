@@ -6,7 +6,7 @@ import { during } from '../filters/filters.js';
 import { chooseRaster } from './choose.js';
 import { listGranules } from './granules.js';
 
-/** What narrows the times of an answer. */
+/** Restriction of the times of a response. */
 export interface TimeChoice {
   readonly datetime: TimeRange | undefined;
   /** The acquisition batch of rasters. */
@@ -15,8 +15,8 @@ export interface TimeChoice {
 }
 
 /**
- * Value of Content-Datetime: the instant, or the first and the last one, of the rasters that are shown, and the range that
- * features were selected by. Undefined when nothing that is shown is of a time.
+ * Value of Content-Datetime: the time, or the first and the last time, of the rasters that are shown, and the range
+ * that selected features. Undefined if the shown data has no time.
  */
 export function shownTime(collections: readonly Collection[], choice: TimeChoice): string | undefined {
   const { datetime } = choice;

@@ -11,10 +11,10 @@ export interface SourceItem {
   readonly id: string;
 }
 
-/** Items that one answer names; an answer of more gives their number. */
+/** Maximum number of items that a response names. With more items, it contains only their number. */
 export const MAX_NAMED = 16;
 
-/** The items that an image of a batch is made from: those that touch its window. */
+/** The items of an acquisition that an image is created from: items that touch its window. */
 export function sourceItems(
   collections: readonly Collection[],
   batch: AcquisitionTime | undefined,

@@ -11,7 +11,7 @@ import { listInstants } from './granules.js';
 
 /** The parts of a coverage that `subset` keeps (OGC 19-087, subsetting). */
 export interface Subset {
-  /** In the CRS of the subset, x,y ordered; may lie across the antimeridian. */
+  /** Box in the CRS of the subset, x,y ordered. It can cross the antimeridian. */
   readonly bbox?: Box;
   readonly datetime?: TimeRange;
   readonly heights?: AxisRange;
@@ -34,7 +34,7 @@ export interface AxisInterval {
   readonly high?: number;
 }
 
-/** Throws 400 for what is no axis of the coverage, and 404 for a part beyond it. */
+/** Parses a subset. Throws 400 for an unknown axis, and 404 for a part outside the coverage. */
 export function parseSubset(collection: RasterCollection, raw: string, crs: Crs = CRS84): Subset {
   const ranges = new Map<SpatialAxis, AxisInterval>();
   let rest: Omit<Subset, 'bbox' | 'sliced'> = {};
@@ -109,7 +109,7 @@ export function outside(): Error {
   return notFound('part of the coverage in', 'subset');
 }
 
-/** Where a coverage is in one of the CRS that it is offered in. */
+/** Extent of a coverage in one of its supported CRSs. */
 export function coverageExtent(collection: RasterCollection, crs: Crs): Box {
   const { raster, storageCrs } = collection;
   if (crs.uri === storageCrs.uri) return storageExtent(collection) ?? raster.extent;

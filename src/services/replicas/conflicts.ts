@@ -19,7 +19,7 @@ import type { NetChange } from './net-changes.js';
 import type { StoredRow } from './rows.js';
 import { clientState, fieldChanges, meansTheSame, parseImageState, sameGeometry } from './states.js';
 
-/** Of an upload, what every conflict of it and a layer says. */
+/** Facts shared by all conflicts of an upload in one layer. */
 export interface UploadFacts {
   readonly view: ReplicaLayerView;
   readonly bounds: EditBounds;
@@ -30,7 +30,10 @@ export interface UploadFacts {
   readonly syncId: string;
 }
 
-/** The feature without values of masked fields, which are those that the client was shown, or the names of others. */
+/**
+ * The feature without values of masked fields, if these are the masked values that the client received. Otherwise the
+ * names of the changed masked fields.
+ */
 export function withoutMasked(
   { bounds: { masked = [] } }: UploadFacts,
   sent: SentFeature,
@@ -47,7 +50,7 @@ export function withoutMasked(
   return { ...sent, values };
 }
 
-/** An update of a feature that others changed; undefined where they mean the same. */
+/** Conflict of an update with other changes of the feature. Undefined if both have the same result. */
 export function updateConflict(
   facts: UploadFacts,
   uploaded: SentFeature,
@@ -72,7 +75,7 @@ export function updateConflict(
   });
 }
 
-/** The feature with the digits that are stored of numbers which came back as the doubles that the client was shown. */
+/** The feature with the stored digits of numbers. Clients return the rounded doubles that they received. */
 function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: FeatureState | null): SentFeature {
   const values = { ...sent.values };
   for (const { name, type } of view.collection.source.fields) {
@@ -83,7 +86,10 @@ function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: Featur
   return { ...sent, values };
 }
 
-/** One of attributes where both sides changed some, or nobody a geometry. */
+/**
+ * Type of a conflict: of attributes if both sides changed some, or if no side changed the geometry; otherwise of
+ * geometries.
+ */
 function chooseType(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
   const both =
     changes.some(({ changedOnClient }) => changedOnClient) &&
@@ -91,7 +97,10 @@ function chooseType(changes: readonly FieldChange[], geometryChanged: boolean): 
   return both || !geometryChanged ? 'attribute' : 'geometry';
 }
 
-/** A deletion of a feature that others changed, or deleted too: then nobody has to decide. */
+/**
+ * Conflict of a deletion with other changes of the feature. If the feature was also deleted on the server, no
+ * decision is necessary.
+ */
 export function deletionConflict(facts: UploadFacts, change: NetChange): NewConflict {
   const [base, server] = [parseImageState(change.before), parseImageState(change.after)];
   return conflict(facts, readObjectId(change.id)!, {

@@ -6,14 +6,14 @@ import { shownAttributes } from '../streams/shown.js';
 import type { ReplicaLayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 
-/** Ids of the features that came into a replica's part of a layer, changed in it, and left it. */
+/** Ids of the features that entered a replica's part of a layer, changed in it, or left it. */
 export interface LayerDelta {
   readonly adds: string[];
   readonly updates: string[];
   readonly deletes: string[];
 }
 
-/** What changes are for who sees only a part of a layer: a feature that moves out of it is deleted. */
+/** Effects of changes for a client that sees only a part of a layer. A feature that leaves the part is deleted. */
 export async function layerDelta(
   x: TaskContext,
   pools: Pools,
@@ -44,17 +44,17 @@ export async function layerDelta(
   return delta;
 }
 
-/** A change of nothing that is shown is none. */
+/** Whether a change is visible: it changes a visible attribute or the geometry. */
 function shows({ before, after }: NetChange, { scope }: ReplicaLayerView): boolean {
   if (before!.geometry !== after!.geometry) return true;
   const [was, is] = [before!, after!].map(({ attributes }) => shownAttributes(attributes, scope.fields));
   return was !== is;
 }
 
-/** Images that one task looks at. */
+/** Number of images that one task checks. */
 const BATCH = 500;
 
-/** Which features are there for the principal, and in its part of the layer. Nothing is where there is no image. */
+/** Whether each feature exists for the principal, in its part of the layer. False for a missing image. */
 export async function checkVisibleImages(
   x: TaskContext,
   pools: Pools,
@@ -72,7 +72,7 @@ export async function checkVisibleImages(
       filters: [scope.filter],
       images: batch,
     });
-    // What cannot be told must not look like features that left.
+    // An unknown result must not appear as a feature that left the part.
     if (problems[0])
       throw new ApiError(
         'unavailable',

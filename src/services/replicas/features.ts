@@ -13,7 +13,7 @@ import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { ReplicaLayerView } from './layer-view.js';
 
-/** What is left of the bytes that an answer may have. */
+/** Remaining bytes of a response. */
 export interface Budget {
   bytes: number;
 }

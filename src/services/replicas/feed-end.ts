@@ -11,7 +11,7 @@ export interface FeedEndDeps {
   readonly pools: Pools;
   readonly store: FeedStore;
   readonly feed: Feed;
-  /** Has the events of a collection taken over soon. */
+  /** Requests that the events of a collection are soon moved into the feed. */
   edited(collectionId: string): void;
 }
 
@@ -19,8 +19,8 @@ const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 500;
 
 /**
- * The end of the feed: the cursor up to which it tells of every edit that was committed before it was asked for. Events
- * come into the feed after their edits are answered, by whichever process has the lease of their outbox.
+ * The end of the feed: a cursor up to which it contains every edit that was committed before the call. Events enter
+ * the feed after the responses to their edits, through the process with the lease of their outbox.
  */
 export class FeedEnd {
   constructor(private readonly deps: FeedEndDeps) {}

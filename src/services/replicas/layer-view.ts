@@ -23,16 +23,16 @@ export interface ReplicaLayerView {
   readonly layerId: number;
   /** With all its fields. */
   readonly collection: VectorCollection;
-  /** As the principal reads it. */
+  /** The collection as described to the principal. */
   readonly visible: VectorCollection;
-  /** Features that are there for the principal, and in the replica. */
+  /** Filter of the features that exist for the principal and are in the replica. */
   readonly filter: Expression | undefined;
-  /** The same for events. */
+  /** The filter in the form for events. */
   readonly scope: Scope;
   readonly esri: EsriLayer;
 }
 
-/** The collections of a service that a principal may read and that can be told of by numbers, with these as ids. */
+/** The collections of a service that a principal can read and whose features have numbers, with these as ids. */
 export function listServiceLayers(
   catalogs: Catalogs,
   principal: Principal,
@@ -80,7 +80,10 @@ function refusal(why: AccessRefusal): ApiError {
   );
 }
 
-/** A layer of a service, with numbers as ids. Throws 400 naming `parameter` for one that has none, 404 for one that is not there. */
+/**
+ * A layer of a service, with numbers as ids. Throws 400 with the name of `parameter` for a layer without numbers, and
+ * 404 for a missing layer.
+ */
 export function requireLayer(
   catalogs: Catalogs,
   principal: Principal,
@@ -121,7 +124,7 @@ export function esriLayer({ source }: VectorCollection): EsriLayer {
   return { idColumn, geometryType, hasZ, fields };
 }
 
-/** Names what may be read of a layer: another name says that a copy of it is none any more. */
+/** Key of the readable part of a layer. If it changes, an offline copy of the layer is no longer valid. */
 export function scopeName({ rule, source }: VectorCollection): string {
   const shown = source.fields.map(({ name, type, isMasked = false }) => [name, type, isMasked]);
   return createHash('sha256')

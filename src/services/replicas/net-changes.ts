@@ -5,10 +5,10 @@ import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { Feed } from '../streams/feed.js';
 import { imageBefore } from '../streams/views.js';
 
-/** What others did to a feature between two generations, all their edits together. */
+/** Combined change of a feature by other clients between two generations. */
 export interface NetChange {
   readonly id: string;
-  /** Null where there was none, as far as the replica knows. */
+  /** Image at the earlier generation. Null if the feature did not exist for the replica. */
   readonly before: EventImage | null;
   /** Null where there is none any more. */
   readonly after: EventImage | null;
@@ -90,7 +90,7 @@ function tooMuch(): ApiError {
   );
 }
 
-/** The events of one feature, put together in their order. */
+/** Combines the events of one feature in their order. */
 class FeatureChange implements NetChange {
   readonly id: string;
   before: EventImage | null;

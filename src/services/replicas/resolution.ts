@@ -26,7 +26,7 @@ export interface Decision {
   readonly action: ResolutionAction;
   /** Values by field, of `mergeFields`. */
   readonly fieldValues?: Readonly<Record<string, unknown>>;
-  /** Of `chooseGeometry`. */
+  /** Geometry to use with `chooseGeometry`. */
   readonly geometry?: 'client' | 'server';
 }
 
@@ -47,13 +47,13 @@ export interface Operator extends TaskContext {
   readonly correlationId: string;
 }
 
-/** What a decision does to the data. */
+/** Effect of a decision on the data. */
 interface Plan {
   readonly operation: EditOperation;
   readonly crs: string;
   readonly bounds: EditBounds;
   readonly effect: Effect;
-  /** Fields whose value on the server must still be the one that was decided about; all when absent. */
+  /** Fields whose server values must be the same as at the time of the decision. Default: all. */
   readonly fields?: ReadonlySet<string>;
   readonly geometry: boolean;
   /** The client's edit is in the data, whole, once this is done. */
@@ -103,7 +103,10 @@ async function settle(
   return resolved;
 }
 
-/** Undefined where the data stays as it is. Throws 400 for a decision that does not fit the conflict. */
+/**
+ * Plan of a decision. Undefined if the data remains unchanged. Throws 400 for a decision that does not fit the
+ * conflict.
+ */
 function findPlan(
   conflict: Conflict,
   { action, fieldValues, geometry }: Decision,
@@ -135,7 +138,7 @@ function requirePublished(collection: VectorCollection | undefined): asserts col
   if (!collection) throw conflictError('The layer of the conflict is no longer published.');
 }
 
-/** The client's edit as it was sent, within the bounds that it had. */
+/** The client's edit in its original form, within its original bounds. */
 function acceptance({ body, objectId }: Conflict, { source }: VectorCollection): Plan {
   const { edit, type, client, fieldChanges, server } = body;
   const { crs, feature = {}, filter, visible, writable } = edit;
@@ -151,7 +154,7 @@ function acceptance({ body, objectId }: Conflict, { source }: VectorCollection):
   const effect = 'writeFeatureState';
   if (type === 'duplicateInsert') return { ...common, operation: { type: 'replace', id, feature }, effect };
   if (server === null) {
-    // There is no row any more: it comes back as the client wants it.
+    // The row was deleted: it is created again in the client's state.
     const isSent = feature.geometry !== undefined;
     if (!isSent && !isStoredExactly(source, client!.geometry)) throw lostGeometry();
     const whole: FeatureInput = {
@@ -227,7 +230,7 @@ async function carryOut(x: Operator, deps: ResolutionDeps, work: Work): Promise<
     const outcome = await edit(x, deps, work, row);
     if (!outcome.ok) throw refusal(outcome);
   } catch (error) {
-    // What nobody knows stays noted.
+    // If the outcome is unknown, this remains recorded.
     if (!isUnknown(error)) await deps.conflicts.giveUp(conflict.id);
     throw error;
   }
@@ -268,7 +271,7 @@ function refusal({ reason, message, errors }: Exclude<EditOutcome, { ok: true }>
   return conflictError(`The feature cannot be written: ${message}`);
 }
 
-/** A resolution that was begun before, and of which nobody knew the outcome, may have been carried out. */
+/** Whether an earlier resolution with unknown outcome was carried out. */
 function isDone({ operation }: Plan, row: StoredRow | null, { body }: Conflict): boolean {
   if (operation.type === 'delete') return row === null;
   if (!row) return false;
@@ -282,7 +285,7 @@ function isDone({ operation }: Plan, row: StoredRow | null, { body }: Conflict):
   );
 }
 
-/** Throws 409 when the server's state has moved on in what is at stake. */
+/** Throws 409 if the relevant part of the server's state has changed. */
 function requireUnmoved({ conflict, plan, collection }: Work, row: StoredRow | null): void {
   const { server } = conflict.body;
   if (row === null && server === null) return;

@@ -8,9 +8,9 @@ import type { FeatureState } from '../../stores/replicas/replica-conflicts.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { parseRowState } from './states.js';
 
-/** A stored row as it is now. */
+/** The present state of a stored row. */
 export interface StoredRow {
-  /** Names the content: an edit can ask for it. */
+  /** Key of the content. An edit can require it. */
   readonly name: string;
   readonly state: FeatureState;
 }
@@ -37,7 +37,7 @@ export async function readRow(
   return item && { name: item.row, state: parseRowState(featureText(item.data)) };
 }
 
-/** Rows that are read at once. */
+/** Number of rows read at the same time. */
 const AT_ONCE = 8;
 
 export async function readRows(

@@ -29,7 +29,7 @@ import { netChanges } from './net-changes.js';
 import { type Decision, type Effect, type Operator, resolveConflict } from './resolution.js';
 import { type LayerEditResults, uploadLayer } from './upload.js';
 
-/** Whose request it is. */
+/** Context of a request, with its caller. */
 export interface ReplicaContext extends TaskContext {
   readonly principal: Principal;
 }
@@ -42,11 +42,11 @@ export interface ReplicasDeps extends Catalogs {
   readonly feedStore: FeedStore;
   readonly replicas: ReplicaStore;
   readonly conflicts: ReplicaConflictStore;
-  /** Has the events of a collection taken over soon. */
+  /** Requests that the events of a collection are soon moved into the feed. */
   edited(collectionId: string): void;
 }
 
-/** A layer that a replica is to have, and which of its features. */
+/** A layer of a replica, and the filter of its features. */
 export interface LayerChoice {
   readonly collection: VectorCollection;
   readonly filter: Expression | undefined;
@@ -71,14 +71,14 @@ export interface LayerChanges {
   readonly layerId: number;
   readonly generation: number;
   readonly delta?: LayerDelta;
-  /** JSON of added and updated features, by id; absent where ids are enough. */
+  /** JSON of added and updated features, by id. Undefined if the client only needs ids. */
   readonly features?: ReadonlyMap<string, string>;
   readonly results?: LayerEditResults;
 }
 
 export type SyncDirection = 'download' | 'upload' | 'bidirectional';
 
-/** What a client asks for one layer. */
+/** Parameters of a client for one layer. */
 export interface LayerSync {
   readonly layerId: number;
   readonly generation: number;
@@ -90,7 +90,7 @@ export interface ChangeRequest {
   readonly generation: number;
 }
 
-/** Offline copies of layers: they are created, told of changes, and send their own. */
+/** Offline copies of layers: they are created, receive changes, and upload changes. */
 export class Replicas {
   readonly #turns = new Turns(REPLICA_LIMITS.replicaTurns);
   readonly #anonymousTurns = new Turns(REPLICA_LIMITS.anonymousReplicaTurns);
@@ -101,7 +101,7 @@ export class Replicas {
     this.#feedEnd = new FeedEnd({ pools, store, feed, edited });
   }
 
-  /** Reads the layers as they are now; the replica is remembered unless its model is `none`. */
+  /** Reads the present state of the layers. The replica is stored unless its model is `none`. */
   async create(
     x: ReplicaContext,
     draft: ReplicaDraft,
@@ -124,7 +124,7 @@ export class Replicas {
     }
   }
 
-  /** Callers without a key wait for their own turn first, so that one stays free of them. */
+  /** Callers without a key first wait for a turn in their own queue, so that one turn stays free of them. */
   async #turn({ caller }: ReplicaContext): Promise<() => void> {
     if (caller?.class !== 'anonymous') return this.#turns.take();
     const releaseOwn = await this.#anonymousTurns.take();
@@ -161,14 +161,14 @@ export class Replicas {
     return replica;
   }
 
-  /** The replicas of a service that are this principal's own; all for who may do everything. */
+  /** The replicas of a service that belong to this principal. All replicas for principals with all permissions. */
   async list(principal: Principal, service: string): Promise<Replica[]> {
     if (principal.kind === 'anonymous') return [];
     const all = await this.deps.replicas.list(service);
     return all.filter((replica) => replica.endedAt === null && isOwn(replica, principal));
   }
 
-  /** Throws 404 for one that there is not, or that is somebody else's. */
+  /** A replica of the principal. Throws 404 if it does not exist or belongs to another principal. */
   async get(principal: Principal, service: string, id: string): Promise<Replica> {
     const replica = await this.deps.replicas.get(service, id);
     if (!replica || replica.endedAt !== null || !isOwn(replica, principal))
@@ -200,7 +200,7 @@ export class Replicas {
     await this.deps.replicas.remove(replica.id);
   }
 
-  /** Takes the client's edits, then tells what others did. `edits` are by layer. */
+  /** Applies the client's edits, then returns the changes by other clients. `edits` are by layer. */
   async synchronize(
     x: ReplicaContext,
     replica: Replica,
@@ -232,7 +232,7 @@ export class Replicas {
     }));
   }
 
-  /** What changed since generations, for who has no replica. */
+  /** Changes since given generations, for clients without a replica. */
   extract(
     x: ReplicaContext,
     requests: readonly ChangeRequest[],
@@ -293,7 +293,7 @@ export class Replicas {
     });
     const results = new Map<number, LayerEditResults>();
     if (uploads.length === 0) return results;
-    // Before any edit: whoever asks again after a failure is not in conflict with itself.
+    // Stored before any edit, so that a retry after a failure does not conflict with its first attempt.
     const syncId = await replicas.addSync(replica.id);
     const own = await replicas.syncsOf(replica.id);
     const crs = findEpsgCrs(replica.epsg)!.proj;
@@ -322,7 +322,7 @@ export class Replicas {
     );
   }
 
-  /** Throws 410 where what may be read of a layer is not what it was. */
+  /** Throws 410 if the readable part of a layer has changed. */
   #viewOf(principal: Principal, replica: Replica, { layerId, generation }: LayerSync): ReplicaLayerView {
     const layer = replica.layers.find((one) => one.layerId === layerId);
     if (!layer) throw badParameter('syncLayers', `the replica has no layer ${layerId}`);

@@ -26,14 +26,14 @@ export function parseRowState({
   };
 }
 
-/** Values of JSON texts; numbers that a double does not hold are `ExactNumber`s. */
+/** Values of JSON texts. Numbers that a double cannot represent are `ExactNumber`s. */
 export function parseJsonValues(texts: Readonly<Record<string, JsonText>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(texts).map(([name, json]) => [name, parseJsonExactly(json, 'all')]),
   );
 }
 
-/** The feature as the client wants it: what it did not send is as it was. */
+/** The feature in the state that the client requests. Values that it did not send are unchanged. */
 export function clientState(base: FeatureState | null, sent: SentFeature, crs: string): FeatureState {
   return {
     attributes: { ...base?.attributes, ...parseJsonValues(sent.values) },
@@ -86,7 +86,7 @@ const DEGREES: ReadonlySet<string> = new Set([CRS84.proj, 'EPSG:4326']);
 
 const degrees = (value: number) => Number(value.toFixed(7));
 
-/** Degrees that two readings of one position may differ by: a few centimetres, as events tell them. */
+/** Maximum difference in degrees between two readings of one position: a few centimetres, the precision of events. */
 const TOLERANCE = 5e-7;
 
 /** Whether two geometries are the same, a single part being the same as a multi geometry of it. */
@@ -120,7 +120,7 @@ export function sameValue(a: unknown, b: unknown, type: Field['type'] | undefine
 /** A number, or a string of its digits, in the one form of its value. */
 const digitsIn = (value: unknown) => canonicalDigits(String(value));
 
-/** Fields that either side changed. `sent` are those that the client spoke of. */
+/** Fields that one or both sides changed. `sent` are the fields in the client's edit. */
 export function fieldChanges(
   fields: readonly Field[],
   sent: ReadonlySet<string>,
@@ -137,7 +137,7 @@ export function fieldChanges(
   });
 }
 
-/** Whether the server has by now what the client wants. */
+/** Whether the server already has the state that the client requests. */
 export function meansTheSame(
   fields: readonly Field[],
   sent: SentFeature,

@@ -59,7 +59,7 @@ export interface ReplicaUpload {
   readonly atomic: boolean;
 }
 
-/** Rows that change while they are looked at are looked at again. */
+/** Maximum attempts if rows change while they are checked. */
 const ATTEMPTS = 4;
 
 /** Codes that GeoServices give to edits that fail. */
@@ -81,8 +81,8 @@ interface Entry {
 }
 
 /**
- * Applies the edits of a layer that nobody else's edits are in the way of; the others are conflicts. Each row is named as
- * it was when the feed had told of everything before, so no edit of others is overwritten unseen.
+ * Applies the edits of a layer that do not collide with edits of other clients. Colliding edits become conflicts.
+ * Each edit names the state of its row at the end of the feed, so no other edit is overwritten unseen.
  */
 export async function uploadLayer(
   x: TaskContext,
@@ -121,7 +121,7 @@ function listEntries({ adds, updates, deletes }: LayerEdits): Entry[] {
   ];
 }
 
-/** What is known of the rows of an attempt. */
+/** Facts about the rows of an attempt. */
 interface Look {
   readonly rows: ReadonlyMap<string, StoredRow | null>;
   readonly changes: ReadonlyMap<string, NetChange>;
@@ -159,7 +159,10 @@ async function lookAt(
   return { rows, changes, had, facts: { view, bounds, crs, generation: to, userId, syncId } };
 }
 
-/** Whether an edit can be tried. Where others were quicker its result says so, and there may be a conflict. */
+/**
+ * Whether an edit can be tried. If another client changed the feature earlier, the result reports it, and a conflict
+ * can be recorded.
+ */
 function isFree(
   { kind, id, sent, result }: Entry,
   { rows, changes, had, facts }: Look,
@@ -202,7 +205,7 @@ interface Attempt {
   readonly conflicts: LayerEditResults['conflicts'];
 }
 
-/** Returns what has to be looked at again. */
+/** Applies edits. Returns the edits that must be checked again. */
 async function apply(
   x: TaskContext,
   deps: UploadDeps,
@@ -275,7 +278,7 @@ async function duplicate(
     );
 }
 
-/** What became of an edit, as its client is told. */
+/** Writes the outcome of an edit into the client's result. */
 export function noteOutcome(result: EditResultDocument, outcome: EditOutcome): void {
   if (outcome.ok) {
     result.success = true;

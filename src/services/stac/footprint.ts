@@ -41,7 +41,7 @@ function findRing(points: readonly number[], crs: string): object | undefined {
   for (let i = 0; i < at.length; i += 2) ring.push([round(at[i]!), round(at[i + 1]!)]);
   const plain = ring.every(([x, y], i) => {
     const [before] = ring.at(i - 1)!;
-    // A jump of longitudes: the outline crosses the antimeridian, or holds a pole.
+    // A jump of longitudes shows that the outline crosses the antimeridian, or contains a pole.
     return Math.abs(x) <= 180 && Math.abs(y) <= 90 && Math.abs(x - before) < 180;
   });
   if (!plain) return undefined;

@@ -4,8 +4,8 @@ import type { Field } from '../../core/sources/vector-source.js';
 import { temporalField } from '../filters/filters.js';
 
 /**
- * Feature collections whose features are STAC items: polygons that have an instant, as an index of scenes has. Other
- * features are no assets in space and time, but things.
+ * The time field of a feature collection whose features are STAC items: polygons with a time, such as an index of
+ * scenes. Other features are not assets in space and time.
  */
 export function footprintField({ source }: VectorCollection): Field | undefined {
   return source.geometryType.endsWith('Polygon') ? temporalField(source) : undefined;

@@ -14,7 +14,7 @@ const RETRY_MS = 30_000;
 
 export interface StacItemsDeps {
   pools: Pools;
-  /** Of the index. */
+  /** Path of the index. */
   path: string;
   log: Pick<Log, 'write'>;
 }
@@ -24,7 +24,7 @@ export class StacItems {
   readonly #deps: StacItemsDeps;
   #catalog: CatalogSnapshot | undefined;
   #fields: Promise<ReadonlyMap<string, readonly Field[]>> = Promise.resolve(new Map());
-  /** Stamps of collections whose items could not be read, and until when that is taken for an answer. */
+  /** Stamps of collections whose items could not be read, and the time until which they are not retried. */
   readonly #failed = new Map<string, { stamp: string; until: number }>();
   #again = 0;
 
@@ -36,7 +36,7 @@ export class StacItems {
     return this.#deps.path;
   }
 
-  /** Begins to bring the index up to date, so that searches need not wait for it. */
+  /** Starts to update the index, so that searches need not wait for it. */
   follow({ before, after: catalog, changed }: CatalogChange): void {
     const concerns = ({ before: former, after }: ChangedCollection) =>
       [former, after].some((one) => one && hasItems(one));
@@ -47,12 +47,12 @@ export class StacItems {
     });
   }
 
-  /** Resolves when the index holds the items of this catalog: their queryable fields by collection. */
+  /** Resolves when the index contains the items of this catalog. The result is the queryable fields by collection. */
   of(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
     if (this.#catalog === catalog && Date.now() < this.#again) return this.#fields;
     this.#catalog = catalog;
     this.#again = Number.POSITIVE_INFINITY;
-    // One after the other: the last catalog that was asked for is the one that stays.
+    // Updates run one after another, so the index of the last requested catalog remains.
     const index = this.#fields.catch(() => undefined).then(() => this.#follow(catalog));
     this.#fields = index;
     index.catch(() => {

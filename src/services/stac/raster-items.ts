@@ -13,14 +13,14 @@ import { boxOutline, computeFootprint } from './footprint.js';
 
 const PROJECTION = 'https://stac-extensions.github.io/projection/v1.1.0/schema.json';
 const EO = 'https://stac-extensions.github.io/eo/v1.1.0/schema.json';
-/** Of the data asset. */
+/** Extensions of the data asset. */
 const DATA_EXTENSIONS = [
   'https://stac-extensions.github.io/raster/v1.1.0/schema.json',
   EO,
   'https://stac-extensions.github.io/file/v2.1.0/schema.json',
 ];
 
-/** What is of no time is of every time: items must say when they are of. */
+/** Interval of rasters without a time, which match every time. Items must have a time. */
 const ALWAYS = { start_datetime: '0001-01-01T00:00:00Z', end_datetime: '9999-12-31T23:59:59Z' };
 
 export function rasterItems(collection: RasterCollection): Promise<StacItem[]> {
@@ -32,7 +32,7 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
   const time = acquired === undefined ? { datetime: null, ...ALWAYS } : { datetime: acquired };
   const resolution = metresPerPixel(collection);
   const data = await dataAsset(collection, granule);
-  // Of a scene of another STAC API.
+  // Source of a scene from another STAC API.
   const { via, cloudCover: clouds } = granule.member ?? {};
   return {
     type: 'Feature',
@@ -64,7 +64,7 @@ function describedCrs(crs: string): Record<string, unknown> {
   return { 'proj:wkt2': wkt, ...(projjson ? { 'proj:projjson': JSON.parse(projjson) } : {}) };
 }
 
-/** Members of a mosaic have grids of their own; what is known is that of the whole. */
+/** Projection metadata. Members of a mosaic have different grids, so only the CRS of the mosaic is known. */
 function projection({ raster }: RasterCollection, { member }: Granule): Record<string, unknown> {
   const code = { 'proj:epsg': raster.epsg, ...(raster.epsg === null ? describedCrs(raster.crs) : {}) };
   if (member) return code;
@@ -77,7 +77,7 @@ function projection({ raster }: RasterCollection, { member }: Granule): Record<s
   };
 }
 
-/** The file itself, where it is a local one that holds nothing but this raster. */
+/** The file as an asset, if it is a local file that contains only this raster. */
 async function dataAsset(collection: RasterCollection, granule: Granule): Promise<Record<string, object>> {
   const path = findDownloadPath(collection, granule);
   const size = path && (await stat(path).catch(() => undefined))?.size;
@@ -96,7 +96,10 @@ async function dataAsset(collection: RasterCollection, granule: Granule): Promis
   return { data };
 }
 
-/** Drivers whose files may be downloaded: one file, one raster. A GeoPackage may hold more, a VRT names other files. */
+/**
+ * Drivers whose files can be downloaded: one file with one raster. A GeoPackage can contain more, and a VRT refers to
+ * other files.
+ */
 const FILES: Readonly<Record<string, { type: string; title: string }>> = {
   GTiff: { type: 'image/tiff; application=geotiff', title: 'GeoTIFF' },
   COG: { type: 'image/tiff; application=geotiff; profile=cloud-optimized', title: 'Cloud optimized GeoTIFF' },
@@ -107,7 +110,7 @@ const FILES: Readonly<Record<string, { type: string; title: string }>> = {
   AAIGrid: { type: 'text/plain', title: 'ASCII grid' },
 };
 
-/** Members of a mosaic may be of any driver: their names tell. */
+/** Drivers by extension, because members of a mosaic can have different drivers. */
 const DRIVERS: Readonly<Record<string, string>> = {
   '.tif': 'GTiff',
   '.tiff': 'GTiff',
@@ -122,7 +125,7 @@ function findDriver({ raster }: RasterCollection, { member }: Granule): string |
   return 'path' in member.source ? DRIVERS[extname(member.source.path).toLowerCase()] : undefined;
 }
 
-/** The local file of a granule; undefined when clients may not have it as it is. */
+/** The local file of a granule. Undefined if clients cannot download it unchanged. */
 export function findDownloadPath(collection: RasterCollection, granule: Granule): string | undefined {
   const source: RasterSource = granule.member?.source ?? collection.raster.source;
   const driver = findDriver(collection, granule);
@@ -136,7 +139,7 @@ export function getAssetMediaType(collection: RasterCollection, granule?: Granul
   return FILES[driver ?? '']?.type ?? 'application/octet-stream';
 }
 
-/** The same data by the other surfaces, at the time and place of the granule. */
+/** Links to the same data in the other APIs, at the time and location of the granule. */
 function services(
   { id, layerId }: RasterCollection,
   { member, extent84 }: Granule,

@@ -32,7 +32,7 @@ export class BucketStorage implements Storage {
     return (await this.pools.run('storage.stat', { ...this.bucket, key })) ?? undefined;
   }
 
-  /** Nothing is asked for before the first byte is. */
+  /** No request is sent before the first byte is read. */
   async *read(key: string, tag: string, start: number, length: number): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < length; at += CHUNK_BYTES) {
       const part = { start: start + at, length: Math.min(CHUNK_BYTES, length - at) };

@@ -92,7 +92,10 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+/**
+ * Moves a file without replacing another. Unlike a rename, a link never replaces a file that was created in between.
+ * Not every file system supports links.
+ */
 async function moveNew(path: string, place: string): Promise<void> {
   try {
     await link(path, place);

@@ -4,24 +4,24 @@ import { ApiError, badMember } from '../../core/errors/errors.js';
 import { isBelow } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
 
-/** Where registered rasters are: objects in buckets, and files in published folders. */
+/** Providers of registered rasters: objects in buckets, and files in published folders. */
 
 export type StorageProvider = 'Local' | 'AwsS3' | 'AzureBlob';
 
 export const PROVIDERS: readonly StorageProvider[] = ['Local', 'AwsS3', 'AzureBlob'];
 
-/** An object of a provider; `key` is a path in the bucket, without a slash at its begin. */
+/** An object of a provider. `key` is a path in the bucket, without a leading slash. */
 export interface ObjectPlace {
   provider: StorageProvider;
   bucket: string;
   key: string;
 }
 
-/** An object that is to be registered. */
+/** An object to register. */
 export interface FoundObject {
   /** Path of a file or store, or a URL. */
   readonly path: string;
-  /** Its published folder, or its bucket. */
+  /** The published folder or the bucket with the object. */
   readonly container: string;
 }
 
@@ -76,7 +76,7 @@ export async function findLocal(
 }
 
 /**
- * Addresses of objects by the usual variables of the environment: `AWS_ENDPOINT_URL` for a store that speaks S3,
+ * URLs of objects by the standard environment variables: `AWS_ENDPOINT_URL` for an S3-compatible store,
  * `AZURE_STORAGE_ACCOUNT` for the account of containers.
  */
 export function objectUrl(env: NodeJS.ProcessEnv): UrlOf {

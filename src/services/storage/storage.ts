@@ -3,13 +3,16 @@ import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { StoredObject } from '../../core/sources/storage.js';
 import type { WrittenContainer } from '../../core/tiles/archives.js';
 
-/** How the keys of published archives begin. */
+/** Prefix of the keys of published archives. */
 export const PUBLISHED = 'published/';
 
 export interface TakeOptions {
   mediaType: string;
   signal: AbortSignal;
-  /** Throws `conflict` when something is there under the key. In a bucket two servers may still be too close together. */
+  /**
+   * Throws `conflict` if the key exists. In a bucket, two servers at nearly the same time can still overwrite each
+   * other.
+   */
   isNew?: boolean;
 }
 
@@ -19,19 +22,19 @@ export interface Storage {
   readonly folder: string | undefined;
   /** Whether archives of tiles in this container are served from here. */
   publishes(container: WrittenContainer): boolean;
-  /** Takes a finished file of this machine over; it is there under its key whole, or not at all. */
+  /** Moves a completed file of this machine into the storage. It appears under its key completely or not at all. */
   take(path: string, key: string, options: TakeOptions): Promise<void>;
   /** Undefined: it is not there. */
   stat(key: string): Promise<StoredObject | undefined>;
-  /** Bytes of the file that has this tag. Rejects with `source-missing` when it is another one by now. */
+  /** Bytes of the file with this tag. Rejects with `source-missing` if the file has changed. */
   read(key: string, tag: string, start: number, length: number): AsyncIterable<Uint8Array>;
   remove(key: string): Promise<void>;
   keys(begin: string): Promise<string[]>;
-  /** Where readers of archives open it: a path, or a URL. */
+  /** Location for readers of archives: a path, or a URL. */
   locate(key: string): string;
-  /** How readers of rasters open it. */
+  /** Source for readers of rasters. */
   locateRaster(key: string): RasterSource;
-  /** Locations of the published archives that lie in no folder which is published anyway. */
+  /** Locations of the published archives outside published folders. */
   listPublished(): Promise<string[]>;
 }
 

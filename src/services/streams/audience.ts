@@ -11,9 +11,9 @@ interface Window<L> {
   listener: L;
 }
 
-/** Those who listen, found by what an event is about: one that many cannot see costs no look at them. */
+/** Listeners, indexed by the subject of events. An event costs no time for listeners that cannot see it. */
 export class Audience<L extends Listener> {
-  /** By layer; those that ask for no layer are under `undefined`. */
+  /** Listeners by layer. Listeners without a layer are under `undefined`. */
   readonly #everywhere = new Map<number | undefined, Set<L>>();
   readonly #somewhere = new Map<number | undefined, RBush<Window<L>>>();
   readonly #windows = new Map<L, Window<L>[]>();
@@ -43,7 +43,7 @@ export class Audience<L extends Listener> {
     }
   }
 
-  /** Who may have an interest in a change of a layer between these boxes. None comes twice. */
+  /** Listeners that can be interested in a change of a layer between these boxes, each once. */
   of(layerId: number, boxes: readonly Box[]): L[] {
     const listeners: L[] = [];
     this.#add(layerId, boxes, listeners);

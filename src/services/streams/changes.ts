@@ -5,8 +5,8 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { FeedEntry, FeedGap } from '../../core/streams/events.js';
 
 /**
- * Tells what events did to their collections, edit by edit, so that caches follow what other servers and other programs
- * write to a database. An edit of this server gets the same cursor here as from who made it.
+ * Reports the effects of events on their collections, edit by edit, so that caches follow writes by other servers and
+ * programs to a database. An edit of this server has the same cursor here as in its own report.
  */
 export class Changes {
   readonly #changed: (note: EditNote) => void;
@@ -22,7 +22,7 @@ export class Changes {
     const open = this.#open.get(outbox) ?? new Map<string, FeatureEvent[]>();
     this.#open.set(outbox, open);
     if (entry.kind === 'gap') {
-      // Layers that show the same rows in another form have a gap amidst an edit of others.
+      // Layers that show the same rows in another form have a gap amid an edit of another layer.
       if (entry.outboxCursor === undefined || entry.collections.some((id) => open.has(id)))
         this.#tellAll(open);
       return this.#tellLost(entry);
@@ -42,7 +42,7 @@ export class Changes {
     open.clear();
   }
 
-  /** What changed may lie anywhere, and may be any number of features. */
+  /** Reports a change of unknown extent and of an unknown number of features. */
   #tellLost({ collections, outboxCursor: cursor }: FeedGap): void {
     if (cursor === undefined) return;
     for (const collection of collections) this.#changed({ collection, change: { cursor } });

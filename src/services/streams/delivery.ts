@@ -20,33 +20,34 @@ export interface DeliveryDeps {
   feed: Feed;
   pools: Pools;
   visible(principal: Principal): CatalogSnapshot;
-  /** See `Pauses.current`; absent: what may be seen by whom is always known. */
+  /** See `Pauses.current`. Default: visibility is always known. */
   current?(): Promise<void> | undefined;
   sessions(): Iterable<Session>;
-  /** A subscription has got all that it asked for. */
+  /** Called when a subscription has received everything that it requested. */
   over(session: Session, subscription: StreamSubscription): void;
 }
 
 const RETRY_MS = 500;
 
 /**
- * Brings entries of the feed to the subscriptions that want them. All who are up to date get an entry in one pass; who is
- * behind, because it resumes or begins with a snapshot, reads the feed at its own pace until it has caught up.
+ * Delivers entries of the feed to interested subscriptions. All live subscriptions get an entry in one pass. A
+ * subscription that is behind, because it resumes or starts with a snapshot, reads the feed at its own pace until it
+ * has caught up.
  */
 export class FeedDelivery {
   readonly #deps: DeliveryDeps;
   readonly #groups = new SubscriptionGroups();
   readonly #snapshots = new SnapshotTurns();
   readonly #owners = new Map<StreamSubscription, Session>();
-  /** Subscriptions that read store or feed by themselves. */
+  /** Subscriptions that read the store or the feed separately. */
   readonly #following = new WeakSet<StreamSubscription>();
   readonly #waiting: FeedEntry[] = [];
   readonly #stop: () => void;
   #passing = false;
-  /** Counts changes of what may be seen by whom. */
+  /** Number of changes of visibility. */
   #judged = 0;
   #passed: number;
-  /** As `passed`, with those that are being passed: who is live by now misses them. */
+  /** Like `passed`, but includes entries that are being passed: subscriptions that become live now miss them. */
   #begun: number;
 
   constructor(deps: DeliveryDeps) {
@@ -64,7 +65,7 @@ export class FeedDelivery {
     return this.#passed;
   }
 
-  /** Begins to deliver: after a cursor, or from now on. */
+  /** Starts to deliver: after a cursor, or from now on. */
   add(session: Session, subscription: StreamSubscription, cursor: number | undefined): void {
     this.#owners.set(subscription, session);
     void this.#begin(session, subscription, cursor);
@@ -80,15 +81,15 @@ export class FeedDelivery {
   }
 
   /**
-   * What may be seen by whom has changed: what was judged by then and is not sent yet is judged again, so that nobody is
-   * told of what is hidden from them by now.
+   * Call when visibility has changed. Entries that were checked but not sent are checked again, so that callers
+   * receive no data that is now hidden from them.
    */
   rejudge(): void {
     this.#judged += 1;
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(this.#passed + 1);
   }
 
-  /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
+  /** Sends everything before live delivery: snapshot, gap, older entries. */
   async #begin(
     session: Session,
     subscription: StreamSubscription,
@@ -111,7 +112,10 @@ export class FeedDelivery {
     await this.#follow(session, subscription);
   }
 
-  /** Another process may have told what this one has not read yet: only who has read it can say that there is no such cursor. */
+  /**
+   * Waits until the feed of this process reaches a cursor. Another process may have sent entries that this process
+   * has not read yet. Only afterwards is it known whether the cursor exists.
+   */
   async #catchUp(cursor: number, subscription: StreamSubscription): Promise<void> {
     const { feed } = this.#deps;
     while (cursor > feed.head && computeEpoch(cursor) === computeEpoch(feed.head) && !subscription.ended) {
@@ -131,7 +135,7 @@ export class FeedDelivery {
     requested: number,
   ): void {
     const { feed } = this.#deps;
-    // What is kept is still told; of another feed nothing can be.
+    // Kept entries are still sent. Entries of another feed cannot be.
     subscription.position = problem === 'expired' ? feed.oldest - 1 : this.#passed;
     session.send(
       jsonFrame('gap', {
@@ -146,10 +150,10 @@ export class FeedDelivery {
     );
   }
 
-  /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
+  /** Sends the present contents of the store. Later changes follow, and can repeat contents of the snapshot. */
   async #snapshot(session: Session, subscription: StreamSubscription, reason: string): Promise<boolean> {
     subscription.pause();
-    // What is being passed now is in the store already, and is not told besides.
+    // Entries that are being passed are already in the store, so they are not sent again.
     subscription.position = this.#begun;
     const { pools, current } = this.#deps;
     const visible = () => this.#deps.visible(session.principal);
@@ -159,14 +163,15 @@ export class FeedDelivery {
         await sendSnapshot({ session, subscription, reason, visible, current, pools }, this.#snapshots);
         return !subscription.ended;
       } catch {
-        // The store does not answer, or rules changed: the client waits, or leaves. A snapshot that was begun is begun again.
+        // The store does not respond, or rules changed: the client waits, or disconnects. An interrupted snapshot
+        // starts again.
         await sleep(RETRY_MS, undefined, { ref: false });
         if (subscription.ended) return false;
       }
     }
   }
 
-  /** Reads the feed at the pace of the client until it has caught up with those who are live. */
+  /** Reads the feed at the pace of the client until it has caught up with the live subscriptions. */
   async #follow(session: Session, subscription: StreamSubscription): Promise<void> {
     this.#following.add(subscription);
     while (!subscription.ended && !subscription.live) await this.#step(session, subscription);
@@ -199,9 +204,9 @@ export class FeedDelivery {
     const { feed, current } = this.#deps;
     await current?.();
     const read = await feed.after(subscription.position, LIMITS.replayBatch);
-    // Trimmed while it was being read: the next step tells the gap.
+    // Entries were trimmed while they were being read: the next step sends the gap.
     if (feed.problemOf(subscription.position)) return false;
-    // No further than the others are, or what waits to be passed would be passed twice.
+    // Stop at the position of the live subscriptions, because waiting entries would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
     const judged = this.#judged;
     const hearings = await this.#hear(
@@ -213,7 +218,8 @@ export class FeedDelivery {
     let hasLoss = false;
     let at = 0;
     while (at < entries.length) {
-      // Several may catch up on one session: each goes on when what the others sent has been read.
+      // Several subscriptions can catch up in one session. Each continues when the client has read the frames of the
+      // rest.
       while (session.blocked) await session.writable();
       if (subscription.ended) return false;
       // The rest is read, and judged, again.
@@ -254,19 +260,19 @@ export class FeedDelivery {
       if (hearings) this.#passBatch(batch, hearings);
       else this.#setBack(batch);
       this.#passed = last;
-      // What goes to many at once is written when the turn ends.
+      // Frames for many clients are written at the end of the event-loop iteration.
       if (this.#waiting.length > 0) await nextTurn();
     }
     this.#passing = false;
   }
 
-  /** Resolves when what may be seen by whom is known. */
+  /** Resolves when visibility is known. */
   async #catchUpRules(current: () => Promise<void> | undefined): Promise<void> {
     for (let waits = current(); waits; waits = current())
       await waits.catch(() => sleep(RETRY_MS, undefined, { ref: false }));
   }
 
-  /** As all who are live may hear of a batch when this resolves. */
+  /** The recipients of a batch among the live subscriptions, by the visibility at the time of resolving. */
   async #heardBy(batch: readonly FeedEntry[]): Promise<Map<FeedEvent, EventRecipient<SubscriptionGroup>[]>> {
     for (;;) {
       const judged = this.#judged;
@@ -279,7 +285,7 @@ export class FeedDelivery {
     }
   }
 
-  /** Session by session: all that one is told of a batch goes out together. */
+  /** Sends a batch session by session: all changes for one session are written together. */
   #passBatch(
     batch: readonly FeedEntry[],
     hearings: ReadonlyMap<FeedEvent, readonly EventRecipient<SubscriptionGroup>[]>,
@@ -323,13 +329,13 @@ export class FeedDelivery {
   #send(news: ReadonlyMap<Session, readonly Change[]>): void {
     for (const [session, changes] of news) {
       session.transport.together(() => {
-        // Who fell behind meanwhile gets the rest from the feed.
+        // Sessions that fell behind in between get the rest from the feed.
         for (const change of changes) if (change.subscription.live) session.change(change);
       });
     }
   }
 
-  /** Filters could not be asked: everybody reads this part of the feed again, each at its pace. */
+  /** Filters could not be evaluated: all sessions read this part of the feed again, each at its own pace. */
   #setBack(batch: readonly FeedEntry[]): void {
     for (const session of this.#deps.sessions()) session.fallBack(batch[0]!.cursor);
   }
@@ -360,11 +366,11 @@ export class FeedDelivery {
     return heard;
   }
 
-  /** Events of a store were lost: who listens to it is told, and gets a new snapshot when it asked for one. */
+  /** Reports lost events of a store to its listeners. Subscriptions that requested a snapshot get a new one. */
   #passGap(gap: FeedGap): void {
-    // Who has not read what came before it hears of it later, from the feed.
+    // Sessions that have not read the earlier entries receive the gap later, from the feed.
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(gap.cursor);
-    // Groups stay as they are: the rest of the batch goes to those that were found for it.
+    // Groups remain unchanged: the rest of the batch is for the groups found for it.
     const groups = new Set<SubscriptionGroup>();
     for (const [subscription, session] of this.#owners) {
       const { group } = subscription;
@@ -403,7 +409,7 @@ export class FeedDelivery {
     });
   }
 
-  /** The client has read: what it missed is read from the feed. */
+  /** Call when the client has read. Missed entries are read from the feed. */
   catchUp(session: Session): void {
     for (const subscription of session.subscriptions.values())
       if (!subscription.live && !this.#following.has(subscription)) void this.#follow(session, subscription);
@@ -424,7 +430,7 @@ const lossFrame = (
     timestamp: time,
   });
 
-/** Events of a store were lost: all members of a group hear of it, under one number. */
+/** Reports lost events of a store to all members of a group, under one number. */
 function tellGroup(group: SubscriptionGroup, gap: FeedGap): void {
   const [[only]] = group.members as unknown as [[StreamSubscription, Session]];
   const frame = lossFrame(group, gap, group.members.size > 1 ? group.next() : only.next());

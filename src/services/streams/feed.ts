@@ -3,13 +3,13 @@ import { computeEpoch, type FeedEntry } from '../../core/streams/events.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { FeedBounds } from '../../stores/streams/feed.js';
 
-/** Where the entries are kept; the state database. */
+/** Store of the entries: the state database. */
 export interface FeedLog {
   after(cursor: number, limit: number): Promise<FeedEntry[]>;
   bounds(): Promise<FeedBounds>;
 }
 
-/** Why a cursor cannot be gone on from: its entries are gone, or it is none of this feed's. */
+/** Reason why a client cannot resume after a cursor: its entries were deleted, or it belongs to another feed. */
 export type CursorProblem = 'expired' | 'invalid';
 
 type Listener = (entries: readonly FeedEntry[]) => void;
@@ -34,7 +34,7 @@ export class Feed {
   private constructor(
     log: FeedLog,
     { oldest, newest }: FeedBounds,
-    /** How many entries are kept. */
+    /** Number of entries that are kept. */
     readonly capacity: number,
   ) {
     this.#log = log;
@@ -60,7 +60,7 @@ export class Feed {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes entries that were appended just now. Where others came between, they are read first. */
+  /** Accepts entries that were just appended. If there are missing entries before them, those are read first. */
   accept(entries: readonly FeedEntry[]): void {
     const fresh = entries.filter(({ cursor }) => cursor > this.#head);
     if (fresh.length === 0) return;
@@ -97,20 +97,22 @@ export class Feed {
     for (const listener of this.#listeners) listener(entries);
   }
 
-  /** Drops the older half when there is too much: each entry is moved once at most. */
+  /** Drops the older half when the limits are exceeded, so that each entry is moved at most once. */
   #forget(): void {
     if (this.#recent.length <= OUTBOX_EVENTS && this.#recentBytes <= STREAM_LIMITS.feedBytes) return;
     const dropped = this.#recent.splice(0, Math.ceil(this.#recent.length / 2));
     for (const entry of dropped) this.#recentBytes -= countBytes(entry);
   }
 
-  /** Whether one can go on after this cursor; undefined when one can. */
+  /** Reason why a client cannot resume after this cursor. Undefined if it can. */
   problemOf(cursor: number): CursorProblem | undefined {
     if (cursor > this.#head || computeEpoch(cursor) !== computeEpoch(this.#head)) return 'invalid';
     return cursor < this.#oldest - 1 ? 'expired' : undefined;
   }
 
-  /** Entries after a cursor, oldest first; none at the head. From memory when they are there: then it is an array. */
+  /**
+   * Entries after a cursor, oldest first. Empty at the head. Returns an array directly if the entries are in memory.
+   */
   after(cursor: number, limit: number): readonly FeedEntry[] | Promise<readonly FeedEntry[]> {
     if (cursor >= this.#head) return [];
     const first = this.#recent[0]?.cursor ?? this.#head + 1;
@@ -118,7 +120,10 @@ export class Feed {
     return this.#fromLog(cursor, limit);
   }
 
-  /** Entries may have been trimmed by now, by age or by other processes: `problemOf` tells it from then on. */
+  /**
+   * Entries from the log. They may already have been trimmed, by age or by other processes. From then on, `problemOf`
+   * reports it.
+   */
   async #fromLog(cursor: number, limit: number): Promise<readonly FeedEntry[]> {
     const beyond = this.#head + 1;
     const entries = await this.#log.after(cursor, limit);

@@ -14,15 +14,15 @@ type Mask = Pick<Scope, 'fields' | 'mask'>;
 export const FRAME_CRS = 'EPSG:4326';
 
 /**
- * The bodies of one entry's frames. Each shape, an appearance to readers of the same attributes, is made once, however
- * many receive it.
+ * The bodies of one entry's frames. Each shape, an appearance for readers of the same attributes, is created once for
+ * all its recipients.
  */
 export class ChangeBodies {
   readonly #texts = new Map<string, string>();
 
   constructor(private readonly entry: FeedEvent) {}
 
-  /** JSON text of the members, to follow those of the subscription: `"eventId":...}`. */
+  /** JSON text of the members, which follow those of the subscription: `"eventId":...}`. */
   text(appearance: Appearance, scope: Mask): string {
     const key = `${appearance} ${scope.mask}`;
     let text = this.#texts.get(key);
@@ -44,7 +44,7 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
     protocol: event.protocol,
     requestId: event.requestId,
   };
-  // Of a feature that leaves the view nothing is told: where it went is not to be seen.
+  // A frame about a feature that leaves the view has no data of the feature, because its new location is not visible.
   const parts = [stringifyExactly(head).slice(1, -1)];
   if (appearance !== 'leave') {
     if (event.geometry !== undefined) parts.push(`"geometry":${event.geometry},"geometryCrs":"${FRAME_CRS}"`);
@@ -57,19 +57,19 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
   return parts.join(',');
 }
 
-/** A number for clients that know features by numbers: the id where it is one, else 48 bits made of it. */
+/** A number for clients that identify features by number: the id if it is a number, else 48 bits derived from it. */
 export function computeObjectId(featureId: FeatureEvent['featureId']): ObjectId {
   const id = /^-?\d+$/.test(featureId) ? readObjectId(featureId) : undefined;
   if (id !== undefined) return id;
   return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);
 }
 
-/** Who frames are for: one subscription, or several that get the same. */
+/** Recipient of frames: one subscription, or several that get the same frames. */
 export interface Addressee {
   readonly id: string;
   /** The id as JSON. */
   readonly idText: string;
-  /** Takes the number of the next frame; undefined when they are not numbered. */
+  /** Returns the number of the next frame and increases it. Undefined if frames are not numbered. */
   next(): number | undefined;
 }
 

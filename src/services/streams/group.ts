@@ -6,15 +6,15 @@ import type { StreamSubscription } from './subscription.js';
 let groups = 0;
 
 /**
- * Live subscriptions that get the same frames from now on: one interest, one id, one principal, one kind of frame, and
- * the same number on the next. A frame for several is made and handed to the library once, which copies it to each
- * socket. Who cannot be told together with others is a group of its own. A delivery takes 0.4 µs instead of 1.7 (bench
- * streams).
+ * Live subscriptions that get the same frames from now on: one interest, one id, one principal, one kind of frame,
+ * and the same next number. A frame for several is created and handed to the library once, which copies it to each
+ * socket. A subscription without equals is a group of one.
+ * A delivery takes 0.4 µs instead of 1.7 (bench streams).
  */
 export class SubscriptionGroup implements Listener, Addressee {
   readonly #members = new Map<StreamSubscription, Session>();
   readonly #topic = `g${++groups}`;
-  /** What makes frames equal, but for their numbers. Undefined: a session that takes frames of its own only. */
+  /** Key of equal frames, without their numbers. Undefined for a session that does not accept shared frames. */
   readonly key: string | undefined;
   /** Number of the next frame while there are several. */
   #sequence = 0;
@@ -52,7 +52,7 @@ export class SubscriptionGroup implements Listener, Addressee {
     return this.first.idText;
   }
 
-  /** Whether a session alone in it has something left to read. */
+  /** Whether the group has only one session, and that session has unread frames. */
   get isBlocked(): boolean {
     return this.#members.size === 1 && this.#someone.blocked;
   }
@@ -76,7 +76,7 @@ export class SubscriptionGroup implements Listener, Addressee {
     return this.first.numbered ? this.#sequence++ : undefined;
   }
 
-  /** Takes in the one member of another group, which is empty then. */
+  /** Adds the only member of another group, which is empty afterwards. */
   absorb(other: SubscriptionGroup): void {
     const [[subscription, session]] = other.#members as unknown as [[StreamSubscription, Session]];
     other.leave(subscription);
@@ -115,7 +115,7 @@ export class SubscriptionGroup implements Listener, Addressee {
     this.#lastCursor = cursor;
   }
 
-  /** Lets go of members that have not read what they were sent: from now on each is told at its own pace. */
+  /** Removes members that have not read their frames. From now on, each gets frames at its own pace. */
   releaseSlow(): [StreamSubscription, Session][] {
     const slow = [...this.#members].filter(([, session]) => session.senseBacklog());
     for (const [subscription] of slow) this.leave(subscription);

@@ -8,9 +8,9 @@ import type { StreamSubscription } from './subscription.js';
 export class SubscriptionGroups {
   readonly #audience = new Audience<SubscriptionGroup>();
   readonly #byKey = new Map<string, Set<SubscriptionGroup>>();
-  /** Not yet compared with the others. */
+  /** Groups that are not yet compared with the rest. */
   readonly #fresh = new Set<SubscriptionGroup>();
-  /** Told something since they were looked at last. */
+  /** Groups that received frames since the last check. */
   readonly #recipients = new Set<SubscriptionGroup>();
 
   /** From now on the subscription is live; on its own until `settle`. */
@@ -28,7 +28,7 @@ export class SubscriptionGroups {
     if (alike?.delete(group) && alike.size === 0) this.#byKey.delete(group.key!);
   }
 
-  /** Who may have an interest in a change of a layer between these boxes. */
+  /** Groups that can be interested in a change of a layer between these boxes. */
   of(layerId: number, boxes: readonly Box[]): SubscriptionGroup[] {
     return this.#audience.of(layerId, boxes);
   }
@@ -39,7 +39,7 @@ export class SubscriptionGroups {
     this.#recipients.add(group);
   }
 
-  /** To be called between batches: who reads slowly goes on alone, and who gets the same as others joins them. */
+  /** Call between batches. Slow readers leave their groups, and subscriptions with equal frames join one group. */
   settle(): void {
     for (const group of this.#recipients)
       for (const [one, session] of group.releaseSlow()) this.admit(one, session);

@@ -25,24 +25,24 @@ export interface HubDeps {
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
-  /** Milliseconds that a client may leave unread what it was sent. */
+  /** Maximum milliseconds that a client leaves frames unread. */
   stallMs?: number;
 }
 
-/** What a client asks for when it subscribes. */
+/** Parameters of a subscription request. */
 export interface Wish {
   readonly id: string;
   readonly interest: SubscriberInterest;
   readonly mode: StreamMode;
-  /** Entries after it are wanted; from now on when absent. */
+  /** The subscription gets entries after this cursor. Default: from now on. */
   readonly cursor: number | undefined;
-  /** Whether frames carry their number; they do when absent. */
+  /** Whether frames contain their number. Default: true. */
   readonly numbered?: boolean;
 }
 
 const STALL_CHECK_MS = 1000;
 
-/** The sessions of a gateway with their subscriptions: who is there, for how long, and how it ends. */
+/** The sessions of a gateway with their subscriptions, from opening to closing. */
 export class Hub {
   readonly sessions = new Map<string, Session>();
   readonly #deps: HubDeps;
@@ -67,7 +67,7 @@ export class Hub {
     return this.#quotas.total;
   }
 
-  /** Entries of the feed that can be gone on from. */
+  /** Number of entries after which a client can resume. */
   get cursorRetention(): number {
     return this.#deps.feed.capacity;
   }
@@ -81,7 +81,7 @@ export class Hub {
     throw refusal;
   }
 
-  /** A new session, after `begin` did with it what the client asked for; undefined when there are too many. */
+  /** Opens a session and calls `begin` for the client's requests. Undefined if there are too many sessions. */
   open(
     transport: Transport,
     visitor: Visitor,
@@ -132,7 +132,7 @@ export class Hub {
     });
   }
 
-  /** The sessions, for who watches their keys. */
+  /** The sessions, for monitoring their keys. */
   *held(): Generator<Held> {
     for (const session of this.sessions.values()) {
       const { principal, connectedAt } = session;
@@ -145,7 +145,7 @@ export class Hub {
     this.#delivery.rejudge();
   }
 
-  /** Ends a session on behalf of an operator; false when this gateway has none of this id. */
+  /** Ends a session on behalf of an operator. Returns false if this gateway has no session with this id. */
   disconnect(sessionId: string): boolean {
     const session = this.sessions.get(sessionId);
     session?.close('AdminDisconnect');

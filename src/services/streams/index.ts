@@ -22,11 +22,11 @@ import { StoreWatch, type WatchedStore } from './store-watch.js';
 export interface EventsOptions {
   pools: Pools;
   store: FeedStore;
-  /** Tells when others write to a file. */
+  /** Detects writes by other programs to a file. */
   versions: DataVersions;
   log: Log;
   alerts: Alerts;
-  /** Names this process among those that share the state database. */
+  /** Name of this process among the processes that share the state database. */
   instance: string;
   sessions: SessionLimits;
   retention: Retention;
@@ -34,9 +34,12 @@ export interface EventsOptions {
   /** See `Pauses.current`. */
   current?(): Promise<void> | undefined;
   catalog(): CatalogSnapshot;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tell(note: Note): void;
-  /** Told of what events say of a database's collections: edits of this server too, of which it may know already. */
+  /**
+   * Called with the effects of events on collections of a database, including edits of this server, which can be
+   * known already.
+   */
   changed(note: EditNote): void;
 }
 
@@ -44,7 +47,7 @@ export interface EventsOptions {
 export interface Events {
   readonly feed: Feed;
   readonly hub: Hub;
-  /** Collections were published, changed or taken away: takes events over from their stores, or no longer. */
+  /** Call when collections were published, changed or removed. Starts or stops reading the events of their stores. */
   follow(changed: readonly ChangedCollection[]): void;
   /** A collection was edited, here or by another gateway. */
   edited(collectionId: string): void;
@@ -55,9 +58,9 @@ export interface Events {
   close(): Promise<void>;
 }
 
-/** How often the files of others are looked at. */
+/** Interval for checking files for writes by other programs, in milliseconds. */
 const LOOK_MS = 1000;
-/** How often databases are looked at, though their notifications should tell of everything. */
+/** Interval for checking databases, in milliseconds. Their notifications should already report every event. */
 const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
@@ -83,7 +86,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     for (const entry of entries) {
       const collection = entry.kind === 'gap' ? entry.collections[0] : entry.event.collection;
       const outbox = collection === undefined ? undefined : outboxes.ofCollection(collection);
-      // Who watches files sees who else writes to them.
+      // Writes by other programs to files are detected by watching the files.
       if (outbox?.source.database !== undefined) changes.take(outbox.key, entry);
     }
   });

@@ -3,19 +3,21 @@ import { CHANNEL } from '../../core/streams/events.js';
 import { isPgError, PostgresConnection } from '../../native/postgres.js';
 
 const CONNECT_MS = 5000;
-/** A wait ends now and then, so that a connection which is closed meanwhile is noticed. */
+/** Maximum milliseconds of one wait, so that a connection that closed in between is noticed. */
 const WAIT_MS = 60_000;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 15_000;
 
 export interface ListenOptions {
-  /** Events were written, or may have been while nobody listened. */
+  /** Called when events were written, or can have been written without a connection. */
   notify(): void;
-  /** The connection is gone, or cannot be made; called once until it is there again. `reason` holds no password. */
+  /**
+   * Called once when the connection is lost or cannot be opened, until it is restored. `reason` contains no password.
+   */
   lost(reason: string): void;
 }
 
-/** Listens for events written to a database by anybody, on a connection of its own that is made again when it breaks. */
+/** Listens for events of all writers of a database, on a separate connection that is restored when it breaks. */
 export class EventListener {
   readonly #url: string;
   readonly #options: ListenOptions;

@@ -2,12 +2,14 @@ import type { Log } from '../telemetry/log.js';
 import { EventListener } from './listen.js';
 import type { Outbox } from './relay.js';
 
-/** Listens to the databases among the stores, one connection for each: what anybody writes there is heard of at once. */
+/**
+ * Listens to the databases among the stores, with one connection for each. Events of all writers arrive immediately.
+ */
 export class Listeners {
   readonly #log: Log;
   readonly #wake: (key: string) => void;
   readonly #open = new Map<string, EventListener>();
-  /** What they connect by: a password may change. */
+  /** Connection URLs, because a password can change. */
   readonly #databases = new Map<string, string>();
 
   constructor(log: Log, wake: (key: string) => void) {
@@ -15,7 +17,7 @@ export class Listeners {
     this.#wake = wake;
   }
 
-  /** Listens to the databases of these stores too from now on, and to those of the keys no longer. */
+  /** Starts listening to the databases of these stores, and stops for those of the removed keys. */
   change(outboxes: readonly Outbox[], removed: readonly string[]): void {
     for (const key of removed) this.#end(key);
     for (const { key, source } of outboxes) {

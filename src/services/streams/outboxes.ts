@@ -23,7 +23,7 @@ export class Outboxes {
     return key === undefined ? undefined : this.#outboxes.get(key);
   }
 
-  /** Returns the outboxes that are new or have other tables, and the keys of those that are gone. */
+  /** Returns the outboxes that are new or have other tables, and the keys of the removed ones. */
   apply(changed: readonly ChangedCollection[]): { added: Outbox[]; removed: string[] } {
     const keys = new Set<string>();
     for (const { before } of changed) if (hasFeatures(before)) keys.add(this.#remove(before));

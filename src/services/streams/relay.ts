@@ -34,10 +34,10 @@ export interface PublishedTable {
 export interface RelayOptions {
   pools: Pools;
   store: FeedStore;
-  /** Names this process among those that share the state database. */
+  /** Name of this process among the processes that share the state database. */
   instance: string;
   log: Log;
-  /** What the feed keeps. */
+  /** Retention of the feed. */
   retention: Retention;
   alerts: Alerts;
   /** Called with what was appended to the feed, in order. */
@@ -51,7 +51,7 @@ interface OutboxEntry {
   running: boolean;
   again: boolean;
   failures: number;
-  /** Milliseconds of `performance.now()` at which its failures began. */
+  /** Start of the present failures, in milliseconds of `performance.now()`. */
   failingSince: number | undefined;
   timer: NodeJS.Timeout | undefined;
 }
@@ -59,23 +59,26 @@ interface OutboxEntry {
 const BATCH = 500;
 /** Many stores that wake together take turns with other work of the server. */
 const RELAY: Caller = { class: 'background', id: 'relay' };
-/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+/**
+ * Milliseconds of a lease. Other processes check after a third of it, so another one has it within 15 seconds of its
+ * holder's end.
+ */
 const LEASE_MS = 10_000;
 /**
- * Files whose outboxes are read at the same time. A start wakes all of them, and its own queries of the state database wait
- * behind theirs.
+ * Maximum number of files whose outboxes are read at the same time. A start wakes all outboxes, and its queries of
+ * the state database must not wait behind all of their queries.
  */
 const MAX_FILES = 8;
 const MAX_BACKOFF_MS = 15_000;
 /** Milliseconds between log lines about captures of one table that fail. */
 const UNCAPTURED_LOG_MS = 60_000;
-/** Failures in a row after which operators are told. */
+/** Number of consecutive failures after which operators are alerted. */
 const ALERT_FAILURES = 5;
 
 /**
- * Takes events over from the outboxes of the stores into the feed. Each outbox is read by one process at a time, which
- * holds its lease; another goes on where it stopped when the lease runs out, or at once where it is known to have ended.
- * Position and entries change together, so each event is in the feed once.
+ * Moves events from the outboxes of the stores into the feed. One process at a time reads each outbox and has its
+ * lease. Another process resumes at the same position when the lease expires, or immediately if the process is known
+ * to have ended. Position and entries change together, so each event is in the feed once.
  */
 export class Relay {
   readonly #options: RelayOptions;
@@ -89,7 +92,7 @@ export class Relay {
     this.#options = options;
   }
 
-  /** Takes over these outboxes too from now on, or with other tables, and those of the keys no longer. */
+  /** Adds these outboxes, or changes their tables, and removes the outboxes with these keys. */
   change(outboxes: readonly Outbox[], removed: readonly string[]): void {
     for (const key of removed) {
       clearTimeout(this.#outboxes.get(key)?.timer);
@@ -105,7 +108,7 @@ export class Relay {
     }
   }
 
-  /** Looks for new events of a store now. */
+  /** Reads new events of a store now. */
   wake(key: string): void {
     const current = this.#outboxes.get(key);
     if (!current || this.#closed) return;
@@ -118,7 +121,10 @@ export class Relay {
     });
   }
 
-  /** Databases do not wait for turns: one that does not answer would keep its own for long. */
+  /**
+   * Runs an outbox. Databases do not wait for turns, because a database that does not respond would occupy its turn
+   * for long.
+   */
   async #runInTurn(entry: OutboxEntry): Promise<void> {
     if (entry.outbox.source.path === undefined) return this.#run(entry);
     const giveBack = await this.#fileTurns.take();
@@ -130,7 +136,7 @@ export class Relay {
     }
   }
 
-  /** For how long, in milliseconds, events of a store could not be taken over; 0 where they can. */
+  /** Milliseconds for which events of each store could not be moved. 0 without failures. */
   status(): { name: string; failingMs: number }[] {
     const now = performance.now();
     return [...this.#outboxes.values()].map(({ outbox, failingSince }) => ({
@@ -183,7 +189,7 @@ export class Relay {
     claim.timer = setTimeout(() => this.wake(claim.outbox.key), ms).unref();
   }
 
-  /** Whether nothing has happened since this process read the outbox: then it needs no lease. */
+  /** Whether the outbox is unchanged since this process read it. Then it needs no lease. */
   async #isQuiet(entry: OutboxEntry): Promise<boolean> {
     const { position, outbox } = entry;
     if (!position || isHeld(entry)) return false;
@@ -206,7 +212,7 @@ export class Relay {
     const claim = await store.claim(key, instance, start, LEASE_MS);
     if (claim?.takenOver) metrics.outboxRecovered.cell().inc();
     entry.claimedAt = began;
-    // The position of a lease that was held all the time is the one in memory.
+    // If the lease never expired, the position in memory is valid.
     if (!claim || !entry.position || claim.cursor !== entry.position.cursor) entry.position = claim;
     return claim !== undefined;
   }
@@ -224,7 +230,7 @@ export class Relay {
     }
   }
 
-  /** Takes over one batch; true when there may be more. */
+  /** Moves one batch into the feed. Returns true if there can be more. */
   async #take(claim: OutboxEntry): Promise<boolean> {
     const { store, instance } = this.#options;
     const { outbox } = claim;
@@ -253,7 +259,7 @@ export class Relay {
   }
 }
 
-/** Whether the lease is held for long enough to write under it. */
+/** Whether the lease is valid for long enough to write under it. */
 function isHeld({ position, claimedAt }: OutboxEntry): boolean {
   return position !== undefined && performance.now() - claimedAt < LEASE_MS / 3;
 }
@@ -281,9 +287,9 @@ function newEntry(outbox: Outbox): OutboxEntry {
 }
 
 /**
- * The event under the names of this server: another one that wrote it may publish the table under other names. A table
- * that is published more than once has an event for each layer, or a gap for those that show the rows in another form.
- * Nothing, where this server does not publish the table.
+ * The events of an entry under the names of this server, because another server can publish the table under other
+ * names. A table that is published several times has an event for each layer. Layers that show the rows in another
+ * form get a gap. Empty if this server does not publish the table.
  */
 function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];
@@ -296,7 +302,7 @@ function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] 
   const same = isCaptured
     ? here.filter(({ image }) => image === event.collection)
     : here.filter(({ image }) => image === (own ?? here[0])!.image);
-  // Each form of the rows is captured by itself, unless another server publishes the table in other forms.
+  // Each form of the rows is captured separately, unless another server publishes the table in other forms.
   if (isCaptured && same.length === 0) return [gapAt(event, here)];
   const others = isCaptured ? [] : here.filter((one) => !same.includes(one));
   if (!isCaptured && !own && others.length > 0) return [gapAt(event, here)];
@@ -307,7 +313,7 @@ function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] 
   ];
 }
 
-/** As events name edits of other programs. */
+/** Name of edits by other programs in events. */
 const CAPTURED = 'Database';
 
 const gapAt = ({ time, cursor }: FeatureEvent, layers: readonly PublishedTable[]): NewEntry => ({
@@ -325,13 +331,13 @@ function readersGap(entry: NewEntry, { readers }: Outbox): NewEntry[] {
   return collections.length > 0 ? [{ kind: 'gap', collections, time, outboxCursor: cursor }] : [];
 }
 
-/** Whether nothing more of an edit follows, in the same table. */
+/** Whether this is the last entry of an edit in the same table. */
 function endsEdit(entry: NewEntry, next: NewEntry | undefined): boolean {
   if (entry.kind === 'gap' || next?.kind !== 'event') return true;
   return next.event.requestId !== entry.event.requestId || next.event.table !== entry.event.table;
 }
 
-/** The event of a further layer has an id of its own, which is always the same. */
+/** The event of a layer. Events of further layers have separate ids, which are always the same. */
 function renamed(event: FeatureEvent, { id, layerId }: PublishedTable, isFirst: boolean): FeatureEvent {
   if (isFirst && event.collection === id && event.layerId === layerId) return event;
   const eventId = isFirst ? event.eventId : deriveId(event.eventId, id);
@@ -347,8 +353,8 @@ function deriveId(eventId: string, collection: string): string {
 }
 
 /**
- * What follows a position in an outbox. When the event of the position is not there any more, events may have been
- * trimmed before they were seen, or the store has been replaced: the feed says so with a gap.
+ * Entries after a position in an outbox. If the event at the position is missing, events may have been trimmed
+ * unread, or the store was replaced. Then the feed gets a gap.
  */
 function continued(
   position: OutboxPosition,
@@ -359,7 +365,7 @@ function continued(
   const [first] = events;
   const isContinued = position.eventId !== null && first?.cursor === position.cursor;
   if (newest < position.cursor || (isContinued && first.eventId !== position.eventId)) {
-    // Another outbox: what it held before is not told, what comes now is.
+    // Another outbox: its earlier events are not sent, later ones are.
     return { entries: [gap], next: { cursor: newest, eventId: null } };
   }
   const fresh = isContinued ? events.slice(1) : events;

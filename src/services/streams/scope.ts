@@ -9,9 +9,9 @@ import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 import { keepJson, stringifyExactly } from '../../core/values/json.js';
 import { during } from '../filters/filters.js';
 
-/** What a subscriber wants to hear of. */
+/** Interest of a subscriber. */
 export interface SubscriberInterest {
-  /** Layer ids; all that may be read when absent. */
+  /** Layer ids. Default: all readable layers. */
   readonly layers: readonly number[] | undefined;
   /** The service that was named. */
   readonly service?: string | undefined;
@@ -22,14 +22,14 @@ export interface SubscriberInterest {
   readonly datetime: TimeRange | undefined;
 }
 
-/** What a subscription may see of one collection, at the moment of a catalog. */
+/** Visible part of one collection for a subscription, at the time of a catalog. */
 export interface Scope {
   readonly collection: VectorCollection;
   /** JSON of the filter that features must pass; undefined when all do. */
   readonly filter: string | undefined;
-  /** The attributes that are shown, by their names; undefined: all, as they are. */
+  /** The visible attributes by name. Undefined: all attributes in their stored form. */
   readonly fields: ReadonlyMap<string, Field> | undefined;
-  /** Names the fields, for answers that are made once for all who may read the same. */
+  /** Key of the fields, for frames that are created once for all callers with the same rights. */
   readonly mask: string;
 }
 
@@ -38,8 +38,8 @@ export const filterLength = ({ filter }: SubscriberInterest): number =>
   filter === undefined ? 0 : keepJson(filter).length;
 
 /**
- * The scopes of an interest: one for each collection that it speaks of and its principal may read. `former`: those of an
- * earlier catalog. An edit makes a new collection of which nothing changes that scopes depend on.
+ * The scopes of an interest: one for each included collection that its principal can read. `former` are the scopes of
+ * an earlier catalog. An edit creates a new collection without changing anything that scopes depend on.
  */
 export function buildScopes(
   interest: SubscriberInterest,
@@ -59,7 +59,10 @@ export function buildScopes(
   return scopes;
 }
 
-/** Whether nothing that scopes depend on differs. `isExact`: also where the same was made once more. */
+/**
+ * Whether two collections agree in everything that scopes depend on. `isExact` also compares values of different
+ * objects.
+ */
 function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
   if (one.source === other.source && one.rule === other.rule) return true;
   return isExact && buildView(one) === buildView(other);
@@ -78,7 +81,7 @@ function buildView(collection: VectorCollection): string {
   return view;
 }
 
-/** A filter that names what may not be read any more would tell it by what it lets through. */
+/** Whether the filter uses only readable attributes. The matches of a filter would reveal hidden attributes. */
 function mayAsk(filter: Expression | undefined, { source }: VectorCollection): boolean {
   if (filter === undefined) return true;
   try {
@@ -102,7 +105,7 @@ export function buildScope({ filter, datetime }: SubscriberInterest, collection:
   };
 }
 
-/** Undefined when that is all of them, as they are stored. */
+/** The visible attributes. Undefined if these are all attributes in their stored form. */
 function findShownFields({ fields }: VectorSource, { stored }: ReadRule): Map<string, Field> | undefined {
   const isWhole = fields.length === stored.fields.length && plainFields(fields) === fields;
   if (isWhole) return undefined;
@@ -110,9 +113,9 @@ function findShownFields({ fields }: VectorSource, { stored }: ReadRule): Map<st
   return new Map(stored.fields.flatMap((field) => (names.has(field.name) ? [[field.name, field]] : [])));
 }
 
-/** Somebody with an interest: a subscription, or several that are told together. */
+/** An interested subscription, or several that get the same frames. */
 export interface Listener {
   readonly interest: SubscriberInterest;
-  /** What of a layer may be seen now; undefined: nothing. */
+  /** Visible part of a layer now. Undefined if it is hidden. */
   scope(layerId: number, visible: CatalogSnapshot): Scope | undefined;
 }

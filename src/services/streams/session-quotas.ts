@@ -3,7 +3,7 @@ import type { Principal } from '../../core/http/operation.js';
 import { computeClientNetwork } from '../../core/kit/networks.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
 
-/** Who opens a session, and from where. */
+/** Client that opens a session, with its address. */
 export interface Visitor {
   readonly principal: Principal;
   readonly address: string;
@@ -21,7 +21,7 @@ export interface SessionLimits {
 const RESERVED = 0.25;
 const RETRY_SECONDS = '10';
 
-/** Shares sessions out: nobody takes them all, and those without a key leave some to those with one. */
+/** Limits sessions, so that no client takes all of them, and clients without a key leave some to clients with one. */
 export class SessionQuotas {
   #anonymous = 0;
   #all = 0;
@@ -49,7 +49,7 @@ export class SessionQuotas {
     return refused('too-many-requests', `This ${whose} has too many sessions. Close one first.`);
   }
 
-  /** Why this client cannot have another filter of so many characters; undefined when it can. */
+  /** The error if this client cannot have another filter of this length. Undefined if it can. */
   filterRefusal(visitor: Visitor, characters: number): ApiError | undefined {
     if (characters === 0) return undefined;
     const isAnonymous = visitor.principal.kind === 'anonymous';

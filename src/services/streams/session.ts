@@ -16,12 +16,12 @@ export type CloseReason =
   /** A layer that the client subscribes to cannot be read yet; a later connection can subscribe to it. */
   | 'SourceUnavailable';
 
-/** How clients are told the same at once. */
+/** Sends the same frame to many clients in one call. */
 export interface FrameSender {
   /** Frames of one form are the same for all who take it. */
   readonly form: string;
   frame(addressee: Addressee, body: string): string | Uint8Array;
-  /** As `Transport.send`, of a frame made by `frame`. */
+  /** Like `Transport.send`, for a frame created by `frame`. */
   send(frame: string | Uint8Array): boolean;
   /** To all who joined the topic; false when it is too large for that. */
   publish(topic: string, frame: string | Uint8Array): boolean;
@@ -35,8 +35,8 @@ export interface FrameSender {
 export interface Transport {
   readonly name: TransportName;
   /**
-   * Takes a frame, JSON text. `cursor` is what a client may resume after once it has it. False when the client does not
-   * read as fast: nothing more is sent before `Session.drained`.
+   * Sends a frame of JSON text. `cursor` is the cursor after which a client can resume once it has the frame. Returns
+   * false if the client reads too slowly. Then no more frames are sent before `Session.drained`.
    */
   send(frame: string, cursor: number | undefined): boolean;
   readonly shared?: FrameSender;
@@ -46,8 +46,8 @@ export interface Transport {
 }
 
 /**
- * What becomes of a client that does not keep up: it gets everything, later; or the latest of each feature only. One that
- * does not read at all is disconnected.
+ * Policy for slow clients: they get everything later, or only the latest change of each feature. A client that does
+ * not read at all is disconnected.
  */
 export type SlowPolicy = (typeof SLOW_POLICIES)[number];
 export const SLOW_POLICIES = ['drop', 'coalesce'] as const;
@@ -62,11 +62,11 @@ export interface Change {
 
 export interface SessionHooks {
   closed(session: Session, reason: CloseReason): void;
-  /** The client is too far behind to be told as things happen: its subscriptions are not live any more. */
+  /** Called if the client is too far behind for live delivery: its subscriptions are no longer live. */
   behind(session: Session): void;
 }
 
-/** One connected client with its subscriptions, and the frames that it has not taken yet: never more than a few. */
+/** One connected client with its subscriptions, and a limited number of frames that it has not read yet. */
 export class Session {
   readonly id = randomUUID();
   readonly connectedAt = Date.now();
@@ -92,7 +92,7 @@ export class Session {
     return this.visitor.principal;
   }
 
-  /** Sends a frame that is no change: answers, snapshots, heartbeats. They are few, or paced by `writable`. */
+  /** Sends a frame other than a change: responses, snapshots, heartbeats. These are few, or paced by `writable`. */
   send(frame: string, cursor?: number): void {
     if (this.closed) return;
     if (!this.transport.send(frame, cursor)) this.#block();
@@ -103,7 +103,7 @@ export class Session {
     this.#blocked = true;
   }
 
-  /** Sends a change, or keeps it until the client has read what it was sent. */
+  /** Sends a change, or keeps it until the client has read its frames. */
   change(change: Change): void {
     if (this.closed || change.subscription.ended) return;
     if (this.#blocked) this.#keep(change);
@@ -119,12 +119,12 @@ export class Session {
     if (!sent) this.#block();
   }
 
-  /** Sends a frame that others get too. */
+  /** Sends a frame that other sessions also get. */
   sendShared(frame: string | Uint8Array): void {
     if (!this.closed && !this.transport.shared!.send(frame)) this.#block();
   }
 
-  /** Whether the client has something left to read, frames included that went to many at once. */
+  /** Whether the client has unread data, including frames that were sent to many clients. */
   senseBacklog(): boolean {
     if (!this.#blocked && this.transport.shared!.unread() > 0) this.#block();
     return this.#blocked;
@@ -138,8 +138,8 @@ export class Session {
   }
 
   /**
-   * Forgets what waits: it is read again from the feed once the client has read. `cursor` is the first entry that was
-   * not told to anybody here.
+   * Discards waiting changes. They are read again from the feed once the client has read. `cursor` is the first entry
+   * that was not sent in this session.
    */
   fallBack(cursor: number): void {
     for (const subscription of this.subscriptions.values()) {
@@ -153,7 +153,7 @@ export class Session {
     this.hooks.behind(this);
   }
 
-  /** Cursor that all its subscriptions have come to, when those that are live have come to `passed`. */
+  /** Cursor that all its subscriptions have reached, given that the live ones have reached `passed`. */
   reached(passed: number): number {
     let least = passed;
     for (const { live, position } of this.subscriptions.values())
@@ -171,12 +171,15 @@ export class Session {
     if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
   }
 
-  /** Milliseconds since the client read the last time although something waits for it; 0 while nothing does. */
+  /** Milliseconds for which the client has not read waiting frames. 0 if none wait. */
   get stalledMs(): number {
     return this.#blocked ? performance.now() - this.#blockedAt : 0;
   }
 
-  /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
+  /**
+   * Removes the waiting change of the same feature, because the latest change is added at the end, in the order of
+   * cursors.
+   */
   #dropEarlier(change: Change): void {
     const waiting = this.#byFeature.get(changeKey(change));
     if (!waiting) return;
@@ -203,7 +206,10 @@ export class Session {
     return this.#blocked && !this.closed;
   }
 
-  /** Resolves once the client has read what it was sent, or is gone. Others may have sent it more by then. */
+  /**
+   * Resolves once the client has read its frames, or has disconnected. Until then other subscriptions can have sent
+   * more.
+   */
   writable(): Promise<void> {
     if (!this.#blocked || this.closed) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

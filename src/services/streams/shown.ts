@@ -27,7 +27,7 @@ export function shownChanges(event: FeatureEvent, fields: Scope['fields']): read
   });
 }
 
-/** What a mask makes of a value may be what it was. */
+/** Whether the masked value of a field can have changed: different stored values can have equal masked values. */
 function hasOtherMask({ attributes = '{}', attributesBefore }: FeatureEvent, field: Field): boolean {
   if (attributesBefore === undefined) return true;
   const [before, after] = [attributesBefore, attributes].map((text) =>

@@ -21,20 +21,20 @@ interface SnapshotPlan {
   subscription: StreamSubscription;
   /** `initial`, `cursor-expired` or `cursor-invalid`. */
   reason: string;
-  /** What may be read at the moment. */
+  /** The presently readable catalog. */
   visible(): CatalogSnapshot;
   /** See `Pauses.current`. */
   current?: (() => Promise<void> | undefined) | undefined;
   pools: Pools;
 }
 
-/** Features read at once: few enough to be turned into frames between two turns of the loop. */
+/** Number of features read together: few enough to create their frames between two event-loop iterations. */
 const PAGE = 100;
 const DECIMALS = 7;
 
 /**
- * How many snapshots are read at once: those of clients without a key take nothing from the others. What has been read is
- * sent before the turn ends, so no more waits for a client that does not read than one page.
+ * Limits concurrent snapshots, with separate limits for clients without a key. The features of a page are sent before
+ * its turn ends, so at most one page waits for a client that does not read.
  */
 export class SnapshotTurns {
   readonly #pages = {
@@ -46,18 +46,18 @@ export class SnapshotTurns {
     anonymous: new Turns(STREAM_LIMITS.anonymousSnapshotTurns),
   };
 
-  /** A turn to read and send a page, once the client has read what it was sent. */
+  /** A turn to read and send a page, once the client has read its frames. */
   async page(session: Session): Promise<() => void> {
     for (;;) {
       await session.writable();
       const release = await this.#pages[chooseKind(session)].take();
-      // Another subscription of the session may have sent meanwhile.
+      // Another subscription of the session can have sent frames in between.
       if (!session.blocked) return release;
       release();
     }
   }
 
-  /** A turn to make one frame of a whole snapshot and to have it read. */
+  /** A turn to create one frame of a complete snapshot and to wait until it is read. */
   frame(session: Session): Promise<() => void> {
     return this.#frames[chooseKind(session)].take();
   }
@@ -66,16 +66,16 @@ export class SnapshotTurns {
 const chooseKind = ({ principal }: Session) => (principal.kind === 'anonymous' ? 'anonymous' : 'keyed');
 
 /**
- * Sends what the layers of a subscription hold now, at the pace of the client. Ends early when the client leaves. Its
- * cursor is the one up to which events are being passed on, because these are in the store already. Clients drop
- * repeated changes by cursor.
+ * Sends the present features of a subscription's layers, at the pace of the client. Ends early if the client
+ * disconnects. The cursor of the snapshot is the one up to which events are being passed, because these are already
+ * in the store. Clients drop repeated changes by cursor.
  */
 export function sendSnapshot(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
-  // Who wants nothing but the snapshot gets it in one frame.
+  // A subscription for only a snapshot gets it in one frame.
   return plan.subscription.mode === 'snapshot' ? sendWhole(plan, turns) : sendInFrames(plan, turns);
 }
 
-/** Members of the frame that a snapshot begins with. */
+/** Members of the first frame of a snapshot. */
 function beginning(scopes: ReadonlyMap<number, Scope>, reason: string) {
   const timestamp = new Date().toISOString();
   return { reason, serviceId: SERVICE_ID, layerIds: [...scopes.keys()], timestamp };
@@ -139,14 +139,14 @@ async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void
       complete: rows.complete,
     });
     session.send(`${head.slice(0, -1)},"features":[${features.join(',')}]}`);
-    // The turn lasts until the client has the frame: frames that nobody reads would add up.
+    // The turn lasts until the client has read the frame, because unread frames would accumulate.
     await session.writable();
   } finally {
     release();
   }
 }
 
-/** What a snapshot may show of its layers. */
+/** Visible parts of the layers of a snapshot. */
 class PlannedScopes {
   readonly all: ReadonlyMap<number, Scope>;
   #visible: CatalogSnapshot;
@@ -156,7 +156,7 @@ class PlannedScopes {
     this.all = buildScopes(plan.subscription.interest, this.#visible);
   }
 
-  /** Rejects when less, or something else, may be shown by now: rows that were read under older rules are not sent. */
+  /** Rejects if the visible parts have changed: rows that were read under older rules must not be sent. */
   async requireSame(): Promise<void> {
     await this.plan.current?.();
     const now = this.plan.visible();
@@ -211,7 +211,7 @@ async function* listPages(plan: SnapshotPlan, scopes: ReadonlyMap<number, Scope>
   for (const scope of scopes.values()) for await (const page of pages(plan, scope)) yield { ...page, scope };
 }
 
-/** Stands for the address of all sessions without a key: they are one caller together. */
+/** Address of all sessions without a key, which together count as one caller. */
 const STREAMS = 'streams';
 
 async function* pages(
@@ -241,14 +241,14 @@ async function* pages(
       },
       { deadlineMs: LIMITS.requestDeadlineMs, caller },
     );
-    // Features stay text: objects of them would be most of what the event loop has to do, and to collect.
+    // Features remain text: as objects they would be most of the work of the event loop and of garbage collection.
     yield { rows: featureTexts(page.features), bytes: page.features.byteLength };
     if (!page.more || !page.last) return;
     after = page.last;
   }
 }
 
-/** Members of a frame of one feature, as JSON text that follows others. */
+/** Members of a frame with one feature, as JSON text that follows other members. */
 function featureMembers({ id, geometry, properties }: FeatureText, { collection }: Scope): string {
   const names = {
     serviceId: SERVICE_ID,
@@ -260,7 +260,7 @@ function featureMembers({ id, geometry, properties }: FeatureText, { collection 
   return `${stringifyExactly(names).slice(1, -1)}${shape},"attributes":${properties}}`;
 }
 
-/** A feature as one of a frame that holds them all, as JSON text. */
+/** A feature in a frame with all features, as JSON text. */
 function batchedFeature({ id, idText, geometry, properties }: FeatureText, { collection }: Scope): string {
   const { id: sourceId, layerId } = collection;
   const head = JSON.stringify({ id, sourceId, layerId, geometryCrs: FRAME_CRS }).slice(0, -1);

@@ -9,7 +9,7 @@ export interface WatchedStore {
 
 /** Files of which every commit is noticed at each look; each costs a connection to SQLite. */
 const MAX_VERSIONED = 200;
-/** Of more files, those whose times and sizes are compared at a look. */
+/** Number of files whose times and sizes are compared in one check, if there are more files. */
 const STATED_AT_ONCE = 250;
 
 /** Finds the stores that some program has written to. */
@@ -20,7 +20,10 @@ export class StoreWatch {
 
   constructor(private readonly versions: Pick<DataVersions, 'of'>) {}
 
-  /** Keys of the stores that may have changed since they were looked at. Of many stores each look takes the next part. */
+  /**
+   * Keys of the stores that can have changed since the last check. If there are many stores, each check takes the
+   * next part.
+   */
   findChanged(stores: readonly WatchedStore[]): string[] {
     if (stores.length <= MAX_VERSIONED) return this.#changedIn(stores, (path) => this.versions.of(path));
     const first = this.#next < stores.length ? this.#next : 0;

@@ -2,16 +2,18 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { Addressee } from './frames.js';
 import { buildScopes, filterLength, type Listener, type Scope, type SubscriberInterest } from './scope.js';
 
-/** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
+/**
+ * Mode of a subscription. `snapshot` ends after the present features. `snapshot-then-delta` continues with changes.
+ */
 export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
 
-/** One interest of one session. Everything that it was sent came from before `position`. */
+/** One interest of one session. All its sent frames are of entries up to `position`. */
 export class StreamSubscription implements Listener, Addressee {
-  /** Cursor of the last entry of the feed that was looked at for this subscription. */
+  /** Cursor of the last feed entry that was checked for this subscription. */
   position: number;
   /** Number of the next frame; its group knows it while there is one. */
   sequence = 0;
-  /** Those it is told with while entries are delivered as they come; undefined while older ones are being read. */
+  /** Group for live delivery. Undefined while older entries are being read. */
   group: { leave(subscription: StreamSubscription): void } | undefined;
   ended = false;
   /** The id as JSON. */
@@ -44,7 +46,7 @@ export class StreamSubscription implements Listener, Addressee {
     this.group?.leave(this);
   }
 
-  /** What frames depend on, but for their numbers and who may read what. */
+  /** Key of everything that frames depend on, except their numbers and access rights. */
   get key(): string {
     const { layers, bbox, filter, datetime } = this.interest;
     return JSON.stringify([

@@ -7,37 +7,38 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { Listener, Scope } from './scope.js';
 import { shownChanges } from './shown.js';
 
-/** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
+/** Form of an event for a listener that sees only a part of the data. A feature that enters the part is inserted. */
 export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
 
-/** One who is to hear of an entry, and how. */
+/** A recipient of an entry, and the form of the event for it. */
 export interface EventRecipient<L extends Listener = Listener> {
   readonly listener: L;
   readonly scope: Scope;
   readonly appearance: Appearance;
 }
 
-/** An event with those who may have an interest in it, before filters are asked. */
+/** An event with possibly interested listeners, before filters are evaluated. */
 export interface Candidates<L extends Listener = Listener> {
   readonly entry: FeedEvent;
   readonly listeners: readonly L[];
-  /** What each of them may see of the event's collection. */
+  /** Visible part of the event's collection for each listener. */
   readonly scopes: readonly Scope[];
 }
 
-/** Filters of one collection that images of its events are put to, by one task. */
+/** Filters of one collection, which one task applies to the images of its events. */
 interface Question {
   readonly schema: MatchSchema;
   readonly filters: Map<string, number>;
   readonly images: EventImage[];
 }
 
-/** The answer to: does the image before (0) or after (1) the event pass the filter? */
+/** Whether the image before (0) or after (1) the event passes the filter. */
 type PassCheck = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
 /**
- * Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at
- * once. The worker uses SQLite in memory with the SQL of the GeoPackage store, so that streams and pages agree.
+ * Recipients of events and the forms of the events, in the order of the events. A worker evaluates all filters of a
+ * batch together. The worker uses SQLite in memory with the SQL of the GeoPackage store, so that streams and pages
+ * agree.
  */
 export async function hearings<L extends Listener>(
   batch: readonly Candidates<L>[],
@@ -47,7 +48,7 @@ export async function hearings<L extends Listener>(
     ? await askFilters(batch, pools)
     : () => true;
   const byEvent = new Map<FeedEvent, EventRecipient<L>[]>();
-  // The hottest loop of the streams: everybody who may want an event comes through here.
+  // This is the hottest loop of the streams: it runs for each possibly interested listener of an event.
   for (const { entry, listeners, scopes } of batch) {
     const list: EventRecipient<L>[] = [];
     for (let i = 0; i < scopes.length; i++) {
@@ -99,7 +100,7 @@ function findAppearance(
   return operation === 'delete' ? 'delete' : 'leave';
 }
 
-/** A change of nothing that is shown is none. */
+/** Whether an event changes a visible attribute or the geometry. Otherwise the listener gets no frame. */
 function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
   return (
     event.geometryChanged ||
@@ -142,12 +143,12 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
   };
 }
 
-/** The feature as it was. Of an insert there is nothing to ask; the image after stands for it. */
+/** The feature before the event. An insert has no earlier image to check, so the later image represents it. */
 export function imageBefore(event: FeatureEvent): EventImage {
   const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
   if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };
   const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
-  // JSON objects are put together as text, so that no digit is lost: of two members of one name the last counts.
+  // JSON objects are merged as text, so that no digit is lost. If two members have one name, the last counts.
   return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
 }
 

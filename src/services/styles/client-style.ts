@@ -34,7 +34,7 @@ export function datasetStyle(collections: readonly Collection[], baseUrl: string
     sources: Object.fromEntries(collections.map((one) => [one.id, styleSource(one, baseUrl)])),
     sprite: placed(SPRITE, baseUrl),
     glyphs: placed(GLYPHS, baseUrl),
-    // A background of one collection would cover those below it.
+    // A background of one collection would cover the collections below it.
     layers: collections.flatMap((one) =>
       listLayers(one)
         .filter(({ type }) => type !== 'background')
@@ -48,7 +48,7 @@ function placed(url: string, baseUrl: string): string {
   return url.startsWith('/') ? baseUrl + url : url;
 }
 
-/** Where a client begins to look. */
+/** Initial view of a client. */
 function view({ extent84 }: Collection): Pick<StyleDocument, 'center' | 'zoom'> {
   if (!extent84) return {};
   const [west, south, east, north] = extent84;

@@ -18,17 +18,17 @@ export interface StylesDeps {
   /** Draws layers in these styles from now on. */
   restyle(styles: readonly LayerStyle[]): void;
   announcements: Pick<Announcements, 'on'>;
-  /** Waits until every process has taken over what was put. */
+  /** Waits until every process has applied the stored styles. */
   settle(): Promise<unknown>;
-  /** What documents may refer to. */
+  /** Allowed external references of documents. */
   allowed: Pick<StyleUse, 'urlProblem'>;
 }
 
 export type StyledCollection = VectorCollection | RasterCollection;
 
-/** A document as somebody sent it, and what else changes. */
+/** A submitted document, with the other changes. */
 export interface StylePut extends Omit<StyleChange, 'document'> {
-  /** Unchecked; null for the style that the layer has by itself. */
+  /** Unchecked document. Null for the default style of the layer. */
   readonly document?: unknown;
 }
 
@@ -43,7 +43,7 @@ export class Styles {
     );
   }
 
-  /** Draws what was put: all, or of these layers. */
+  /** Applies stored styles: all, or those of these layers. */
   async load(layerIds?: readonly number[]): Promise<void> {
     this.#deps.restyle((await this.#deps.store.latest(layerIds)).map(layerStyle));
   }
@@ -63,7 +63,7 @@ export class Styles {
     if (!catalog.byLayerId(layerId)) throw layerFailure(catalog, layerId);
   }
 
-  /** The version in force; undefined when nobody put one. */
+  /** The active version. Undefined if no style was set. */
   current(layerId: number): Promise<StoredStyle | undefined> {
     return this.#deps.store.current(layerId);
   }
@@ -80,14 +80,14 @@ export class Styles {
     return this.#deps.store.history(layerId);
   }
 
-  /** The document that is drawn: the one that was put last, or what the collection has by itself. */
+  /** The document in use: the last one that was set, or the default of the collection. */
   documentOf(collection: StyledCollection, stored: StoredStyle | undefined): StyleDocument {
     const put = stored?.document;
     return put && kindOf(put) === collection.kind ? put : styleDocument(collection);
   }
 
   /**
-   * Adds a version. Once it resolves the version is durable, and all processes draw it (those that answer within a second).
+   * Adds a version. Once it resolves the version is durable, and all processes that respond within a second use it.
    * Throws `StyleError` for a document that cannot be drawn, and `not-found`.
    */
   async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
@@ -104,7 +104,7 @@ export class Styles {
     return stored;
   }
 
-  /** The document as it is kept. Throws `StyleError` for one that cannot be drawn. */
+  /** The document in stored form. Throws `StyleError` if it cannot be drawn. */
   async check(collection: StyledCollection, document: unknown): Promise<StyleDocument> {
     const { pools, allowed } = this.#deps;
     const find = (layers: readonly Record<string, unknown>[]) =>

@@ -6,7 +6,7 @@ import { slug } from '../kit/slug.js';
 import type { Log } from '../telemetry/log.js';
 import { DEFAULT_STYLE } from './style-choice.js';
 
-/** What styles of a file make of a collection. */
+/** Members of a collection that result from the styles of its file. */
 interface StylesOfFile {
   style: MapStyle;
   styles?: readonly NamedStyle[];
@@ -37,10 +37,10 @@ function named(read: readonly FileStyle[]): NamedStyle[] {
   });
 }
 
-/** Diagnostics of one style that are told in the log. */
+/** Maximum diagnostics of one style that are logged. */
 const TOLD = 5;
 
-/** Tells what was lost of styles in files that are new, or were not published before. */
+/** Logs the lost parts of styles in files that are new, or were not published before. */
 export function tellLostStyles(changed: readonly ChangedCollection[], log: Pick<Log, 'write'>): void {
   for (const { before, after: collection } of changed) {
     if (!hasFeatures(collection) || before?.version === collection.version) continue;

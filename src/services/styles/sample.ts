@@ -5,17 +5,17 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { parseJsonExactly } from '../../core/values/json.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** Rows that are looked at, in parts of the collection; parts further back would take long to find. */
+/** Numbers of parts and rows that are read. Rows further back would take long to find. */
 const PARTS = 4;
 const PART_ROWS = 1000;
 const FARTHEST = 200_000;
 const PART_BYTES = 1_048_576;
-/** Attributes that are looked at. */
+/** Maximum number of attributes that are read. */
 const MAX_FIELDS = 40;
 
 const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string', 'boolean']);
 
-/** Values of the plain attributes of a collection in rows from its beginning, middle and end. */
+/** Values of the plain attributes of a collection, in rows from its start, middle and end. */
 export async function readFieldSamples(
   x: TaskContext,
   pools: Pools,

@@ -1,9 +1,9 @@
 import type { RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
 
-/** Identifier of the style in force. */
+/** Identifier of the active style. */
 export const DEFAULT_STYLE = 'default';
 
-/** The collection in the style of that identifier; undefined when it has none such. */
+/** The collection in the style with that identifier. Undefined if there is no such style. */
 export function styled<C extends VectorCollection | RasterCollection>(
   collection: C,
   styleId: string,

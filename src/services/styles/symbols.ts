@@ -12,14 +12,14 @@ export interface SymbolFile {
   readonly mediaType: string;
   readonly encoding: 'gzip' | undefined;
   readonly tag: string;
-  /** What the API that serves it has made of it: lives as long as the file. */
+  /** Response that the API created from the file. It is kept as long as the file. */
   answer: unknown;
 }
 
 type SpriteScale = 1 | 2;
 type SpritePart = 'json' | 'png';
 
-/** Glyphs and sprites: made once, by a thread of their own, and kept. */
+/** Glyphs and sprites. A separate thread creates each of them once, and they are kept. */
 export class Symbols {
   /** In the order of their last use. */
   readonly #ranges = new Map<string, { file: SymbolFile; bytes: number }>();
@@ -41,7 +41,7 @@ export class Symbols {
     return range.file;
   }
 
-  /** One part of the sprite of all icons. Both are made together. */
+  /** One part of the sprite of all icons. Both parts are created together. */
   async sprite(x: TaskContext, scale: SpriteScale, part: SpritePart): Promise<SymbolFile> {
     let sprite = this.#sprites.get(scale);
     if (!sprite) {
@@ -55,7 +55,7 @@ export class Symbols {
   #make(x: TaskContext, key: string, task: GlyphTask): Promise<SymbolFile> {
     const making = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
       const file = newFile(body, 'application/x-protobuf', 'gzip');
-      // In each coding, once it is asked for.
+      // The size counts each coding, which is created on the first request for it.
       this.#keep(key, file, COMPRESSIONS.length * body.byteLength);
       return file;
     });
@@ -88,7 +88,10 @@ function newFile(body: Uint8Array, mediaType: string, encoding?: 'gzip'): Symbol
   return { body, mediaType, encoding, tag: contentTag(body), answer: undefined };
 }
 
-/** Several clients may wait for one answer, so none of them may cancel it by going away. */
+/**
+ * The context without its signal. Several clients can wait for one result, so a client that disconnects must not
+ * cancel it.
+ */
 function withoutSignal(x: TaskContext): TaskContext {
   return { span: x.span, caller: x.caller, timing: (stage, ms) => x.timing(stage, ms) };
 }

@@ -4,8 +4,8 @@ import { type MapStyle, styleText } from '../../core/styles/model.js';
 const tags = new WeakMap<MapStyle, string>();
 
 /**
- * Names what a style draws, in every process and server. Empty for one that nobody put: it follows from the collection
- * and from the release, which keys have in them anyway.
+ * Key of the rendering of a style, the same in every process and server. Empty for a default style, which depends on
+ * the collection and the release, and these are in cache keys anyway.
  */
 export function styleTag(style: MapStyle): string {
   if (style.version === 0) return '';

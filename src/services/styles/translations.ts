@@ -9,14 +9,14 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { StyledCollection } from './index.js';
 
-/** What a style of a collection may speak of. */
+/** Geometry type and fields that a style of a collection can use. */
 export function describeSldTarget(collection: StyledCollection): Pick<SldTarget, 'geometryType' | 'fields'> {
   if (hasCoverage(collection)) return { geometryType: 'raster' };
   const { geometryType, fields } = collection.source;
   return { geometryType, fields: fields.map(({ name, type }) => ({ name, type })) };
 }
 
-/** Reads a style in SLD for a collection. Throws `invalid-body` for what is no XML. */
+/** Reads an SLD style for a collection. Throws `invalid-body` for text that is not XML. */
 export async function readCollectionSld(
   x: TaskContext,
   pools: Pools,
@@ -28,7 +28,7 @@ export async function readCollectionSld(
   throw new ApiError('invalid-body', read.diagnostics[0]!.message);
 }
 
-/** A whole document of layers. */
+/** A complete document of layers. */
 export function buildStyleDocument(layers: readonly StyleLayer[], name?: string): StyleDocument {
   return {
     version: 8,
@@ -38,7 +38,7 @@ export function buildStyleDocument(layers: readonly StyleLayer[], name?: string)
   } as unknown as StyleDocument;
 }
 
-/** The style of a collection in SLD. Throws `unprocessable` when nothing of it can be written. */
+/** The style of a collection in SLD. Throws `unprocessable` if no part of it can be written. */
 export function writeSld(collection: StyledCollection, document: StyleDocument): SldExport {
   const layers = document.layers.filter((layer) => 'source' in layer && layer.source === COLLECTION_SOURCE);
   try {

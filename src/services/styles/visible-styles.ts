@@ -5,14 +5,14 @@ import type { MapStyle } from '../../core/styles/model.js';
 
 const texts = new WeakMap<object, string>();
 
-/** Styles as one sees them who may not read some attributes: what tells of these is left out. */
+/** Styles for callers who cannot read some attributes. Parts that would reveal these are omitted. */
 export function stylesWithout(
   { id, source, style, styles }: VectorCollection,
   hidden: readonly string[],
 ): Pick<VectorCollection, 'style' | 'styles' | 'unreadStyles'> {
   const own = tellsHidden(style, style, hidden) ? defaultStyle(source.geometryType, id) : style;
   const others = styles?.filter((one) => !tellsHidden(one, one.style, hidden));
-  // What is said of a style that was not read may name anything.
+  // Diagnostics of an unread style can mention any attribute.
   return { style: own, ...(others ? { styles: others } : {}), unreadStyles: [] };
 }
 
@@ -24,5 +24,5 @@ function tellsHidden(part: object, style: MapStyle, hidden: readonly string[]): 
   return hidden.some((name) => text.includes(inText(name)));
 }
 
-/** The name as it stands within a text of JSON: as an attribute of its own, in braces, or in words. */
+/** The name in a JSON text: as a separate attribute, in braces, or in words. */
 const inText = (name: string) => JSON.stringify(name).slice(1, -1);

@@ -20,7 +20,7 @@ export const outboxPending = gauge('svc.outbox.pending_count', 'Due deliveries')
 export const outboxDead = gauge('svc.outbox.dead_lettered_count', 'Deliveries dropped after all attempts');
 export const outboxOldest = gauge('svc.outbox.oldest_pending_age_seconds', 'Age of the oldest due delivery');
 
-// A server without receivers has nothing due, which is not the same as nothing known.
+// Without receivers the counts are 0. A missing value would mean that they are unknown.
 for (const one of [outboxPending, outboxDead, outboxOldest]) one.cell().set(0);
 
 export const sinkPublished = counter('svc.event_sink.published_total', 'Events delivered to receivers');
@@ -65,7 +65,7 @@ export const clusterBacklog = gauge(
   'svc.streaming.cluster_broadcast_backlog',
   'Messages in transit to other gateways and servers',
 );
-/** Counts a note to others from now until it has left, or is lost. */
+/** Counts a note to other processes from now until it is sent or lost. */
 export function broadcast(): (sent: boolean) => void {
   const backlog = clusterBacklog.cell();
   backlog.add(1);

@@ -4,7 +4,7 @@ import { telemetryExported, telemetryLost } from './telemetry-metrics.js';
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 
-/** How exporters of OpenTelemetry answer: a code other than 0 is a failure. */
+/** Result of OpenTelemetry exporters: a code other than 0 is a failure. */
 type ExportResult = { code: number; error?: Error };
 
 interface Exporter<T> {
@@ -12,8 +12,8 @@ interface Exporter<T> {
 }
 
 /**
- * Counts what the collector takes and what is lost to it. The log hears of a collector that fails once, and once when
- * it takes everything again.
+ * Counts items that the collector accepts and items that are lost. A failing collector is logged once, and again when
+ * it accepts everything.
  */
 export class ExportWatch {
   readonly #failing = new Set<Signal>();
@@ -24,7 +24,7 @@ export class ExportWatch {
     this.#log = log;
   }
 
-  /** Looks at what becomes of each push of an exporter; `sizeOf` counts its items. */
+  /** Counts the results of the exports of an exporter. `sizeOf` counts its items. */
   follow<T>(signal: Signal, exporter: Exporter<T>, sizeOf: (items: T) => number): void {
     const push = exporter.export.bind(exporter);
     exporter.export = (items, done) => {

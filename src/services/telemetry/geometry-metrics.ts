@@ -5,7 +5,7 @@ import { Counter, Histogram } from './instruments.js';
 const MILLISECONDS = [2.5, 10, 50, 250, 1000, 10_000];
 const OPERATION = ['operation'] as const;
 
-/** How often something is done, and how long it takes. */
+/** Metrics of an operation: its count and its duration. */
 function pair(name: string, labels: readonly string[], what: string) {
   return {
     total: new Counter({ name: `${name}_total`, help: what, labels }),

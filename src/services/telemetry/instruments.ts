@@ -1,9 +1,9 @@
 import type { MetricObject } from './types.js';
 
 /**
- * Counters, gauges and histograms that cost a few nanoseconds to record: a cell is looked up once per label
- * set and kept by its user. They plug into prom-client's registry for the scrape, and the OTLP exporter reads
- * the same cells, so that every number is counted once.
+ * Counters, gauges and histograms that cost a few nanoseconds to record, because callers find a cell once per label
+ * set and keep it. They plug into prom-client's registry for the scrape. The OTLP exporter reads the same cells, so
+ * every number is counted once.
  */
 
 export interface MetricSample {
@@ -25,25 +25,27 @@ interface Spec {
   readonly labels?: readonly string[];
 }
 
-/** Dots are not allowed in an exposition name; the dotted form stays the OTLP name. */
+/** Dots are not allowed in an exposition name. The OTLP name keeps them. */
 function expositionName(name: string): string {
   return name.replace(/\./g, '_');
 }
 
 /**
- * Label sets of one instrument. What comes beyond them is counted together, under `other`, so that the scrape stays
- * within its bound whatever is asked of the server; what is used first keeps names of its own.
+ * Maximum label sets of one instrument. Further ones are counted together, under `other`, so that requests cannot
+ * enlarge the scrape beyond its limit. The first label sets keep separate names.
  */
 export const MAX_CELLS = { histogram: 250, other: 1000 } as const;
-/** The first label sets of an instrument, which keep their names whatever the others have used. */
+/** Number of first label sets of an instrument that always keep their names. */
 export const OWN_CELLS = { histogram: 4, other: 24 } as const;
 /** Lines of the scrape that the label sets of all instruments together may take; beyond them `other` as well. */
 const MAX_LINES = 8000;
 
 /**
- * Parts of the label sets and lines that requests of a kind may take, so that no client uses up those of others: requests
- * that were refused (401, 403, 429, unknown paths), management operations, errors of clients (other 4xx). Everything else
- * has what is left, at least half.
+ * Shares of the label sets and lines per kind of requests, so that no client uses up the share of another.
+ * - `refused`: refused requests (401, 403, 429, unknown paths).
+ * - `admin`: management operations.
+ * - `wrong`: errors of clients (other 4xx).
+ * - `rest`: all other requests, with the remainder of at least half.
  */
 export const LABEL_SHARES = { refused: 0.1, admin: 0.2, wrong: 0.2, rest: 1 } as const;
 export type Share = keyof typeof LABEL_SHARES;
@@ -85,7 +87,7 @@ abstract class Family<Cell> {
     return this.cellIn('rest', ...values);
   }
 
-  /** As `cell`, of the label sets that a kind of requests may take. */
+  /** Like `cell`, within the share of a kind of requests. */
   cellIn(share: Share, ...values: string[]): Cell {
     const key = values.join('\u0000');
     const existing = this.#cells.get(key);
@@ -124,7 +126,7 @@ abstract class Family<Cell> {
     return [...this.#cells.values()];
   }
 
-  /** Kept for prom-client's registry. */
+  /** Required by prom-client's registry. */
   reset(): void {
     for (const share of Object.keys(LABEL_SHARES) as Share[]) {
       lines[share] -= this.#used[share] * this.linesPerCell;
@@ -242,7 +244,7 @@ export class Histogram extends Family<HistogramCell> {
 
 export type Instrument = Counter | Gauge | Histogram;
 
-/** Units of UCUM, by what names end with. */
+/** UCUM units by the suffix of names. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_ms$/, 'ms'],
   [/_seconds$/, 's'],

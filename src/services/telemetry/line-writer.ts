@@ -14,7 +14,7 @@ const MAX_WAITING = 256;
 export class LineWriter {
   readonly #fd: number;
   #block = Buffer.allocUnsafe(CAPACITY);
-  /** Bytes of whole lines in the block. Who writes into its room moves this on. */
+  /** Bytes of complete lines in the block. Code that writes into its free space increases it. */
   length = 0;
   #waiting: Buffer[] = [];
   #writing: Buffer | undefined;
@@ -24,20 +24,20 @@ export class LineWriter {
     this.#fd = fd;
   }
 
-  /** Takes whole lines of ASCII, line end included: one byte per unit, copied as they are. */
+  /** Writes complete ASCII lines with their line ends: one byte per unit, copied unchanged. */
   writeAscii(line: string): void {
     if (line.length > CAPACITY - this.length) this.#close();
     if (line.length > CAPACITY) this.#enqueue(Buffer.from(line, 'latin1'));
     else this.length += this.#block.write(line, this.length, 'latin1');
   }
 
-  /** A block with room for this many bytes behind `length`; none when a line is longer than a block. */
+  /** A block with this many free bytes after `length`. Undefined if a line is longer than a block. */
   room(bytes: number): Buffer | undefined {
     if (bytes > CAPACITY - this.length) this.#close();
     return bytes > CAPACITY ? undefined : this.#block;
   }
 
-  /** Takes whole lines, line end included. */
+  /** Writes complete lines with their line ends. */
   write(line: string): void {
     if (line.length * MAX_UNIT_BYTES > CAPACITY - this.length) {
       this.#close();
@@ -61,7 +61,7 @@ export class LineWriter {
       try {
         writeSync(this.#fd, block);
       } catch {
-        // The reader is gone or full, and so is the time to wait for it.
+        // The reader has ended or is blocked, and there is no time to wait for it.
         return;
       }
     }

@@ -27,14 +27,14 @@ const SEVERITIES: Record<LogLevel, SeverityNumber> = {
   Fatal: SeverityNumber.FATAL,
 };
 
-/** What goes along with a line under names of OpenTelemetry, not under those of the log. */
+/** Members of a line that have OpenTelemetry names instead of log names. */
 interface Marks {
   '@x'?: string;
   '@tr'?: string;
   '@sp'?: string;
 }
 
-/** The log on its way to an OTLP collector. A collector that is slow or down costs lines, which are counted, and nothing else. */
+/** Export of the log to an OTLP collector. A slow or unavailable collector only costs lines, which are counted. */
 export class LogExport implements LogReceiver {
   readonly processor: sdkLogs.LogRecordProcessor;
   readonly #process: string;

@@ -24,7 +24,7 @@ const CLEF_NAMES: Record<string, LogLevel> = {
 
 export type Properties = Record<string, unknown>;
 
-/** What requests of one operation, method and status have in common. Kept by who reports them. */
+/** Common facts about requests of one operation, method and status. Their reporter keeps it. */
 export interface RequestKind {
   readonly method: string;
   readonly status: number;
@@ -37,7 +37,7 @@ export interface RequestKind {
 /** The completion event of one request. */
 export interface RequestEvent {
   readonly path: string;
-  /** True when it is known that the path can be written as it is: ASCII, nothing to escape. */
+  /** Whether the path is known to need no escaping: ASCII without special characters. */
   readonly plainPath: boolean;
   readonly correlationId: string;
   /** The id as ASCII, where that is at hand. */
@@ -47,10 +47,10 @@ export interface RequestEvent {
   readonly trace: { readonly traceId: string; readonly spanId: string } | undefined;
 }
 
-/** The properties of an event that tell what was thrown (CLEF, `@x`). */
+/** Properties of an event that describe an exception (CLEF, `@x`). */
 export const exception = (thrown: unknown): Properties => ({ '@x': exceptionText(thrown) });
 
-/** Who gets what is logged beside standard output. */
+/** Receiver of log lines in addition to standard output. */
 export interface LogReceiver {
   write(event: LogEventName, properties: Properties, text: string): void;
   request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void;
@@ -61,9 +61,12 @@ export interface Log {
   readonly process: string;
   /** Writes a line of a kind. Its text is `text`, or else the text of the kind. */
   write(event: LogEventName, properties?: Properties, text?: string): void;
-  /** When the last byte went out (`performance.now`), milliseconds from the first to it, and bytes of the body. */
+  /**
+   * Logs a request: the time of the last byte (`performance.now`), the milliseconds from the first byte to it, and
+   * the bytes of the body.
+   */
   request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
-  /** From now on `receiver` gets the lines too. */
+  /** Sends the lines also to `receiver` from now on. */
   copyTo(receiver: LogReceiver): void;
   flush(): void;
 }
@@ -77,7 +80,7 @@ export function getRequestLogLevel({ quiet, status }: RequestKind): LogLevel {
   return isUnavailable(status) ? 'Warning' : 'Error';
 }
 
-/** Whether a server, a database or a remote host is busy or does not answer, which is no fault of the program. */
+/** Whether a server, a database or a remote host is busy or does not respond, which is not a fault of the program. */
 export const isUnavailable = (status: number): boolean => status >= 502 && status <= 504;
 
 const FLUSH_MS = 100;
@@ -90,7 +93,7 @@ export function createLog(options: {
   level: LogLevel;
   pretty: boolean;
   process: string;
-  /** File descriptor that gets the lines; standard output when absent. */
+  /** File descriptor for the lines. Default: standard output. */
   output?: number;
 }): Log {
   if (options.pretty) return prettyLog(options);
@@ -178,7 +181,7 @@ let secondText = '';
 let millisecond = 0;
 let text = '';
 
-/** The beginning of a line with the ISO time. Many lines share a millisecond, and more a second. */
+/** Start of a line with the ISO time. Many lines share a millisecond, and more share a second. */
 function now(): string {
   const ms = Date.now();
   if (ms === millisecond) return text;

@@ -16,7 +16,7 @@ import { TELEMETRY_INSTRUMENTS } from './telemetry-metrics.js';
 /** Every instrument is declared here, once; scrape and OTLP read the same cells. Names are the contract's. */
 
 const MILLISECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000];
-/** Fewer, for what has many label sets: a line of the scrape for each bucket of each. */
+/** Fewer buckets for metrics with many label sets, because each bucket of each set is a line of the scrape. */
 const FEW_MILLISECONDS = [1, 5, 25, 100, 500, 2500, 10_000];
 
 export const httpRequestDuration = new Histogram({
@@ -211,7 +211,7 @@ const LOOP_SAMPLE_MS = 50;
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
-  // The registry only asks a metric for its name and get(); our families have both.
+  // The registry only uses the name and get() of a metric, which these families have.
   for (const instrument of INSTRUMENTS) registry.registerMetric(instrument as unknown as Metric);
   return registry;
 }
@@ -255,7 +255,7 @@ export function watchEventLoop(): IntervalHistogram {
   return histogram;
 }
 
-/** Shows the pools' state in the pool gauges, and that of connections to databases in theirs. */
+/** Shows the state of the pools, and of connections to databases, in gauges. */
 export function watchPools(status: () => PoolStatus[]): void {
   watchConnections(
     () => status().find(({ connections }) => connections)?.connections ?? sumConnectionCounts([]),

@@ -17,7 +17,7 @@ const SCOPE = { name: 'Graticule', version: '1.0.0' };
 const EXPORT_MS = 10_000;
 const SHUTDOWN_MS = 1500;
 
-/** What is pushed, until it ends. */
+/** Running export of telemetry. */
 export interface Otlp {
   /** Pushes what waits, as long as the collector takes it in time. */
   shutdown(): Promise<void>;
@@ -63,7 +63,7 @@ export function startOtlp(endpoint: string, serviceVersion: string, log: Log): O
   return { shutdown: () => inTime(sdk.shutdown()) };
 }
 
-/** Pushes the log alone, of a process that has nothing else to tell. */
+/** Exports only the log, for a process without other telemetry. */
 export function startLogExport(endpoint: string, serviceVersion: string, log: Log): Otlp {
   const { resource, logs } = shared(endpoint, serviceVersion, log);
   const sdk = new NodeSDK({
@@ -88,7 +88,7 @@ function shared(endpoint: string, serviceVersion: string, log: Log) {
   return { base, resource, watch, logs: new LogExport(`${base}/v1/logs`, log.process, watch) };
 }
 
-/** A collector that is down must not hold up the end of the process. */
+/** Limits the wait, because an unavailable collector must not delay the end of the process. */
 async function inTime(work: Promise<void>): Promise<void> {
   let late: NodeJS.Timeout | undefined;
   const patience = new Promise<void>((resolve) => {

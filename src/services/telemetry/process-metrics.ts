@@ -68,7 +68,7 @@ export function sampleMemory(percent = pressure()): void {
 }
 let pressed = false;
 
-/** Samples what has no events of its own, from now on. */
+/** Starts sampling resources that have no events. */
 export function watchResources(): void {
   const sample = () => {
     sampleMemory();

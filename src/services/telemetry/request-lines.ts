@@ -10,13 +10,13 @@ const PATH = ascii(',"Path":"');
 const ID = '","CorrelationId":"';
 const END = '","Principal":"anonymous"}\n';
 
-/** Where the milliseconds stand in a line: `{"@t":"2026-01-31T12:00:00.000Z",`. */
+/** Positions of the time and its milliseconds in a line: `{"@t":"2026-01-31T12:00:00.000Z",`. */
 const TIME_AT = 7;
 const MILLISECONDS_AT = 27;
 /** More than the numbers of a line take. */
 const NUMBERS = 64;
 
-/** What the lines of one kind of request begin with, the time included. */
+/** Start of the lines of one kind of request, including the time. */
 interface LinePrefix {
   readonly bytes: Uint8Array;
   second: number;
@@ -24,8 +24,8 @@ interface LinePrefix {
 }
 
 /**
- * Writes the completion events of anonymous requests, one per request and by far the most lines of the log, as bytes
- * into the writer's block: no text is made. All of it is ASCII.
+ * Writes the completion events of anonymous requests, which are by far the most log lines, as bytes into the writer's
+ * block, without creating strings. All of it is ASCII.
  */
 export class RequestLines {
   readonly #writer: LineWriter;
@@ -47,12 +47,15 @@ export class RequestLines {
     this.#membersOf = membersOf;
   }
 
-  /** The wall clock is looked at again; lines follow the other clock until then. */
+  /** Makes the next line read the wall clock. Between such calls, lines follow the monotonic clock. */
   setClock(): void {
     this.#since = Number.POSITIVE_INFINITY;
   }
 
-  /** False when the event has something that is not written here. `at` is of `performance.now`, in milliseconds. */
+  /**
+   * Returns false if the event has members that this class does not write. `at` is a time of `performance.now`, in
+   * milliseconds.
+   */
   write(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): boolean {
     const id = event.correlationBytes;
     if (!id || !event.plainPath || event.trace || event.principal.id !== 'anonymous') return false;
@@ -134,7 +137,7 @@ function put(block: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Not negative. */
+/** Writes a non-negative integer. */
 function putInteger(block: Uint8Array, at: number, value: number): number {
   let digits = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;

@@ -11,7 +11,7 @@ import {
 
 const tracer = trace.getTracer('Graticule', '1.0.0');
 
-/** Set once tracing is exported; otherwise no span is made and no header is read. */
+/** Set once tracing is exported. Until then, no span is created and no header is read. */
 let enabled = false;
 export function enableTracing(): void {
   enabled = true;
@@ -42,7 +42,7 @@ export interface SpanFacts {
 
 /** A stage of a request while it runs. */
 export interface StageSpan {
-  /** W3C Trace Context, for whoever works for it elsewhere. */
+  /** W3C Trace Context, for work on the request in other threads and processes. */
   readonly traceparent: string;
   set(attributes: SpanFacts['attributes']): void;
   /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */
@@ -52,14 +52,14 @@ export interface StageSpan {
 }
 
 /**
- * Runs a part of a request in a child of `parent`, which is `Exchange.span`; without tracing the part is only run. `work` gets
- * the parent of the spans of its own parts.
+ * Runs a part of a request in a child of `parent`, which is `Exchange.span`. Without tracing, only the part runs.
+ * `work` receives the parent for spans within the part.
  */
 export function inSpan<T>(parent: unknown, facts: SpanFacts, work: (inner: unknown) => T): T {
   return parent ? inChild(parent as RequestSpan, facts, work) : work(undefined);
 }
 
-/** As `inSpan`, for a stage part of whose work is done in other threads and processes. */
+/** Like `inSpan`, for a stage with work in other threads and processes. */
 export function withSpan<T>(
   parent: RequestSpan,
   facts: SpanFacts,
@@ -111,13 +111,16 @@ export function formatTraceparent(span: Span | undefined): string | undefined {
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }
 
-/** The context below a span that another process may have made; that of a new trace when absent. */
+/** The context below a span, possibly of another process. Default: the context of a new trace. */
 export function parseTraceparent(traceparent: string | undefined): Context {
   if (!enabled || traceparent === undefined) return ROOT_CONTEXT;
   return propagation.extract(ROOT_CONTEXT, { traceparent });
 }
 
-/** Notes work that has ended as a span of a trace of its own: of what would be told too often, what did something. */
+/**
+ * Records completed work as a span in a new trace. It is meant for frequent work, of which only effective runs are
+ * recorded.
+ */
 export function recordJobSpan({ name, attributes }: SpanFacts, startMs: number): void {
   if (enabled) tracer.startSpan(name, { attributes, startTime: startMs }, ROOT_CONTEXT).end();
 }
@@ -136,7 +139,7 @@ export function withJobSpan<T>(
   return endAfter(span, () => work(trace.setSpan(parent, span)));
 }
 
-/** Ends a span when its work has ended; a failure stays with it. */
+/** Ends a span when its work has ended, and records a failure in it. */
 async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -118,7 +118,7 @@ export function watchConnections(totals: () => ConnectionTotals): void {
     poolSize.cell().set(open);
     poolUtilization.cell().set(capacity === 0 ? 0 : active / capacity);
   };
-  // Asked first of its family: the others are read after it.
+  // This metric is read first in its family, so the rest is read after it.
   acquisition.observe(show);
 }
 

@@ -7,7 +7,7 @@ import type { TaskName } from '../../core/tasks/tasks.js';
 import * as geometry from './geometry-metrics.js';
 import * as metrics from './store-metrics.js';
 
-/** What a task is counted as, beside its name. */
+/** Labels of a task, in addition to its name. */
 
 /** Kinds of queries, by the task that makes them. */
 const QUERY_TYPES: Partial<Record<TaskName, string>> = {
@@ -49,7 +49,7 @@ const COMPUTING: ReadonlySet<string> = new Set([
   'buffer_aggregate',
 ]);
 
-/** What tasks of any kind say of their sources. */
+/** Members of task inputs that describe their sources. */
 interface Input {
   source?: { crs?: string };
   layers?: readonly { source?: { crs?: string }; filter?: Expression }[];
@@ -57,7 +57,7 @@ interface Input {
   filter?: Expression;
 }
 
-/** Names of a layer. Of several layers that one task reads, only `layerId` is there. */
+/** Names of a layer. For a task that reads several layers, only `layerId` is set. */
 interface LayerNames {
   readonly layerId: string;
   readonly collection?: string;
@@ -67,7 +67,7 @@ interface LayerNames {
 const SEVERAL: LayerNames = { layerId: 'several' };
 const layerNames = new WeakMap<object, LayerNames>();
 
-/** Remembers the layers' ids by their sources, which is all that tasks name. */
+/** Stores the layer ids by their sources, because tasks only name their sources. */
 export function rememberLayerLabels(changed: readonly ChangedCollection[]): void {
   for (const { after: collection } of changed) {
     if (!hasFeatures(collection)) continue;
@@ -84,12 +84,12 @@ export function findLayerNames(input: unknown): LayerNames | undefined {
   return read && layerNames.get(read);
 }
 
-/** The id of the layer that a task reads; `several` or nothing where there is not one. */
+/** The id of the layer that a task reads. `several` for more than one, and empty for none. */
 function getTaskLayerId(input: unknown): string {
   return findLayerNames(input)?.layerId ?? '';
 }
 
-/** The kind of query that a task makes; undefined for one that makes none. */
+/** The kind of query that a task makes. Undefined for a task without a query. */
 export function findQueryType(name: TaskName): string | undefined {
   return QUERY_TYPES[name];
 }
@@ -113,7 +113,7 @@ export function countTask(task: EndedTask): void {
 
 function countEdit(result: EditResult | undefined, ms: number): void {
   metrics.transactionDuration.cell().observe(ms);
-  // What changes nothing is rolled back.
+  // A transaction without changes is rolled back.
   const outcome = result?.change ? 'committed' : 'rolled_back';
   metrics.transactions.cell(result ? outcome : 'failed').inc();
   for (const positions of result?.positions ?? []) geometry.geometryComplexity.cell().observe(positions);
@@ -137,7 +137,7 @@ function count({ total, duration }: typeof geometry.transforms, label: string, m
   duration.cell(label).observe(ms);
 }
 
-/** How many records a query gave; undefined for one that gives none. */
+/** Number of records that a query returned. Undefined for a task that returns none. */
 export function countRecords(name: TaskName, output: unknown): number | undefined {
   if (name === 'vector.item') return output === null ? 0 : 1;
   const { returned, features, events, outcomes } = output as Record<string, unknown>;
@@ -159,7 +159,7 @@ function spatialPredicate({ filter, layers = [] }: Input): string | undefined {
   return undefined;
 }
 
-/** Whether a task answers in another CRS than that of what it reads. */
+/** Whether the CRS of a task's output differs from the CRS of its source. */
 function projects({ source, layers, crs }: Input): boolean {
   if (crs === undefined) return false;
   if (source?.crs !== undefined) return source.crs !== crs;

@@ -33,7 +33,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'raster.histograms': 'svc.coverage.histograms',
 };
 
-/** What threads of the vector pool do for geocoding, by what is asked. */
+/** Geocoding operations that threads of the vector pool run, by task. */
 const GEOCODING: Partial<Record<TaskName, string>> = {
   'vector.geocode': 'geocoding.findAddressCandidates',
   'vector.suggest': 'geocoding.suggest',
@@ -43,15 +43,15 @@ const GEOCODING: Partial<Record<TaskName, string>> = {
   'vector.locator': 'geocoding.locator',
 };
 
-/** A task as its span tells of it. */
+/** A task with the facts for its span. */
 interface TracedTask {
   name: TaskName;
   input: unknown;
-  /** Where the input does not tell. */
+  /** The layer, if the input does not contain it. */
   layerId: number | 'several' | undefined;
 }
 
-/** Runs a task in its span; `run` gets what goes along with the task. */
+/** Runs a task in its span. `run` receives the trace context for the task. */
 export function inTaskSpan<T>(
   parent: RequestSpan | undefined,
   task: TracedTask,

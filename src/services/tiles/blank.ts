@@ -2,10 +2,10 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/http/media.js';
 
-/** Images in which nothing is to be seen, for tiles without content. */
+/** Empty images, for tiles without content. */
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Sizes of which images are kept: those of tile matrices, while clients may ask for any. */
+/** Maximum number of sizes whose images are kept. Clients can request any size, but tile matrices have only a few. */
 const MAX_KEPT = 64;
 const images = new LRUCache<string, Uint8Array>({ max: MAX_KEPT });
 
@@ -44,7 +44,7 @@ function blankPng(width: number, height: number): Uint8Array {
 const ZEROS = 65_536;
 const DEFLATED = deflateRawSync(Buffer.alloc(ZEROS), { finishFlush: constants.Z_FULL_FLUSH });
 
-/** So many bytes of 0 as a zlib stream (RFC 1950). */
+/** This number of zero bytes as a zlib stream (RFC 1950). */
 function deflatedZeros(length: number): Uint8Array {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt16BE(length % 65_521, 0);

@@ -10,23 +10,23 @@ import {
 } from '../../core/tiles/tile-matrix.js';
 import { describeCrs, transformBox } from '../../native/index.js';
 
-/** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */
+/** Extents in tile matrix sets of any CRS. Boxes in CRS84 can cross the antimeridian (west > east). */
 
 const WORLD: Box = [-180, -90, 180, 90];
 
-/** The area, in CRS84, that a CRS is made for; the world where PROJ does not know it. */
+/** The area of use of a CRS, in CRS84. The world if PROJ does not know it. */
 function areaOfUse(crs: Crs): Box {
   return describeCrs(crs.proj).areaOfUse ?? WORLD;
 }
 
-/** Looks the areas of all sets up, which takes PROJ too long for the first request that needs them. */
+/** Computes the areas of use of all sets in advance, because PROJ takes too long for that during a request. */
 export function readAreas({ all }: MatrixSets): void {
   for (const { crs } of all) areaOfUse(crs);
 }
 
 /**
- * The extent in the CRS of a set that holds an extent in CRS84, x,y ordered. What has no image there, such as the poles
- * in Mercator, is cut off at the area that the CRS is made for. Undefined when nothing is left.
+ * The extent in the CRS of a set that contains an extent in CRS84, x,y ordered. It is clipped to the area of use of
+ * the CRS if parts cannot be transformed, such as the poles in Mercator. Undefined if no part remains.
  */
 export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefined {
   return aroundAll(plainBoxes(extent84).map((box) => image(box, crs)));
@@ -59,8 +59,8 @@ function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
 const REACH = 1 / 16;
 
 /**
- * `tileMatrixSetLimits` of data with this extent, for those of the matrices that are given by place. Around features
- * there is room for what they are drawn as.
+ * `tileMatrixSetLimits` of data with this extent, for the matrices with these indexes. With features, the limits
+ * include a margin for their symbols.
  */
 export function limitsIn(
   set: TileMatrixSet,
@@ -81,10 +81,13 @@ function widened([minx, miny, maxx, maxy]: Box, { matrices }: TileMatrixSet, zoo
   return [minx - dx, miny - dy, maxx + dx, maxy + dy];
 }
 
-/** Part of an extent that a CRS must be made for. */
+/** Minimum share of an extent within the area of use of a CRS. */
 const SUITABLE = 0.25;
 
-/** The sets whose CRS is made for where the data lies, and those of the configuration; all for data without extent. */
+/**
+ * The sets whose CRS is suitable for the extent, and the sets of the configuration. All sets if the data has no
+ * extent.
+ */
 export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonly TileMatrixSet[] {
   if (!extent84) return all;
   return all.filter(
@@ -92,13 +95,13 @@ export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonl
   );
 }
 
-/** How much of an extent, 0 to 1, lies in an area. */
+/** Share of an extent, 0 to 1, within an area. */
 function covered(extent84: Box, area: Box): number {
   const boxes = plainBoxes(extent84);
   const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => commonBox(box, one)));
   const size = (all: readonly (Box | undefined)[]) =>
     all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
   const whole = size(boxes);
-  // A single place, or a line of them, has no size.
+  // A single point, or points in a line, have no area.
   return whole > 0 ? size(parts) / whole : Number(parts.some((part) => part !== undefined));
 }

@@ -11,10 +11,10 @@ import {
 import type { ArchiveFormat } from '../../core/tiles/archives.js';
 import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 
-/** Formats of tiles that are made on request. */
+/** Formats of tiles that are rendered on request. */
 export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, MLT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
 
-/** Formats of the tiles of one collection: archives may hold further ones. */
+/** Formats of the tiles of one collection. Archives can contain further formats. */
 export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT];
 
 const STORED: Record<ArchiveFormat, readonly Format[]> = {
@@ -28,7 +28,10 @@ const STORED: Record<ArchiveFormat, readonly Format[]> = {
 const IMAGES: readonly Format[] = [PNG_FORMAT, WEBP_FORMAT];
 const ARCHIVE_SETS: readonly TileMatrixSet[] = [WEB_MERCATOR_QUAD];
 
-/** What tiles of these collections can be: vector when any has features, images always, an archive only its own. */
+/**
+ * Tile formats of these collections. Vector formats if any collection has features, image formats always. An archive
+ * has only its format.
+ */
 export function tileFormats(collections: readonly Collection[]): readonly Format[] {
   const [first] = collections;
   if (hasStoredTiles(first)) return STORED[first.format];
@@ -40,7 +43,7 @@ export function listMatrixSets(collection: Collection, { all }: MatrixSets): rea
   return hasStoredTiles(collection) ? ARCHIVE_SETS : all;
 }
 
-/** Whether tiles of the collection are made on request, alone or together with others. */
+/** Whether tiles of the collection are rendered on request, for one collection or several together. */
 export function isMade(collection: Collection): boolean {
   return !hasStoredTiles(collection);
 }

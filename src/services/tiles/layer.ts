@@ -3,7 +3,7 @@ import { and } from '../../core/cql2/index.js';
 import type { TileLayer } from '../../core/tasks/vector-tasks.js';
 import type { TileSelection } from './request.js';
 
-/** The layer of a vector tile that shows a collection, by its settings and by what was asked for. */
+/** The vector tile layer of a collection, by its settings and the request. */
 export function buildTileLayer(
   collection: VectorCollection,
   selection: TileSelection | undefined,

@@ -23,7 +23,7 @@ export function findMatrixSet({ matrixSets }: CatalogSnapshot, id: string): Tile
   return set;
 }
 
-/** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
+/** Limits of the tiles of collections in matrices. Empty if the location of the data is unknown. */
 export function findLimits(
   set: TileMatrixSet,
   collections: readonly Collection[],
@@ -33,7 +33,7 @@ export function findLimits(
   return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
 }
 
-/** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
+/** Whether a tile is outside the limits in the tileset metadata of the collections. */
 export function isOutside(
   { set, zoom, row, column }: TileAddress,
   collections: readonly Collection[],
@@ -47,7 +47,7 @@ export function isOutside(
   return row < minTileRow || row > maxTileRow || last < minTileCol || column > maxTileCol;
 }
 
-/** Places of the matrices that have tiles of any of the collections. */
+/** Indexes of the matrices that have tiles of any of the collections. */
 export function listZooms(set: TileMatrixSet, collections: readonly Collection[]): number[] {
   const ranges = collections.map(tileLevels);
   return set.matrices.flatMap(({ level }, zoom) =>
@@ -55,7 +55,7 @@ export function listZooms(set: TileMatrixSet, collections: readonly Collection[]
   );
 }
 
-/** Throws 404 when the collection has no tiles in the set. */
+/** Throws 404 if the collection has no tiles in the set. */
 export function requireTileset(
   { matrixSets }: CatalogSnapshot,
   collection: Collection,

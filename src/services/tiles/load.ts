@@ -7,7 +7,7 @@ import { type TileRequest, tileKey } from './request.js';
 import type { KeyedTileRequest, Tile, TileCoding } from './tile.js';
 import { findMaxAge } from './tile.js';
 
-/** A tile that no client waits for: from the cache, or made and kept. */
+/** A tile that no client waits for: from the cache, or rendered and cached. */
 export async function warmTile(
   { tiles, pools }: { tiles: TileCache; pools: Pools },
   request: TileRequest,
@@ -19,8 +19,8 @@ export async function warmTile(
 }
 
 /**
- * Makes a tile that the cache does not have; an image together with its neighbours, which are asked for soon. Who asks
- * for a tile that is being made gets it in the coding of the first.
+ * Renders a tile that is not in the cache. An image is rendered together with its neighbours, which are usually
+ * requested soon. Concurrent requests for one tile get it in the coding of the first request.
  */
 export function loadTile(
   x: TaskContext,

@@ -13,7 +13,7 @@ import { buildTileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
 import { emptyTile, newTile, sizeInPixels, type Tile, type TileCoding } from './tile.js';
 
-/** Grid of a vector tile, and how far features reach over its edge. */
+/** Grid of a vector tile, and the distance by which features extend beyond its edge. */
 const EXTENT = 4096;
 const BUFFER = 64;
 /** Half a grid unit: what is dropped cannot be seen. */
@@ -22,8 +22,8 @@ const SIMPLIFY = 0.5;
 const GZIP_MIN_BYTES = 128;
 
 /**
- * Makes a tile, or takes it from the archive that holds it. `coding` is that of a vector tile which is encoded now; one
- * of an archive comes as it is stored. Rejects with an `ApiError`.
+ * Renders a tile, or reads it from its archive. `coding` applies to vector tiles that are encoded now. A tile of an
+ * archive is returned in its stored form. Rejects with an `ApiError`.
  */
 export async function makeTile(
   x: TaskContext,
@@ -39,7 +39,7 @@ export async function makeTile(
   return isVectorFormat(format) ? encode(x, pools, request, coding) : draw(x, pools, request);
 }
 
-/** Whether a tile is an image that is made here. */
+/** Whether a tile is an image that this server renders. */
 export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
   return !isVectorFormat(format) && !hasStoredTiles(collections[0]);
 }
@@ -67,7 +67,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
   return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, { tag, dropped });
 }
 
-/** The tile as the archive holds it, or in the other encoding of vector tiles. */
+/** The tile in the stored form of the archive, or in the other encoding of vector tiles. */
 async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format } = request;
   const archive = collections[0] as ArchiveCollection;
@@ -79,7 +79,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
   return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 
-/** An image of its own, encoded like those that are cut from a metatile. */
+/** A separately rendered image, in the encoding of images that are cut from a metatile. */
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format, scale = 1, selection, batch } = request;
   const size = sizeInPixels(request);

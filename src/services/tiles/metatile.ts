@@ -15,8 +15,8 @@ import { newTile } from './tile.js';
 const MAX_SIDE = 4;
 const MAX_PIXELS = 2048;
 /**
- * Where the features of a metatile take more bytes than this (as a vector tile), or it takes longer, the next ones there
- * are smaller: somebody waits for one of its tiles. Bytes tell it also when the server is busy.
+ * Limits of a metatile: bytes of its features (as a vector tile) and milliseconds. If one is exceeded, later
+ * metatiles there are smaller, because a client waits for one of the tiles. Bytes also work when the server is busy.
  */
 const HEAVY_BYTES = 262_144;
 const SLOW_MS = 2000;
@@ -26,8 +26,8 @@ const MAX_REMEMBERED = 1000;
 const smaller = new LRUCache<string, number>({ max: MAX_REMEMBERED });
 
 /**
- * The tiles that are drawn together with one: the square of its neighbours, aligned to its side, as far as the matrix
- * goes. The tile itself is at `index`.
+ * The tiles that are drawn together with a tile: the square of its neighbours, aligned to its side, within the
+ * matrix. The tile itself is at `index`.
  */
 export function computeTileBlock(tile: TileRequest): TileBlock {
   const { at } = tile;
@@ -44,9 +44,10 @@ export function computeTileBlock(tile: TileRequest): TileBlock {
 }
 
 /**
- * 1 where tiles are merged, so that neighbours are not of one size, and for rasters alone. Metatiles of rasters would
- * save a seventh of the warp for clients that take all tiles, and cost a client of one tile three more (bench
- * cog-tiles).
+ * Tiles per side of a metatile. 1 if tiles are merged, so that neighbours differ in size, and if all collections are
+ * rasters.
+ * Raster metatiles would save a seventh of the warp for clients that request all tiles. A client that requests one
+ * tile would pay for three more (bench cog-tiles).
  */
 function computeSide({ at, collections, scale = 1 }: TileRequest): number {
   const { tileWidth, tileHeight, variableWidths } = at.set.matrices[at.zoom]!;
@@ -91,7 +92,7 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
     shrink(tiles[index]!, Math.max(width, height));
   return tiles.map((tile, i) => {
     const row = Math.floor(i / width);
-    // The image begins at the top; rows of some matrices are counted from the bottom.
+    // The image starts at the top, but rows of some matrices are counted from the bottom.
     const fromTop = cornerOfOrigin === 'topLeft' ? row : height - 1 - row;
     const { data, empty } = images![fromTop * width + (i % width)]!;
     return newTile(tile, data, format.mediaType, undefined, empty, { lost });

@@ -1,4 +1,4 @@
-/** What a request for a tile asks for. */
+/** Parameters of tile requests. */
 
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
@@ -48,27 +48,27 @@ export function tileAddress(
   return { set, zoom, row, column: firstColumn(set.matrices[zoom]!, row, column) };
 }
 
-/** What a request for a tile asks for, worked out once per target and catalog. */
+/** Resolved tile request, computed once per target and catalog. */
 export interface TilePlan extends TileRequest {
   readonly catalog: CatalogSnapshot;
-  /** Where the tile was found last. */
+  /** The slot in which the tile was last found. */
   slot: TileSlot | undefined;
   readonly key: string;
   /** By its client, so that it is not kept. */
   readonly invented: boolean;
-  /** Outside of the limits that the tileset tells of. */
+  /** Whether the tile is outside the limits in the tileset metadata. */
   readonly outside: boolean;
 }
 
-/** A request whose target remembers its plan, and the format that it is for. */
+/** A request whose target caches its plan, and its format. */
 interface PlannedRequest {
   readonly memo: { value?: TilePlan };
   readonly format: Format;
 }
 
 /**
- * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
- * that the format hangs on the Accept header too, not only on the target; `limited`, that the limits of tilesets hold.
+ * The plan of a request. `make` reads and checks the parameters if they or the catalog are new.
+ * `negotiated`: the format depends on the target and on the Accept header. `limited`: the limits of tilesets apply.
  */
 export function planTile(
   x: PlannedRequest,
@@ -81,7 +81,8 @@ export function planTile(
   const request = make();
   const { at, format, scale, selection, batch } = request;
   const collections = shownAt(at, request.collections);
-  // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
+  // One literal without spread: V8 gives each object made by spreading a separate hidden class, and then every read
+  // misses.
   const key = tileKey({ format, collections, at, scale, selection, batch });
   const plan: TilePlan = {
     catalog,
@@ -96,13 +97,13 @@ export function planTile(
     invented: isInvented(request),
     outside: limited && isOutside(at, request.collections),
   };
-  // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
-  // are not remembered: as trees they are large.
+  // A collection without the requested format responds in another format, which depends on more than the target.
+  // Filters are not cached, because their trees are large.
   if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
   return plan;
 }
 
-/** A request for a tile, narrowed by the parameters. Stored tiles cannot show less than they hold: 400. */
+/** A tile request restricted by the parameters. Throws 400 for stored tiles, which cannot be restricted. */
 export function narrowTile(
   collections: readonly Collection[],
   at: TileAddress,
@@ -136,8 +137,8 @@ interface SizeChoice {
 }
 
 /**
- * Pixels of an image where the client says so (OGC 20-058, /req/tilesets/tiles-parameters); its box is that of the tile.
- * Throws 400 for what is no image made on request.
+ * Pixels of an image if the client requests a size (OGC 20-058, /req/tilesets/tiles-parameters). The image has the
+ * bounding box of the tile. Throws 400 for formats other than rendered images.
  */
 function findSize(
   { at, ...request }: Pick<TileRequest, 'collections' | 'at' | 'format'>,

@@ -20,8 +20,8 @@ export interface TileAddress {
 }
 
 /**
- * What tiles show less of than they could: only some features, only some attributes. Such tiles are made for each
- * request: clients can invent any number of filters, and a shared rendering could show the state before an edit.
+ * Restriction of tiles to some features or attributes. Such tiles are rendered for each request: clients can invent
+ * any number of filters, and a shared rendering could show the state before an edit.
  */
 export interface TileSelection {
   /** Names the selection in keys. */
@@ -30,25 +30,25 @@ export interface TileSelection {
   readonly filters: ReadonlyMap<string, Expression>;
   /** Names of attributes of any of the collections; all when undefined. */
   readonly properties: readonly string[] | undefined;
-  /** How the raster among the collections is shown; as usual when undefined. */
+  /** Rendering of the raster among the collections. Default: its own rendering. */
   readonly look: RasterLook | undefined;
   /** Part of the vertical axis of rasters; their first level when undefined. */
   readonly heights: AxisRange | undefined;
-  /** Pixels of an image; those of the tile matrix when undefined. */
+  /** Pixels of an image. Default: the size in the tile matrix. */
   readonly size: TileSize | undefined;
 }
 
-/** A tile that somebody wants: whatever changes its bytes is here, and so in its key. */
+/** A requested tile. It contains everything that changes the bytes, and so does its key. */
 export interface TileRequest {
   readonly format: Format;
   /** Bottom first. An archive is only ever the single collection of a tile. */
   readonly collections: readonly Collection[];
   readonly at: TileAddress;
-  /** Pixels of an image per pixel of the tile matrix: 1 (also when absent) or 2. */
+  /** Pixels of an image per pixel of the tile matrix: 1 or 2. Default: 1. */
   readonly scale?: number | undefined;
-  /** All is shown when absent. */
+  /** Restriction of the content. Default: everything is shown. */
   readonly selection?: TileSelection | undefined;
-  /** The acquisition batch of rasters; all of a mosaic, the newest time of a series, when absent. */
+  /** The acquisition time of rasters. Default: all of a mosaic, the newest time of a series. */
   readonly batch?: AcquisitionTime | undefined;
 }
 
@@ -61,7 +61,10 @@ export function shownAt(
   return collections.filter((collection) => hasTilesAt(collection, level));
 }
 
-/** Whether clients invent what is in a tile: kept, it would fill the cache with what nobody asks for again. */
+/**
+ * Whether clients can invent the content of a tile. In the cache, such tiles would replace tiles that are requested
+ * again.
+ */
 export function isInvented({ collections, selection, batch }: TileRequest): boolean {
   if (selection) return true;
   return batch !== undefined && collections.some((one) => hasCoverage(one) && isByRange(one.raster.source));
@@ -72,13 +75,13 @@ export function tileKey(request: TileRequest): string {
   return `${addressKey(request)}${contentKey(request, ({ version }) => version)}`;
 }
 
-/** Names what tiles that differ only in zoom, row and column have in common. */
+/** Key of the common properties of tiles that differ only in zoom, row and column. */
 export function pyramidKey(request: TileRequest): string {
   const content = contentKey(request, ({ version }) => version);
   return `${formatKey(request)}/${request.at.set.key}${content}`;
 }
 
-/** Names the content of a tile wherever it is made, by whatever release. */
+/** Key of the content of a tile, the same in all processes and releases. */
 export function sharedKey(request: TileRequest): string {
   const content = contentKey(request, ({ origin }) => origin);
   return `${addressKey(request)}${content}/${version()}`;

@@ -23,15 +23,16 @@ export interface SelectionChoice {
   properties: string[] | undefined;
 }
 
-/** What is not asked of the features. */
+/** Parameters of images that do not concern features. */
 export interface ImageChoice {
   readonly look: RasterLook | undefined;
   readonly size: TileSize | undefined;
 }
 
 /**
- * What these parameters leave of the collections, and how it looks; undefined when that is all, as usual. A filter must fit each vector collection,
- * a property at least one. Throws 400 naming the wrong parameter.
+ * The restriction of the collections by these parameters, and the rendering. Undefined if there is no restriction and
+ * the default rendering. A filter must fit each vector collection, a property at least one. Throws 400 with the name
+ * of the wrong parameter.
  */
 export function tileSelection(
   collections: readonly Collection[],
@@ -73,7 +74,7 @@ function requireProperties(vectors: readonly VectorCollection[], names: readonly
   }
 }
 
-/** The attribute that has the name of the axis. A collection without one lies at every height. */
+/** Filter on the attribute with the name of the axis. A collection without such an attribute matches every height. */
 function above(
   { fields }: { fields: readonly Field[] },
   subset: AxisRange | undefined,
@@ -83,7 +84,7 @@ function above(
   return field && rangeFilter(field.name, subset);
 }
 
-/** What the subset means to rasters; undefined when none of them has a vertical axis. */
+/** Vertical range for rasters. Undefined if none of them has a vertical axis. */
 function findHeights(
   collections: readonly Collection[],
   subset: AxisRange | undefined,

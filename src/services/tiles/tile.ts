@@ -14,20 +14,20 @@ import { blankImage } from './blank.js';
 import { tileTags } from './cache/tags.js';
 import type { TileRequest } from './request.js';
 
-/** What is made of a vector tile for its first client: others compress it, or undo that, when they ask. */
+/** Coding of a vector tile for its first client. For other clients it is compressed or decompressed on request. */
 export type TileCoding = 'gzip' | 'identity';
 
-/** Who may keep a tile for how long: nobody, its caller, or everybody for so many seconds. */
+/** Caching of a tile: none, only by its caller, or by all caches for this number of seconds. */
 export type TileLifetime = 'none' | 'caller' | number;
 
-/** An acquisition batch, and the rasters that a tile of it is made from: how many, and the first of them. */
+/** An acquisition, with the number and the first of the rasters that a tile of it is rendered from. */
 interface ShownBatch {
   readonly batch: AcquisitionTime;
   readonly count: number;
   readonly items: readonly SourceItem[];
 }
 
-/** A tile. The members that a reply is made from come first. */
+/** A tile. The members that a response needs come first. */
 export interface Tile {
   /** Undefined for a tile without content in a format that cannot express that. The cache shares equal bodies. */
   body: Uint8Array | undefined;
@@ -44,15 +44,15 @@ export interface Tile {
   readonly lost?: readonly string[] | undefined;
   /** Whether its compressed form is kept with it: most clients take gzip. */
   readonly hasSecondForm?: boolean;
-  /** Of memory. None of its own for a tile without content: blank images are shared. */
+  /** Bytes in memory. 0 for a tile without content, because blank images are shared. */
   readonly bytes: number;
-  /** Nothing is in the tile: it has no body, or is a transparent image. */
+  /** Whether the tile has no content: it has no body, or is a transparent image. */
   readonly empty?: boolean;
-  /** Features left out of it for want of room. */
+  /** Number of features omitted for lack of space. */
   readonly dropped?: number;
-  /** It misses rasters that could not be read: nobody keeps it. */
+  /** Whether the tile lacks rasters that could not be read. Such tiles are not cached. */
   readonly isLossy?: boolean;
-  /** What the API that serves it has made of it: lives as long as the tile. */
+  /** Response that the API created from the tile. It is kept as long as the tile. */
   answer?: unknown;
 }
 
@@ -61,27 +61,29 @@ export interface KeyedTileRequest extends TileRequest {
   readonly key: string;
 }
 
-/** Seconds that clients may keep a tile of a collection that says nothing else. */
+/** Seconds that clients may keep a tile. Default of collections without a setting. */
 const MAX_AGE = 60;
 
-/** How long clients may keep a tile: as long as all of its collections allow. */
+/** Seconds that clients may keep a tile: the minimum of all its collections. */
 function tileLifetime(collections: readonly Collection[]): TileLifetime {
-  // Whoever signs out, or whose rights change, does not see it again.
+  // A caller who signs out, or whose rights change, must not see it again.
   if (collections.some(isPersonal)) return 'caller';
   const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
   return ages.length > 0 ? Math.min(...ages) : MAX_AGE;
 }
 
-/** Not everybody gets the same of it: caches between us and the caller must not keep it. */
+/**
+ * Whether callers see different data of the collection. Shared caches in front of the server must not keep its tiles.
+ */
 function isPersonal(collection: Collection): boolean {
   return collection.isPrivate === true || (hasFeatures(collection) && collection.rule?.scope === 'caller');
 }
 
-/** What is to be said of a tile beside its bytes. */
+/** Facts about a tile in addition to its bytes. */
 interface TileFacts extends Loss {
   /** Names the content, whatever its coding; without it that of the bytes does. */
   readonly tag?: string | undefined;
-  /** Features left out for want of room. */
+  /** Number of features omitted for lack of space. */
   readonly dropped?: number;
 }
 
@@ -97,7 +99,8 @@ export function newTile(
   if (empty) return emptyTile(request, { lost });
   const hasSecondForm = isVectorFormat(request.format) && encoding !== 'gzip';
   const isLossy = lost !== undefined && lost.length > 0;
-  // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
+  // One literal without spread: V8 gives each object made by spreading a separate hidden class, and then every read
+  // misses.
   return {
     body: data,
     mediaType,
@@ -117,8 +120,8 @@ export function newTile(
 }
 
 /**
- * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take a missing body for a
- * failure; vector tiles and JPEG, which has no transparency, have no body.
+ * A tile without content. An image is transparent, because Leaflet and OpenLayers treat a missing body as a failure.
+ * Vector tiles and JPEG, which has no transparency, have no body.
  */
 export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile {
   const { format, collections } = request;
@@ -143,13 +146,13 @@ export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile 
   };
 }
 
-/** What an image of the tile measures. */
+/** Size of an image of the tile in pixels. */
 export function sizeInPixels({ at, scale = 1, selection }: TileRequest): TileSize {
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
   return selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
 }
 
-/** The rasters that a tile of an acquisition batch is made from. */
+/** The rasters that a tile of an acquisition is rendered from. */
 function shownBatch({ collections, at, batch }: TileRequest): ShownBatch | undefined {
   if (!batch) return undefined;
   const window84 = windowIn84(tileBox(at.set, at.zoom, at.row, at.column), at.set.crs.proj);

@@ -5,8 +5,9 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { compressBytes, unzstdLater } from '../../native/index.js';
 
 /**
- * After which a further millisecond of CPU saves less than a line of 100 Mbit/s carries in it. What is kept takes 5 ms: the
- * highest level of brotli takes 150 for a tenth fewer bytes, and clients choose what is made.
+ * Compression levels. At higher levels, a further millisecond of CPU saves less than a line of 100 Mbit/s transfers
+ * in it. Stored bodies take 5 ms. The highest level of brotli takes 150 ms for a tenth fewer bytes, and clients
+ * select the coding.
  */
 const LEVELS = {
   fresh: { gzip: 1, br: 1, zstd: 1 },
@@ -31,7 +32,7 @@ export function compress(
   return compressBytes(typeof body === 'string' ? Buffer.from(body) : body, coding, level);
 }
 
-/** As they are with `info`, which their types do not know. */
+/** Signatures with `info`, which their types lack. */
 type Inflate = (
   body: Uint8Array,
   options: ZlibOptions,
@@ -43,8 +44,8 @@ const INFLATE = {
 };
 
 /**
- * What compressed bytes hold, off the event loop. Rejects for damaged ones and those with more behind their end, and with
- * `ERR_BUFFER_TOO_LARGE` for more than `maxBytes`.
+ * Decompresses bytes, off the event loop. Rejects for damaged bytes and for further bytes after their end. Rejects
+ * with `ERR_BUFFER_TOO_LARGE` for more than `maxBytes`.
  */
 export async function decompress(
   body: Uint8Array,

@@ -5,7 +5,10 @@ import type { JobRow, JobStore } from '../../stores/jobs/jobs.js';
 import type { JobOutcome } from '../jobs/kinds.js';
 import { removeUpload } from './upload-files.js';
 
-/** Failures that another attempt with the same file may be spared; all others are the file's or the request's own. */
+/**
+ * Failures that can be temporary, so another attempt with the same file makes sense. All other failures are caused by
+ * the file or the request.
+ */
 const PASSING: ReadonlySet<string> = new Set([
   'conflict',
   'deadline-exceeded',

@@ -10,14 +10,14 @@ import { uploadFailure } from './upload-failure.js';
 
 export interface BodyRules {
   directory: string;
-  /** Of the file, with the dot. */
+  /** File extension, with the dot. */
   ending: string;
   maxBytes: number;
 }
 
 /**
- * Writes a body that is one file to disk, forced there, under a name of ours. Throws 413 above `maxBytes`, 400 for a body
- * that is empty or was cut off, 507 for a full disk; then nothing stays on disk.
+ * Writes a body with one file to the disk, flushed, under a generated name. Throws 413 above `maxBytes`, 400 for an
+ * empty or interrupted body, 507 for a full disk. After an error no file remains.
  */
 export async function receiveBody(
   bytes: AsyncIterable<Uint8Array>,

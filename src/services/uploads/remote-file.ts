@@ -9,30 +9,31 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { plainText } from '../../core/values/percent.js';
 import { getFormatExtension, type Upload } from './upload.js';
 
-/** A file of another server that is to be fetched. */
+/** A file of another server to fetch. */
 export interface RemoteFileRequest {
   url: string;
-  /** Its name; the last part of the URL's path when absent. */
+  /** File name. Default: the last part of the URL's path. */
   fileName?: string | undefined;
-  /** Folder to write it into, under a name of ours. */
+  /** Folder for the file, which gets a generated name. */
   directory: string;
   maxBytes: number;
-  /** File name endings that are taken. */
+  /** Accepted file extensions. */
   extensions: ReadonlySet<string>;
 }
 
 export interface FetchOptions {
   signal: AbortSignal;
-  /** Told now and then how many bytes are there. */
+  /** Receives the number of received bytes at intervals. */
   onBytes?(bytes: number): void;
 }
 
-/** Milliseconds between two looks at how much has arrived. */
+/** Milliseconds between checks of the received size. */
 const LOOK_MS = 500;
 
 /**
- * Downloads a file. Throws 400 naming `sourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
- * large, and 503 when the other server does not answer in time; then nothing stays on disk.
+ * Downloads a file. Throws 400 with the name `sourceUrl` or `fileName` for a file that is not allowed or unreadable.
+ * Throws 413 for a file that is too large, and 503 if the other server does not respond in time. After an error no
+ * file remains.
  */
 export async function fetchFile(
   { url: text, fileName, directory, maxBytes, extensions }: RemoteFileRequest,
@@ -69,7 +70,7 @@ export async function fetchFile(
   }
 }
 
-/** An http or https URL without credentials. Throws 400 naming the member. */
+/** An http or https URL without credentials. Throws 400 with the name of the member. */
 export function parseSourceUrl(member: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))

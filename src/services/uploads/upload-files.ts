@@ -4,11 +4,14 @@ import { basename, dirname, extname, join } from 'node:path';
 /** Names that this server gives to files that it receives. */
 const OWN_NAME = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|file)$/;
 
-/** Removes a received file with what drivers left beside it: `x.gfs` of `x.gml`, `x.tif.aux.xml`, `x.gpkg-wal`. */
+/**
+ * Removes a received file with the sidecar files that drivers created: `x.gfs` of `x.gml`, `x.tif.aux.xml`,
+ * `x.gpkg-wal`.
+ */
 export async function removeUpload(path: string): Promise<void> {
   await rm(path, { force: true });
   const stem = basename(path).split('.')[0]!;
-  // Beside a file of somebody else's name others may be somebody else's, too.
+  // If the server did not generate the file name, files with similar names can belong to another program.
   if (!OWN_NAME.test(stem) || extname(path) === '') return;
   const folder = dirname(path);
   for (const name of await readdir(folder).catch(() => []))

@@ -17,7 +17,7 @@ export interface UploadSource {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Who follows an upload while it arrives, and may end it. */
+/** Observer of an upload while it arrives. It can end the upload. */
 export interface UploadWatch {
   /** Ends the upload; its reason is an `ApiError`. */
   readonly signal: AbortSignal;
@@ -29,9 +29,9 @@ export interface UploadWatch {
 export interface UploadRules {
   directory: string;
   maxBytes: number;
-  /** File name endings that are taken, lower case with the dot; all when absent. */
+  /** Accepted file extensions, in lower case with the dot. Default: all. */
   extensions?: ReadonlySet<string>;
-  /** Why files of other names are not taken, where there is more to say. */
+  /** Reason why files with other extensions are not accepted, if there is a specific one. */
   refusalOf?(fileName: string): string | undefined;
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
   texts?: ReadonlySet<string>;
@@ -45,7 +45,7 @@ interface UploadedFile {
   path: string;
   /** Name that the client gave, without directories. */
   fileName: string;
-  /** As its part of the form states it. */
+  /** Media type in its part of the form. */
   mediaType: string;
   size: number;
 }
@@ -65,8 +65,8 @@ const LIMITS = { fields: 40, files: 1, parts: 60, fieldSize: 65_536, fieldNameSi
 type Parser = InstanceType<typeof Busboy>;
 
 /**
- * Takes a multipart form with one file, streamed to disk and forced there. Throws 400 for a broken form,
- * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
+ * Receives a multipart form with one file, streamed to the disk and flushed. Throws 400 for a broken form, 413 above
+ * `maxBytes`, 415 for another content type or file extension. After an error no file remains.
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
   const { file, fields } = await receiveForm(source, rules);
@@ -74,7 +74,7 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
   return { ...file, fields };
 }
 
-/** As `receiveUpload`, of a form that may have no file. */
+/** Like `receiveUpload`, for a form in which the file is optional. */
 export async function receiveForm(source: UploadSource, rules: UploadRules): Promise<Form> {
   uploads.receiving++;
   try {
@@ -91,7 +91,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
   const writing: Promise<UploadedFile | ApiError>[] = [];
   // Ends the writers when the form ends badly: the parser would leave them waiting for bytes.
   const stop = new AbortController();
-  // The first thing that is wrong ends the reading: the rest of a large body is of no use.
+  // The first error ends the reading, because the rest of a large body is useless.
   const refuse = (error: ApiError) => void form.destroy(error);
   form.on('field', (name, value, _nameTruncated, valueTruncated) => {
     if (valueTruncated) refuse(new ApiError('payload-too-large', 'A form field is too long.'));
@@ -114,7 +114,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
       await rules.admit?.(fields);
       return write(stream, { fileName: name ?? '', mediaType }, rules, stop.signal);
     };
-    // The form may end while nobody reads its file yet.
+    // The form can end before its file is read.
     stream.on('error', () => {});
     const file = take().catch((error: unknown) => {
       const failure = broken(error);
@@ -134,7 +134,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
   return accept(failure, await Promise.all(writing), fields);
 }
 
-/** What a watcher refuses ends the upload. */
+/** Calls a watcher. If the watcher throws, the upload ends. */
 function watched(tell: () => void, refuse: (error: ApiError) => void): void {
   try {
     tell();
@@ -154,7 +154,7 @@ function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload-too-large', `The file is too large. The limit is ${maxBytes} bytes.`);
 }
 
-/** Takes a part as text; what it holds beyond a field's bound is refused. */
+/** Reads a part as text. A part that exceeds the limit of a field is refused. */
 function readText(stream: Readable, take: (text: string) => void, refuse: (error: ApiError) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -185,7 +185,7 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
   }
 }
 
-/** What tells the format: `.geojson.gz` of a compressed file. */
+/** The extension that identifies the format: `.geojson.gz` for a compressed file. */
 export function getFormatExtension(fileName: string): string {
   const name = fileName.toLowerCase();
   const extension = extname(name);
@@ -200,13 +200,13 @@ async function write(
 ): Promise<UploadedFile> {
   const extension = extensions ? getFormatExtension(fileName) : '';
   if (extensions && !extensions.has(extension)) {
-    // Nobody reads it: what becomes of it must not go unheard either.
+    // The stream is not read, but its errors must still be handled.
     stream.on('error', () => {}).resume();
     const list = [...extensions].join(', ');
     const reason = refusalOf?.(fileName) ?? 'Files of this kind cannot be imported.';
     throw new ApiError('unsupported-media-type', `${reason} Use ${list}.`);
   }
-  // The client's name is only remembered: the file's own name cannot lead anywhere.
+  // The client's name is only recorded, so the path cannot lead to another folder.
   const path = join(directory, randomUUID() + extension);
   const out = createWriteStream(path, {
     flags: 'wx',
@@ -237,7 +237,7 @@ async function accept(
   if (!failure && files.length === 0) return { file: undefined, fields };
   if (!failure && file && file.size > 0) return { file, fields };
   for (const { path } of parts) await rm(path, { force: true });
-  // A small form can be read whole before writing its file fails.
+  // A small form can be read completely before writing its file fails.
   const unwritten = files.find((one) => one instanceof ApiError);
   throw failure ?? unwritten ?? new ApiError('invalid-request', 'The file is empty. Send a file with data.');
 }

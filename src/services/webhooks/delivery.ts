@@ -5,9 +5,9 @@ import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import type { DeliveryReceiver } from './sink.js';
 
-/** Deliveries claimed at once: what a crash may send a second time. */
+/** Number of deliveries claimed together. After a crash, these can be sent a second time. */
 const BATCH = 20;
-/** A batch that takes longer ends early: the lease must hold until its last delivery. */
+/** Maximum milliseconds of a batch, because the lease must be valid until its last delivery. */
 const BATCH_MS = 5000;
 const FIRST_BACKOFF_MS = 1000;
 const BACKOFF_FACTOR = 4;
@@ -26,8 +26,9 @@ export interface DeliveryOptions {
 }
 
 /**
- * Sends the next deliveries of a receiver, one after the other: none overtakes one that is to be tried again. Resolves
- * with the milliseconds until there is something to do; undefined: nothing waits; `lost`: another process has the lease.
+ * Sends the next deliveries of a receiver, one after another: no delivery overtakes one that must be retried.
+ * Resolves with the milliseconds until the next delivery. Undefined if no delivery waits. `lost` if another process
+ * has the lease.
  */
 export async function deliverNext(options: DeliveryOptions): Promise<number | 'lost' | undefined> {
   const { name, instance, store } = options;
@@ -49,7 +50,7 @@ async function send(deliveries: readonly DeliveryRow[], options: DeliveryOptions
       metrics.sinkPublished.cell().inc();
       dispatched.push(delivery.id);
     } catch (error) {
-      // We are leaving: it is no fault of the receiver.
+      // The process stops, which is not a fault of the receiver.
       if (signal.aborted) return { dispatched };
       return { dispatched, failed: readFailure(delivery, String((error as Error).message), options) };
     }

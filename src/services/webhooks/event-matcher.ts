@@ -14,7 +14,7 @@ import { StreamSubscription } from '../streams/subscription.js';
 import { type Candidates, hearings } from '../streams/views.js';
 import type { WebhookMatcher } from './sink.js';
 
-/** What a webhook wants to hear of. */
+/** Interest of a webhook. */
 export class EventMatcher implements WebhookMatcher {
   readonly #collections: ReadonlySet<string> | undefined;
   readonly #filter: Expression | undefined;
@@ -22,7 +22,7 @@ export class EventMatcher implements WebhookMatcher {
   #catalog: CatalogSnapshot | undefined;
   #scopes = new Map<number, Scope | undefined>();
 
-  /** Throws `ConfigError` for a filter that is no CQL2. */
+  /** Throws `ConfigError` for a filter that is not CQL2. */
   constructor({ name, collections, filter }: Webhook, pools: Pools) {
     this.#collections = collections && new Set(collections);
     this.#pools = pools;
@@ -34,7 +34,7 @@ export class EventMatcher implements WebhookMatcher {
     }
   }
 
-  /** Rejects when a filter could not be asked. */
+  /** Deliveries for feed entries. Rejects if a filter could not be evaluated. */
   async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
     const candidates = entries.flatMap((entry): Candidates[] => {
       const scope = entry.kind === 'event' ? this.#scope(entry.event.layerId, catalog) : undefined;
@@ -67,7 +67,10 @@ export class EventMatcher implements WebhookMatcher {
     return [{ eventId: `gap-${cursor}`, body: jsonFrame('gap', members) }];
   }
 
-  /** Undefined: nothing of the layer is wanted, or it lacks what the filter names. */
+  /**
+   * Visible part of a layer. Undefined if the webhook does not include the layer, or the layer lacks fields of the
+   * filter.
+   */
   #scope(layerId: number, catalog: CatalogSnapshot): Scope | undefined {
     if (this.#catalog !== catalog) {
       this.#catalog = catalog;

@@ -17,7 +17,7 @@ import { type DeliveryReceiver, Sink, type WebhookMatcher } from './sink.js';
 
 export interface WebhooksOptions {
   webhooks: readonly Webhook[];
-  /** Where the CDN before the server takes purges, and which header its tiles name their tags in. */
+  /** Purge settings of the CDN in front of the server, and the header in which its tiles name their tags. */
   cdn?: Config['cdn'];
   /** Hosts that may be sent to though they are not public, or by plain HTTP. */
   allow: Config['remote']['allow'];
@@ -26,7 +26,7 @@ export interface WebhooksOptions {
   feed: Feed;
   log: Log;
   alerts: Alerts;
-  /** Names this process among those that share the state database. */
+  /** Name of this process among the processes that share the state database. */
   instance: string;
   catalog(): CatalogSnapshot;
   /** See `DeliveryOptions`. */
@@ -38,7 +38,7 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-/** Milliseconds between two counts of what waits. */
+/** Milliseconds between counts of waiting deliveries. */
 const COUNT_MS = 500;
 /** Name of the CDN among the receivers; no webhook can have it. */
 const CDN = ':cdn';
@@ -80,14 +80,14 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
 class DeliveryCounter {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  /** Whether others may have put deliveries back. */
+  /** Whether other processes may have returned deliveries to the queue. */
   #isAsked = false;
   #oldest: number | undefined;
 
   constructor(
     private readonly options: Pick<WebhooksOptions, 'store' | 'log'>,
     private readonly names: readonly string[],
-    /** Called when deliveries wait after others may have put them back. */
+    /** Called if deliveries wait after other processes may have returned them to the queue. */
     private readonly wake: () => void,
   ) {
     metrics.outboxOldest.observe((gauge) => {

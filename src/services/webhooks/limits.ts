@@ -1,6 +1,6 @@
 export const WEBHOOK_LIMITS = {
-  /** Milliseconds of one attempt to deliver an event. */
+  /** Maximum milliseconds of one delivery attempt. */
   webhookMs: 10_000,
-  /** Deliveries that may wait for one webhook. */
+  /** Maximum number of waiting deliveries of one webhook. */
   webhookBacklog: 10_000,
 } as const;

@@ -8,7 +8,7 @@ const agents = {
   'https:': new HttpsAgent({ keepAlive: true }),
 };
 
-/** Bytes of an answer that are read, so that its connection can be used again. */
+/** Maximum bytes of a response that are read, so that its connection can be reused. */
 const MAX_READ = 65_536;
 
 export interface Post {
@@ -21,8 +21,8 @@ export interface Post {
 }
 
 /**
- * Sends a body. Rejects unless it is answered 2xx in time; redirections are not followed, because they lead where nobody
- * allowed to send.
+ * Sends a body. Rejects unless the response is 2xx in time. Redirects are not followed, because their targets are not
+ * permitted.
  */
 export function post({ url, method, headers, body, allowed, signal }: Post): Promise<void> {
   const secure = url.protocol === 'https:';
@@ -39,7 +39,7 @@ export function post({ url, method, headers, body, allowed, signal }: Post): Pro
     call.on('response', (response) => {
       const { statusCode = 0 } = response;
       const isAccepted = statusCode >= 200 && statusCode < 300;
-      // What it says does not matter.
+      // The content of the response is ignored.
       if (Number(response.headers['content-length'] ?? Infinity) <= MAX_READ) response.resume();
       else response.destroy();
       response.on('error', () => {});

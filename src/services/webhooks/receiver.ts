@@ -6,13 +6,13 @@ import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js
 import { post } from './post.js';
 import type { DeliveryReceiver } from './sink.js';
 
-/** Where the events of a webhook are sent. */
+/** Sends the events of a webhook to its URL. */
 export class Receiver implements DeliveryReceiver {
   readonly #url: URL;
   readonly #secret: string;
   readonly #allowed: AllowedHosts;
 
-  /** Throws `ConfigError` for a URL that nothing may be sent to. */
+  /** Throws `ConfigError` for a URL that is not allowed. */
   constructor({ name, url, secret }: Webhook, allowed: AllowedHosts) {
     if (!URL.canParse(url)) throw new ConfigError([`events.webhooks: the url of '${name}' must be a URL.`]);
     this.#url = new URL(url);
@@ -23,7 +23,7 @@ export class Receiver implements DeliveryReceiver {
       throw new ConfigError([`events.webhooks: the url of '${name}' is not allowed: ${problem}.`]);
   }
 
-  /** Sends one event, signed. Rejects unless it is answered 2xx in time. */
+  /** Sends one signed event. Rejects unless the response is 2xx in time. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void> {
     const headers = this.#headers(eventId, body);
     return post({ url: this.#url, method: 'POST', headers, body, allowed: this.#allowed, signal });

@@ -11,17 +11,17 @@ import { exception } from '../telemetry/log.js';
 import { deliverNext } from './delivery.js';
 import { WEBHOOK_LIMITS } from './limits.js';
 
-/** What a receiver is told of the feed. */
+/** Deliveries of a receiver, selected from the feed. */
 export interface WebhookMatcher {
-  /** The deliveries that entries of the feed ask for, in their order. Rejects when that cannot be known now. */
+  /** The deliveries for entries of the feed, in their order. Rejects if they cannot be determined now. */
   deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
-  /** Tells that the feed lost what was not taken in time. */
+  /** Delivery that reports missed entries of the feed. */
   gap(reason: string, cursor: number): NewDelivery;
 }
 
-/** Where deliveries are sent. */
+/** Target of deliveries. */
 export interface DeliveryReceiver {
-  /** Rejects unless the receiver has taken it. */
+  /** Rejects unless the receiver has accepted it. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -40,11 +40,17 @@ export interface SinkOptions {
   ran(): void;
 }
 
-/** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
+/**
+ * Milliseconds of a lease. Other processes check after a third of it, so another one has it within 15 seconds of its
+ * holder's end.
+ */
 const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** One receiver: takes what it wants from the feed and sends it, while this process holds its lease. Idle, it has none. */
+/**
+ * One receiver. It selects deliveries from the feed and sends them while this process has its lease. It has no lease
+ * while idle.
+ */
 export class Sink {
   readonly #options: SinkOptions;
   readonly #closing = new AbortController();
@@ -52,7 +58,7 @@ export class Sink {
   #again = false;
   #timer: NodeJS.Timeout | undefined;
   #position: number | undefined;
-  /** Prolonged while the receiver is waited for, too: no other process sends to it meanwhile. */
+  /** The lease is also prolonged while the receiver has not responded, so no other process sends to it. */
   #lease: Lease | undefined;
   #sending = new AbortController();
 
@@ -113,18 +119,21 @@ export class Sink {
     this.#timer = setTimeout(act, ms).unref();
   }
 
-  /** Nothing waits: the lease would only have to be prolonged. Whoever reads the next event takes it. */
+  /**
+   * If no delivery waits, the lease is released, because it would have to be prolonged. The process that reads the
+   * next event takes it.
+   */
   async #rest(): Promise<void> {
     const { store, name, instance, log } = this.#options;
     if (!this.#lease) return;
     await this.#letGo();
-    // A lease that cannot be given back ends by itself.
+    // A lease that cannot be released expires automatically.
     await store
       .release(name, instance)
       .catch((error) => log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) }));
   }
 
-  /** Takes the lease, unless it is held; false while another process has it. */
+  /** Takes the lease, unless this process has it. Returns false while another process has it. */
   async #claim(): Promise<boolean> {
     if (this.#lease && !this.#sending.signal.aborted) return true;
     await this.#letGo();

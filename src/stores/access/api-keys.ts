@@ -5,7 +5,7 @@ import type { StateDb } from '../schema/database.js';
 import type { ApiKeyTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
-/** An API key as it is stored: the key itself is not, only its hash. */
+/** A stored API key. It contains only the hash of the key. */
 export interface StoredApiKey {
   id: string;
   name: string;
@@ -56,7 +56,7 @@ export class ApiKeyStore {
     return row === undefined;
   }
 
-  /** False when a key of the same hash is there already. */
+  /** Adds a key. Returns false if a key with the same hash exists. */
   async add(key: StoredApiKey): Promise<boolean> {
     const {
       permissions,
@@ -97,7 +97,7 @@ export class ApiKeyStore {
     return this.#change(id, { ...secret, rotated_at: now, updated_at: now });
   }
 
-  /** As `rotate`. */
+  /** Revokes a key. See `rotate`. */
   revoke(id: string, now: number): Promise<StoredApiKey | undefined> {
     return this.#change(id, { revoked_at: now, updated_at: now });
   }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { EMBED_GROUPS, type EmbedGroup, type EmbedUse } from '../../core/access/embed-keys.js';
 import type { StateDb } from '../schema/database.js';
 
-/** Columns by what use is counted by. */
+/** Columns by the members that usage is counted by. */
 const COLUMNS = {
   integration: 'integration_id',
   tenant: 'tenant_id',
@@ -37,7 +37,7 @@ export class EmbedUsageStore {
     });
   }
 
-  /** Sums by one member, of the uses that have these values of the others. */
+  /** Sums by one member, of the uses with these values of other members. */
   async sums(by: EmbedGroup, where: Partial<EmbedUse>): Promise<{ key: string; count: number }[]> {
     let query = this.db
       .selectFrom('embed_usage')

@@ -2,25 +2,28 @@ import { sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
 import { acquireLock, getVocabulary } from '../schema/vocabulary.js';
 
-/** How a bucket fills: to `capacity` tokens, in so many milliseconds when it is empty. */
+/** Size of a bucket. An empty bucket fills to `capacity` tokens in `windowMs` milliseconds. */
 export interface BucketSize {
   readonly capacity: number;
   readonly windowMs: number;
 }
 
-/** Tokens that were taken from a bucket, and those that are left in it. */
+/** Tokens that were taken from a bucket, and its remaining tokens. */
 export interface TakenTokens {
   readonly taken: number;
   readonly left: number;
 }
 
-/** Tokens that were taken when the bucket was changed last, and the milliseconds since then. */
+/** Missing tokens at the last change of the bucket, and the milliseconds since then. */
 interface Spent {
   readonly spent: number;
   readonly age: number;
 }
 
-/** Tokens that are missing from a bucket now. A larger bucket has all the more left; a smaller one is empty at most. */
+/**
+ * Tokens that are missing from a bucket now. If the limit was raised, correspondingly more remain. If it was lowered,
+ * the bucket is at most empty.
+ */
 function spentNow({ spent, age }: Spent, { capacity, windowMs }: BucketSize): number {
   const filled = (Math.max(0, Number(age)) / windowMs) * capacity;
   return Math.min(capacity, Math.max(0, spent - filled));
@@ -30,7 +33,7 @@ function spentNow({ spent, age }: Spent, { capacity, windowMs }: BucketSize): nu
 export class RateBucketStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Takes tokens, as many as there are; a bucket that is not there is full. */
+  /** Takes tokens, at most the remaining ones. A missing bucket is full. */
   take(key: string, wanted: number, size: BucketSize): Promise<TakenTokens> {
     return this.db.transaction().execute(async (trx) => {
       const { now } = getVocabulary(trx);
@@ -52,7 +55,7 @@ export class RateBucketStore {
   /** Gives a token back. */
   async putBack(key: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      // Who takes writes what it has read before.
+      // `take` writes values that it read before, so it needs the same lock.
       await acquireLock(trx, 'rate bucket', key);
       await trx
         .updateTable('rate_buckets')
@@ -62,7 +65,7 @@ export class RateBucketStore {
     });
   }
 
-  /** Tokens that are left, without taking any; undefined for a bucket that nobody took from. */
+  /** Remaining tokens, without taking any. Undefined for an unused bucket. */
   async left(key: string, size: BucketSize): Promise<number | undefined> {
     const row = await this.#row(key);
     return row && size.capacity - spentNow(row, size);
@@ -90,7 +93,7 @@ export class RateBucketStore {
       .executeTakeFirst();
   }
 
-  /** Forgets buckets that nobody took from for so long that they are full again. */
+  /** Removes buckets that have not been used for so long that they are full again. */
   async sweep(ageMs: number): Promise<void> {
     const { now } = getVocabulary(this.db);
     await this.db

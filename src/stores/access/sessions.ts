@@ -3,7 +3,7 @@ import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { SessionTable } from '../schema/schema.js';
 
-/** Somebody who is signed in: of the secret in the cookie only the hash is kept. */
+/** A session of a user. It contains only the hash of the secret in the cookie. */
 export interface StoredSession {
   readonly hash: string;
   readonly userId: string;
@@ -59,7 +59,7 @@ export class SessionStore {
     });
   }
 
-  /** Those that nobody uses any more, or that are too old. */
+  /** Removes sessions that are unused or too old. */
   async sweep(now: number, usedSince: number): Promise<void> {
     await this.db
       .deleteFrom('sessions')

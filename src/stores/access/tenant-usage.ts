@@ -37,7 +37,7 @@ export class TenantUsageStore {
     });
   }
 
-  /** Of all tenants and days, or of one day. */
+  /** Usage of all tenants, on one day. Default: on all days. */
   async list(day?: string): Promise<TenantUsage[]> {
     const rows = await this.db
       .selectFrom('tenant_usage')

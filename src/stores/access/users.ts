@@ -7,7 +7,7 @@ import type { StateDb } from '../schema/database.js';
 import type { UserSource, UserTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
-/** A user as it is stored: the password is not, only its hash. */
+/** A stored user. It contains only the hash of the password. */
 export interface StoredUser {
   readonly id: string;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface StoredUser {
   readonly updatedAt: number;
 }
 
-/** What users are listed by. */
+/** Filter for lists of users. */
 export interface UserSearch {
   readonly source?: UserSource;
   readonly role?: string;
@@ -37,7 +37,7 @@ export interface UserSearch {
   readonly limit: number;
 }
 
-/** When wrong passwords lock a user, and for how long. */
+/** Rules for locking a user after wrong passwords. */
 export interface Lockout {
   /** The failure from which on the user is locked. */
   readonly free: number;
@@ -47,12 +47,12 @@ export interface Lockout {
   readonly doublings: number;
 }
 
-/** What a change sets; what is absent stays. */
+/** Members that a change sets. Missing members are unchanged. */
 export type UserChange = Partial<
   Pick<StoredUser, 'displayName' | 'email' | 'passwordHash' | 'roles' | 'claims' | 'tenantId' | 'isActive'>
 >;
 
-/** Users. What they may do changes with them, so each change announces itself. */
+/** Users. Each change announces itself, because it can change the rights of the user. */
 export class UserStore {
   constructor(private readonly db: StateDb) {}
 
@@ -107,7 +107,7 @@ export class UserStore {
     return row && stored(row);
   }
 
-  /** Throws `conflict` when the name is taken. */
+  /** Adds a user. Throws `conflict` if the name is taken. */
   async add(user: StoredUser): Promise<void> {
     auditResource(user.id, { name: user.name, roles: user.roles });
     try {
@@ -139,8 +139,8 @@ export class UserStore {
   }
 
   /**
-   * Counts a wrong password within the statement: those that are looked at side by side count as many. From `free` failures
-   * on each doubles the time for which the user is locked. A user that is locked already stays as it is.
+   * Counts a wrong password within the statement, so that concurrent attempts count separately. From `free` failures,
+   * each further failure doubles the time for which the user is locked. A user who is already locked is unchanged.
    */
   async countFailure(
     id: string,
@@ -187,7 +187,7 @@ function buildColumns(change: UserChange): Updateable<UserTable> {
   return {
     ...(displayName === undefined ? {} : { display_name: displayName }),
     ...(email === undefined ? {} : { email }),
-    // Who has a new password has not failed with it yet.
+    // A new password resets the failures of the old one.
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash, failures: 0, locked_until: 0 }),
     ...(roles === undefined ? {} : { roles_json: JSON.stringify(roles) }),
     ...(claims === undefined ? {} : { claims_json: JSON.stringify(claims) }),

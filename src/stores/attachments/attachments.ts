@@ -6,7 +6,7 @@ import type { StateDb } from '../schema/database.js';
 import type { AttachmentTable, StateTables } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
 
-/** A file of a feature: what is known of it, and where its bytes are. */
+/** A file of a feature: its properties, and the location of its bytes. */
 export interface Attachment {
   readonly id: number;
   /** Id of the collection of its feature. */
@@ -29,9 +29,9 @@ export type NewAttachment = Pick<
   'collection' | 'featureId' | 'name' | 'mediaType' | 'size' | 'keywords' | 'contentKey'
 > & {
   readonly createdBy: string;
-  /** What an import brings it from: the same one is attached once. */
+  /** Origin in an import. The same origin is attached only once. */
   readonly origin?: string;
-  /** Names the file that the feature is in; absent where that is not known. */
+  /** Name of the file with the feature. Undefined if unknown. */
   readonly store?: string | undefined;
 };
 
@@ -49,15 +49,15 @@ export type AttachmentChange = Partial<
 export interface Content {
   readonly digest: string;
   readonly size: number;
-  /** Names the data folder where servers of a state have storages of their own; else ''. */
+  /** Name of the data folder if the servers of a state have separate storages; else ''. */
   readonly folder: string;
 }
 
-/** Which attachments are asked for, in the order of their ids. */
+/** Query for attachments, in the order of their ids. */
 export interface AttachmentQuery extends AttachedTo {
-  /** Of these features; of all when absent. */
+  /** Ids of features. Default: all features. */
   readonly featureIds?: readonly string[];
-  /** Behind this one. */
+  /** Id after which the attachments start. */
   readonly after?: number;
   readonly limit: number;
 }
@@ -66,13 +66,15 @@ export interface AttachmentQuery extends AttachedTo {
 const IDS = 500;
 
 /**
- * Attachments of features and their bytes' places. Bytes come first: their place is written down before they are put
- * there, and again used by the row of the attachment, so that whatever no row speaks of can be removed.
+ * Attachments of features, and the locations of their bytes. A location is recorded before its bytes are stored, and
+ * the row of the attachment uses it afterwards. Bytes without a row can therefore be removed.
  */
 export class AttachmentStore {
   constructor(private readonly db: StateDb) {}
 
-  /** The key under which bytes are to be put, or are already. They stay for a while without an attachment. */
+  /**
+   * The key for storing bytes, or of bytes that are already stored. Bytes without an attachment are kept for a while.
+   */
   place({ digest, size, folder }: Content): Promise<string> {
     return this.db.transaction().execute(async (trx) => {
       await acquireLock(trx, 'attachment content', digest, folder);
@@ -96,8 +98,8 @@ export class AttachmentStore {
   }
 
   /**
-   * Undefined when the feature has as many as it may have; `gone` when nobody keeps the bytes any more. Of an origin that
-   * was attached before, the attachment that it became.
+   * Adds an attachment. Undefined if the feature has its maximum number. `gone` if the bytes have been removed. If
+   * its origin was attached before, the existing attachment.
    */
   add(attachment: NewAttachment): Promise<Attachment | 'gone' | undefined> {
     const { collection, featureId, origin } = attachment;
@@ -181,7 +183,7 @@ export class AttachmentStore {
     return (await ofOrigin(this.db, collection, origin)) !== undefined;
   }
 
-  /** The folder that has the bytes, '' for the storage of all; undefined when nobody keeps them. */
+  /** The folder with the bytes, '' for the common storage. Undefined if the bytes have been removed. */
   async folderOf(contentKey: string): Promise<string | undefined> {
     const row = await this.db
       .selectFrom('attachment_contents')
@@ -191,7 +193,7 @@ export class AttachmentStore {
     return row?.folder;
   }
 
-  /** Ids of those that were there. */
+  /** Removes attachments. Resolves with the ids of the existing ones. */
   async remove(place: AttachedTo, featureId: string, ids: readonly number[]): Promise<number[]> {
     const rows = await this.db
       .deleteFrom('attachments')
@@ -213,7 +215,7 @@ export class AttachmentStore {
         .execute();
   }
 
-  /** Removes all attachments of a collection, except those that an import brought. */
+  /** Removes all attachments of a collection, except those of an import job. */
   async forgetAll(collection: string, job?: string): Promise<void> {
     const all = this.db.deleteFrom('attachments').where('collection', '=', collection);
     const others =
@@ -243,8 +245,8 @@ export class AttachmentStore {
   }
 
   /**
-   * Notes which attachments belong to another file than the collection is read from, and removes those that do since
-   * before a time. Those whose file is back are there again.
+   * Marks attachments that belong to another file than the collection's present one. Removes attachments that were
+   * marked before a time. If their file has returned, they are unmarked.
    */
   async setAside({ collection, store }: AttachedTo, before: number): Promise<void> {
     const all = this.db.updateTable('attachments').where('collection', '=', collection);
@@ -268,7 +270,10 @@ export class AttachmentStore {
       .execute();
   }
 
-  /** Forgets places of bytes that no attachment has, and nobody began to attach since: their bytes are to be removed. */
+  /**
+   * Removes records of bytes without an attachment that no request has used since. The caller must remove their
+   * bytes.
+   */
   async takeUnused(folder: string, before: number): Promise<string[]> {
     const rows = await this.db
       .deleteFrom('attachment_contents')
@@ -289,7 +294,7 @@ export class AttachmentStore {
     return rows.map(({ key }) => key);
   }
 
-  /** Those of some keys that are no place of bytes. */
+  /** Keys among these that have no record. */
   async strays(keys: readonly string[]): Promise<string[]> {
     const places = new Set<string>();
     for (let from = 0; from < keys.length; from += IDS) {
@@ -304,7 +309,7 @@ export class AttachmentStore {
   }
 }
 
-/** False when nobody keeps these bytes any more. */
+/** Marks bytes as used. Returns false if they have been removed. */
 async function use(db: StateDb, key: string): Promise<boolean> {
   const row = await db
     .updateTable('attachment_contents')
@@ -315,7 +320,7 @@ async function use(db: StateDb, key: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Those without a file belong to whichever the collection has. */
+/** Attachments without a file belong to the collection's present file. */
 function isIn({ collection, store }: AttachedTo) {
   return (eb: ExpressionBuilder<StateTables, 'attachments'>) => {
     const isUnknown = eb('store', 'is', null);

@@ -54,7 +54,7 @@ export class AuditBacklog {
     return kept;
   }
 
-  /** Writes the rows that wait, also those that former processes left. Rows stay when the state refuses them. */
+  /** Writes the waiting rows, including rows of former processes. Rows are kept if the state refuses them. */
   drain(isForced = false): Promise<void> {
     if (this.#isEmpty && !isForced) return Promise.resolve();
     this.#draining ??= this.#drain().finally(() => {
@@ -80,7 +80,7 @@ export class AuditBacklog {
     }
   }
 
-  /** False when the file was taken meanwhile. */
+  /** Writes text to the file. Returns false if another process took the file in between. */
   async #write(text: string): Promise<boolean> {
     const file = await open(this.#file, 'a', 0o600);
     try {
@@ -124,7 +124,7 @@ export class AuditBacklog {
   }
 }
 
-/** A line that is not whole was never acknowledged. */
+/** Reads the complete lines. An incomplete line was never acknowledged. */
 function readEvents(text: string): AuditEvent[] {
   return text.split('\n').flatMap((line) => {
     try {

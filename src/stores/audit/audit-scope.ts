@@ -2,24 +2,24 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AuditEvent } from './audit.js';
 
 /**
- * An audited request while it runs. The first transaction of it that changes what is audited takes the row along, so
- * the change and its row become durable together; requests that change nothing in the state database have theirs
- * written before the answer.
+ * An audited request while it runs. Its first transaction with an audited change also writes the audit row, so both
+ * become durable together. For requests without a change in the state database, the row is written before the
+ * response.
  */
 export class AuditScope {
-  /** What was created, or acted on where the path does not name it. */
+  /** Id of the created resource, or of the changed one if the path does not name it. */
   resourceId: string | undefined;
   readonly details: Record<string, unknown> = {};
-  /** The request did nothing, and has no row. */
+  /** Whether the request had no audited effect, and has no row. */
   isNothing = false;
-  /** Names of processes that have not taken over yet what the request changed. */
+  /** Names of processes that have not yet applied the changes of the request. */
   readonly behind = new Set<string>();
   #row: 'none' | 'taken' | 'written' | 'ended' = 'none';
 
-  /** `success` makes the row of a request that ends well. */
+  /** `success` creates the row of a successful request. */
   constructor(private readonly success: (scope: AuditScope) => AuditEvent) {}
 
-  /** Whether a transaction is to take the row along: no other one has, and the request has not ended. */
+  /** Whether a transaction must write the row: no other one has, and the request has not ended. */
   get isOpen(): boolean {
     return this.#row === 'none';
   }
@@ -45,7 +45,10 @@ export class AuditScope {
     if (this.#row === 'taken') this.#row = 'written';
   }
 
-  /** Work that goes on after the answer is not the request's. Returns whether the row is written. */
+  /**
+   * Ends the request. Work that continues after the response does not belong to it. Returns whether the row is
+   * written.
+   */
   end(): boolean {
     const wasWritten = this.isWritten;
     this.#row = 'ended';
@@ -64,7 +67,7 @@ export function auditScope(): AuditScope | undefined {
   return scopes.getStore();
 }
 
-/** Says what the running request creates or acts on; nothing outside of audited requests. */
+/** Records the resource that the running request creates or changes. Has no effect outside audited requests. */
 export function auditResource(id: string | number, details: Record<string, unknown> = {}): void {
   const scope = scopes.getStore();
   if (!scope) return;
@@ -72,13 +75,16 @@ export function auditResource(id: string | number, details: Record<string, unkno
   Object.assign(scope.details, details);
 }
 
-/** Says that the running request did nothing that is audited. */
+/** Records that the running request has no audited effect. */
 export function auditNothing(): void {
   const scope = scopes.getStore();
   if (scope) scope.isNothing = true;
 }
 
-/** Says which processes have not taken over yet what the running request changed; nothing outside of audited requests. */
+/**
+ * Records the processes that have not yet applied the changes of the running request. Has no effect outside audited
+ * requests.
+ */
 export function noteBehind(names: readonly string[]): void {
   const scope = scopes.getStore();
   for (const name of names) scope?.behind.add(name);

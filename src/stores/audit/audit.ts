@@ -6,7 +6,7 @@ import { getVocabulary, POSTGRESQL, SQLITE, type Vocabulary } from '../schema/vo
 
 export type AuditRow = Selectable<AuditTable>;
 
-/** What happened, before it has a number and its place in the chain. */
+/** An event, before it has a number and a position in the chain. */
 export type AuditEvent = Omit<AuditRow, 'id' | 'previous_hash' | 'hash'>;
 
 /** Equality filters by column, a time range `[from, to)`, and a page: rows before `beforeId`, newest first. */
@@ -64,7 +64,7 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof AuditRow)[];
 const LAST = 'select id, hash from audit order by id desc limit 1';
 
-/** Whoever runs statements in the open transaction. */
+/** Runs statements in the open transaction. */
 interface Runner {
   readonly vocabulary: Vocabulary;
   run(query: CompiledQuery): Promise<{ rows: unknown[] }>;
@@ -81,12 +81,12 @@ function insertIn({ parameter }: Vocabulary): string {
   return `insert into audit (${COLUMNS.join(', ')}) values (${places.join(', ')})`;
 }
 
-/** The character 0, and halves of surrogate pairs, which also stand in whole ones. */
+/** The character 0, and surrogates, which are also parts of valid pairs. */
 const ODD = /[\0\ud800-\udfff]/;
 
 /**
- * The event in characters that every database gives back as they were: a row read otherwise would break the chain, and
- * one that is refused would take the rows along that are written with it.
+ * The event in characters that every database returns unchanged. A changed row would break the chain, and a refused
+ * row would make the rows in the same transaction fail.
  */
 function storable(event: AuditEvent): AuditEvent {
   const entries = Object.entries(event).map(([column, value]) => [
@@ -98,7 +98,7 @@ function storable(event: AuditEvent): AuditEvent {
   return Object.fromEntries(entries) as AuditEvent;
 }
 
-/** Adds rows at the end of the chain, in the transaction that is open: its end lets the next one on. */
+/** Adds rows at the end of the chain, in the open transaction. Its end lets the next transaction add rows. */
 export async function appendAuditRows(runner: Runner, events: readonly AuditEvent[]): Promise<void> {
   // Before the last row is read, so that two writers do not fork the chain.
   const lock = runner.vocabulary.lock('audit');
@@ -119,8 +119,8 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
 }
 
 /**
- * The audit trail. Rows are only ever added (triggers refuse the rest), and each holds the hash of the row
- * before it: a row that is changed or removed behind the server's back breaks the chain from there on.
+ * The audit trail. Rows are only added (triggers refuse other changes), and each contains the hash of the row before
+ * it. A row that is changed or removed outside the server breaks the chain from there.
  */
 export class AuditStore {
   #waiting: PendingEvent[] = [];
@@ -128,7 +128,7 @@ export class AuditStore {
 
   constructor(readonly db: StateDb) {}
 
-  /** Adds one row; resolved once it is durable. Rows that come while others are written share a transaction. */
+  /** Adds one row. Resolves once it is durable. Rows that arrive while other rows are written share a transaction. */
   append(event: AuditEvent): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ event, resolve, reject });
@@ -186,7 +186,7 @@ export class AuditStore {
     return rows.execute();
   }
 
-  /** Recomputes the whole chain, a page at a time. */
+  /** Recomputes the complete chain, a page at a time. */
   async verify(): Promise<AuditVerdict> {
     let rowsChecked = 0;
     let previous = { id: 0, hash: GENESIS };
@@ -209,7 +209,7 @@ export class AuditStore {
   }
 }
 
-/** All that tells one event from another, as a key. */
+/** Key of an event, from all its distinguishing members. */
 function identify(event: AuditEvent): string {
   const { at, event_type, action, actor, outcome, resource_type, resource_id, correlation_id, details } =
     event;

@@ -3,7 +3,7 @@ import type { Vocabulary } from '../schema/vocabulary.js';
 import { appendAuditRows } from './audit.js';
 import { auditScope } from './audit-scope.js';
 
-/** Statements whose effect is what an audited request did; the others keep books. */
+/** Statements that change audited data. Other statements are internal bookkeeping. */
 const AUDITED =
   /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries|attachments)"/;
 
@@ -14,7 +14,7 @@ export abstract class AuditedConnection implements DatabaseConnection {
 
   constructor(private readonly vocabulary: Vocabulary) {}
 
-  /** Runs one statement as it is. */
+  /** Runs one statement unchanged. */
   protected abstract run<R>(query: CompiledQuery): Promise<QueryResult<R>>;
   protected abstract control(word: 'begin' | 'commit' | 'rollback'): Promise<unknown>;
 

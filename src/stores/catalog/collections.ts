@@ -12,11 +12,11 @@ export interface StoredCollection {
   updatedAt: number;
 }
 
-/** Published sources, and the integers that stand for their slugs. */
+/** Published sources, with the integer ids of their slugs. */
 export class CollectionStore {
   constructor(readonly db: StateDb) {}
 
-  /** The integer of a slug, the same forever; made on first use. `holder` names the source that has the slug now. */
+  /** The integer of a slug, which never changes. Created on first use. `holder` is the present source of the slug. */
   async idOf(slug: string, holder?: string): Promise<number> {
     const id = await this.#numberOf(slug);
     if (holder !== undefined) await this.#hold(slug, holder);
@@ -33,7 +33,7 @@ export class CollectionStore {
     return new Map(rows.flatMap(({ slug, holder }) => (holder === null ? [] : [[holder, slug]])));
   }
 
-  /** Slugs and integers of these sources, of all when absent. */
+  /** Slugs and integers of these sources. Default: of all sources. */
   async findNames(holders?: readonly string[]): Promise<Map<string, { id: string; layerId: number }>> {
     let rows = this.db.selectFrom('collection_ids').select(['slug', 'id', 'holder']).orderBy('id');
     if (holders) rows = rows.where('holder', 'in', holders);
@@ -58,7 +58,7 @@ export class CollectionStore {
     if (row !== undefined) return row;
     return runInTransaction(this.db, async (trx) => {
       await acquireLock(trx, 'collection_ids');
-      // Another process may have been quicker: then there is nothing to insert and the row is read.
+      // If another process was faster, no row is inserted, and its row is read.
       await trx
         .insertInto('collection_ids')
         .values({ id: sql<number>`(SELECT coalesce(max(id), 0) + 1 FROM collection_ids)`, slug })
@@ -78,7 +78,7 @@ export class CollectionStore {
     return row?.id;
   }
 
-  /** The slug that an integer stands for. */
+  /** The slug of an integer id. */
   async slugOf(id: number): Promise<string | undefined> {
     const row = await this.db
       .selectFrom('collection_ids')
@@ -88,7 +88,7 @@ export class CollectionStore {
     return row?.slug;
   }
 
-  /** Gives a free integer to a free slug; false when either is taken. */
+  /** Assigns a free integer to a free slug. Returns false if either is taken. */
   async take(id: number, slug: string): Promise<boolean> {
     return runInTransaction(this.db, async (trx) => {
       await acquireLock(trx, 'collection_ids');
@@ -115,7 +115,7 @@ export class CollectionStore {
     return rows.map(stored);
   }
 
-  /** Adds or replaces. */
+  /** Adds or replaces a collection. */
   async put(collection: {
     slug: string;
     kind: string;
@@ -136,7 +136,7 @@ export class CollectionStore {
       .execute();
   }
 
-  /** False when there was none. Its integer stays taken. */
+  /** Removes a collection. Returns false if it does not exist. Its integer stays reserved. */
   async remove(slug: string): Promise<boolean> {
     const result = await this.db.deleteFrom('collections').where('slug', '=', slug).executeTakeFirst();
     return result.numDeletedRows > 0n;

@@ -4,7 +4,7 @@ import type { AnnouncementTable } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
 import { signalAll } from './signals.js';
 
-/** What announcements are about. */
+/** Topics of announcements. */
 export type Topic =
   /** Sources or rasters of the catalog changed; the subject has the reason, and the changes where they are known. */
   | 'catalog'
@@ -14,14 +14,14 @@ export type Topic =
   | 'layer'
   /** A secret is not valid any more. */
   | 'lost-secret'
-  /** Cached answers were dropped by an operator; the subject is their scope. */
+  /** An operator dropped cached responses. The subject is their scope. */
   | 'cache'
   /** A rule of access, a user or a credential changed; the subject names the kind and the id. */
   | 'access'
   /** A connection or a layer that operators published changed; the subject names the kind and the id. */
   | 'publishing';
 
-/** A change of the state that every process which shares it must take over. */
+/** A change of the state that every process sharing it must apply. */
 export interface Announcement {
   /** Counts the announcements of a state. They become visible in this order. */
   readonly version: number;
@@ -29,17 +29,17 @@ export interface Announcement {
   readonly subject: unknown;
 }
 
-/** Announcements that are kept. Who missed more reads everything anew. */
+/** Number of announcements that are kept. A process that missed more reads everything again. */
 const KEPT = 1000;
 
-/** What processes of one state have to tell each other for certain. */
+/** Reliable messages between the processes of one state. */
 export class AnnouncementStore {
   constructor(
     private readonly db: StateDb,
     private readonly kept: number = KEPT,
   ) {}
 
-  /** For changes that have no row of their own. Resolves with its version once it is durable. */
+  /** Adds an announcement for a change without a row. Resolves with its version once it is durable. */
   add(topic: Topic, subject: unknown): Promise<number> {
     return this.db.transaction().execute((trx) => announce(trx, topic, subject, this.kept));
   }
@@ -53,7 +53,7 @@ export class AnnouncementStore {
     return newest ?? 0;
   }
 
-  /** Those after a version that are kept, oldest first. */
+  /** Kept announcements after a version, oldest first. */
   async after(version: number): Promise<Announcement[]> {
     const rows = await this.db
       .selectFrom('announcements')
@@ -66,8 +66,8 @@ export class AnnouncementStore {
 }
 
 /**
- * Announces, in a transaction and as its last statement, what it changes. No other transaction announces anything until
- * it ends, so versions become visible in their order.
+ * Announces the changes of a transaction, as its last statement. No other transaction announces changes until it
+ * ends, so versions become visible in order.
  */
 export async function announce(
   trx: StateDb,

@@ -73,7 +73,7 @@ class StateDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  /** There is one connection; callers get it in the order in which they asked. */
+  /** There is one connection. Callers get it in the order of their calls. */
   async acquireConnection(): Promise<DatabaseConnection> {
     if (this.#held) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#held = true;
@@ -112,7 +112,8 @@ class StateConnection extends AuditedConnection {
   }
 
   protected control(word: 'begin' | 'commit' | 'rollback'): Promise<unknown> {
-    // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
+    // IMMEDIATE takes the write lock at the start. Otherwise a transaction that first reads and then writes can fail
+    // halfway.
     this.statements.value++;
     return this.link.run(word === 'begin' ? 'begin immediate' : word, []);
   }

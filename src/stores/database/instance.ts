@@ -2,12 +2,12 @@ import { hash, randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** A name for this process, from which others on its machine can tell whether it still runs. */
+/** A name for this process. Other processes on its machine can check by it whether this one still runs. */
 export function instanceName(): string {
   return `${MACHINE}:${process.pid}:${randomUUID()}`;
 }
 
-/** Where numbers of processes mean the same. Machines may share a host name, and containers of one machine may too. */
+/** Scope in which process ids are unique. Machines can share a host name, and so can containers of one machine. */
 const MACHINE = machine();
 
 function machine(): string {
@@ -32,7 +32,7 @@ export function hasEnded(instance: string): boolean {
 /** Whether the number of a name's process means the same here. */
 export function isOnThisMachine(instance: string): boolean {
   const [host] = instance.split(':');
-  // Former releases named the host only, in files and databases of this machine alone.
+  // Former releases used only the host name, in files and databases of this machine.
   return host === MACHINE || host === hostname();
 }
 
@@ -41,7 +41,7 @@ export function serverName(): string {
   return `${MACHINE}:${process.ppid}`;
 }
 
-/** Whether a process of this machine runs. One that was killed, and whose end nobody has asked for, does not. */
+/** Whether a process of this machine runs. A killed process that its parent has not reaped does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -50,14 +50,14 @@ export function isRunning(pid: number): boolean {
   }
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name stands in brackets and may hold any character; the state follows it.
+    // The process name is in brackets and can contain any character. The state follows it.
     return stat[stat.lastIndexOf(')') + 2] !== 'Z';
   } catch {
     return true;
   }
 }
 
-/** Whether another process than `instance` holds a lease, of which so many milliseconds are left. */
+/** Whether a process other than `instance` has a lease with this number of milliseconds left. */
 export function isHeldByAnother(
   { owner, left_ms }: { owner: string | null; left_ms: number },
   instance: string,

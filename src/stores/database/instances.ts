@@ -7,12 +7,12 @@ import { hasEnded, isOnThisMachine } from './instance.js';
 /** A gateway process that shares the state. */
 export interface Instance {
   readonly name: string;
-  /** Names the server whose gateways tell each other by their supervisor. */
+  /** Name of the server whose gateways communicate through their supervisor. */
   readonly server: string;
   readonly host: string;
   /** The release that it runs. */
   readonly release: string;
-  /** Version of the last announcement that it had taken over at its last heartbeat. */
+  /** Version of the last announcement that the process had applied at its last heartbeat. */
   readonly applied: number;
 }
 
@@ -23,7 +23,7 @@ export const SILENCE_MS = 3 * BEAT_MS;
 /** Rows of processes that ended without a word are removed. */
 const REMOVED_AFTER_MS = 3_600_000;
 
-/** Processes that share the state, as far as they are alive. */
+/** Processes that share the state and are alive. */
 export class InstanceStore {
   constructor(private readonly db: StateDb) {}
 
@@ -42,8 +42,8 @@ export class InstanceStore {
   }
 
   /**
-   * Processes that were heard of lately. Those of this machine that share a file are seen to run, so that an idle server
-   * need not write.
+   * Processes with a recent heartbeat. Processes of this machine that share a file are checked directly, so that an
+   * idle server need not write.
    */
   async alive(): Promise<Instance[]> {
     const { now, database } = getVocabulary(this.db);
@@ -63,7 +63,7 @@ export class InstanceStore {
     return (await this.alive()).some(({ name }) => name === instance);
   }
 
-  /** Whether others tell that a process is alive by its heartbeats alone. */
+  /** Whether other processes can only detect by heartbeats that a process is alive. */
   needsHeartbeats(alive: readonly Pick<Instance, 'name'>[]): boolean {
     if (getVocabulary(this.db).database === 'PostgreSQL') return true;
     return alive.some(({ name }) => !isOnThisMachine(name));

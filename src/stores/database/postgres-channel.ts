@@ -5,21 +5,21 @@ import { hearSignal, type StateSignals } from './signals.js';
 /** A note between servers: JSON. */
 export interface ChannelOptions {
   readonly url: string;
-  /** Names the server; notes of its own processes are not heard. */
+  /** Name of the server. Notes from its processes are ignored. */
   readonly server: string;
   readonly connectMs: number;
   heard(note: unknown): void;
-  /** Those who wait for changes of the state: they are woken by its notifications. */
+  /** Signals for listeners to changes of the state, which notifications wake. */
   readonly signals: StateSignals;
 }
 
 const CHANNEL = 'graticule_state';
 /** Bytes of a part of a note: PostgreSQL takes notifications of less than 8000. */
 const PART_SIZE = 7500;
-/** Notes that wait, and notes of which some parts are there. */
+/** Maximum numbers of waiting notes, and of notes whose parts have not all arrived. */
 const MAX_WAITING = 10_000;
 const MAX_INCOMPLETE = 100;
-/** A connection that is gone without a word is noticed by the question whether it is there. */
+/** Interval and timeout of the query that detects a lost connection, in milliseconds. */
 const CHECK_MS = 10_000;
 const ANSWER_MS = 5000;
 const CLOSE_MS = 1000;
@@ -32,8 +32,8 @@ interface PendingNotification {
 }
 
 /**
- * Tells the servers of one state in PostgreSQL of each other, by NOTIFY. What is told without a connection is lost:
- * nothing hangs on it alone.
+ * Sends notes between the servers of one state in PostgreSQL, by NOTIFY. Notes without a connection are lost. No
+ * change depends only on its note.
  */
 export class PostgresChannel {
   readonly #options: ChannelOptions;
@@ -51,7 +51,7 @@ export class PostgresChannel {
     void this.#open();
   }
 
-  /** `done` is told whether it has left. */
+  /** Sends a note. `done` receives whether it was sent. */
   send(note: unknown, done: (sent: boolean) => void): void {
     if (!this.#client || this.#waiting.length >= MAX_WAITING) return done(false);
     this.#number += 1;
@@ -64,7 +64,7 @@ export class PostgresChannel {
     clearTimeout(this.#timer);
     const client = this.#client;
     this.#drop(undefined);
-    // A server that is gone without a word does not answer to that either.
+    // A server that disappeared without notice does not respond to this either.
     const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref());
     await Promise.race([client?.end().catch(() => {}), late]);
   }
@@ -131,7 +131,7 @@ export class PostgresChannel {
     this.#again();
   }
 
-  /** One statement at a time; the next one takes all that came in between. */
+  /** Sends notes, one statement at a time. The next statement contains all notes that arrived in between. */
   async #sendAll(client: pg.Client): Promise<void> {
     if (this.#sending) return;
     this.#sending = true;

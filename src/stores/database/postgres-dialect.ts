@@ -22,7 +22,7 @@ import { POSTGRESQL } from '../schema/vocabulary.js';
 import { StateSignals } from './signals.js';
 import { StatementCount } from './statement-count.js';
 
-/** Bounds of what a process asks of the PostgreSQL server of its state. */
+/** Limits for the use of the state's PostgreSQL server by one process. */
 export interface PostgresBounds {
   readonly connections: number;
   /** Milliseconds to wait for a connection: a free one of the pool, or a new one. */
@@ -31,12 +31,12 @@ export interface PostgresBounds {
   readonly statementMs: number;
 }
 
-/** Not in the schema of the user's own tables: those may be published. */
+/** Schema of the state. It differs from the schema of the user's tables, because those can be published. */
 const SCHEMA = 'graticule_state';
 const IDLE_MS = 60_000;
 /** A connection that was not used for so long may be broken, as all are after a failover: it is tried before. */
 const TRUSTED_MS = 1000;
-/** The server ends a statement that is late; one that does not answer at all is given up a little later. */
+/** The server ends a late statement. If it does not respond at all, the client stops waiting a little later. */
 const GRACE_MS = 2000;
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -59,12 +59,12 @@ export class PostgresStateDialect implements Dialect {
       idleTimeoutMillis: IDLE_MS,
       statement_timeout: bounds.statementMs,
       query_timeout: bounds.statementMs + GRACE_MS,
-      // A transaction whose process is paused, or cut off, ends before the statements that wait for its rows do.
+      // A transaction of a paused or disconnected process ends before the statements that wait for its rows do.
       idle_in_transaction_session_timeout: Math.ceil(bounds.statementMs / 2),
       keepAlive: true,
       types: { getTypeParser: buildParser },
     });
-    // A connection that breaks while nobody uses it: the next statement has another.
+    // An idle connection breaks: the next statement gets another one.
     this.#pool.on('error', () => {});
     // One that breaks in use: its statement fails, or the next one of its transaction.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
@@ -151,7 +151,7 @@ class PostgresStateDriver implements Driver {
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
     const { client, isBroken } = connection as PostgresStateConnection;
     this.#used.set(client, performance.now());
-    // The next statement would wait behind one that was not answered.
+    // A connection without a response is closed, because the next statement would wait for that response.
     client.release(isBroken);
   }
 
@@ -163,7 +163,7 @@ class PostgresStateDriver implements Driver {
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
 class PostgresStateConnection extends AuditedConnection {
-  /** A statement was not answered. */
+  /** True after a statement without a response. */
   isBroken = false;
 
   constructor(
@@ -193,18 +193,18 @@ class PostgresStateConnection extends AuditedConnection {
 }
 
 /**
- * The server forgets connections whose machine does not answer any more: a few losses of the network would else take all
- * that it has.
+ * Settings of a connection. The server drops connections whose machine no longer responds. Otherwise a few network
+ * failures would use up all its connections.
  */
 const SET_UP = `set search_path to ${SCHEMA}; set tcp_keepalives_idle to 30; set tcp_keepalives_interval to 10;
   set tcp_keepalives_count to 3`;
 
-/** Sets a connection up, and makes the schema of the state where it is missing, once however many servers start. */
+/** Sets up a connection, and creates a missing schema of the state, once for all starting servers. */
 async function setUp(client: pg.PoolClient): Promise<void> {
   await client.query(SET_UP);
   const { rows } = await client.query(`select to_regnamespace('${SCHEMA}') is not null as there`);
   if (rows[0]!.there) return;
-  // Together in one implicit transaction. IF NOT EXISTS alone fails for one of two that come at the same time.
+  // Both statements run in one implicit transaction. With only IF NOT EXISTS, one of two concurrent processes fails.
   await client.query(
     `select pg_advisory_xact_lock(hashtextextended('${SCHEMA}', 0)); create schema if not exists ${SCHEMA}`,
   );
@@ -217,7 +217,7 @@ async function setUp(client: pg.PoolClient): Promise<void> {
 const PASSING = /^(08...|53...|57...|25006|25P03|25P04|40...|55P03)$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** Errors of sockets have the system's codes or none; those of PostgreSQL have SQLSTATEs. */
+/** Converts errors. Socket errors have the system's codes or none, and errors of PostgreSQL have SQLSTATEs. */
 function asStateError(error: unknown): never {
   const { code, message = String(error) } = error as { code?: string; message?: string };
   if (code === '22021')

@@ -15,8 +15,9 @@ import { dirname, join } from 'node:path';
 export const STATE_FILE = 'state.db';
 
 /**
- * Makes the data folder of a server: for its user only, because keys, audit and uploads lie there. A folder that
- * others can read is closed to them when it holds the state of a server; a folder of other things stays as it is.
+ * Creates the data folder of a server, accessible only to its user, because it contains keys, audit rows and uploads.
+ * If a folder readable by other users contains a server state, their access is removed. A folder with other contents
+ * is unchanged.
  */
 export function makeDataFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -33,14 +34,16 @@ export function makeStateFile(path: string): void {
 
 const NAME_FILE = 'folder.id';
 
-/** Names a data folder among those of all servers of a state. Servers that share a folder find the same name in it. */
+/**
+ * Name of a data folder, unique among all servers of a state. Servers that share a folder find the same name in it.
+ */
 export function folderName(path: string): string {
   const file = join(path, NAME_FILE);
   if (!existsSync(file)) {
     const draft = `${file}-${randomUUID()}`;
     writeFileSync(draft, randomUUID(), { mode: 0o600 });
     try {
-      // There at once with all its bytes, or not: another process may be doing the same.
+      // The file appears with all its bytes or not at all, because another process can create it at the same time.
       linkSync(draft, file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

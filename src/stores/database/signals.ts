@@ -6,22 +6,22 @@ import { getVocabulary } from '../schema/vocabulary.js';
 const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
-/** How changes by other processes come to be known. */
+/** Means by which a process detects changes by other processes. */
 export type ChangeDetection =
   /** Another connection wrote to the file: the state thread says so, without saying where. */
   | 'file'
   /** PostgreSQL notifies at each commit, while a process listens. */
   | 'notifications';
 
-/** Milliseconds between looks at everything while no notifications are heard. */
+/** Milliseconds between checks of everything while no notifications arrive. */
 const LOOK_MS = 1000;
 
 /**
- * Wakes those who wait for changes of the state, so that none of them asks the database in vain. A listener can be called
- * though nothing changed; after a change it is called within a second.
+ * Wakes listeners for changes of the state, so that they need not poll the database. A listener can be called without
+ * a change. After a change it is called within a second.
  */
 export class StateSignals {
-  /** Names this connection to the state among those that are notified. */
+  /** Name of this connection to the state among the notified ones. */
   readonly id = randomUUID();
   readonly #listeners = new Map<StatePart, Set<() => void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export class StateSignals {
     this.#isHeard = hearing === 'file';
   }
 
-  /** Whether changes by other processes are heard now. */
+  /** Whether signals of changes by other processes arrive now. */
   get isHeard(): boolean {
     return this.#isHeard;
   }
@@ -57,7 +57,7 @@ export class StateSignals {
     for (const part of [...this.#listeners.keys()]) this.wake(part);
   }
 
-  /** Says whether notifications arrive from now on. What came before them may have been missed. */
+  /** Sets whether notifications arrive from now on. Earlier ones may have been missed. */
   setHeard(isHeard: boolean): void {
     this.#isHeard = isHeard;
     this.#watch();
@@ -91,8 +91,8 @@ export async function signalOthers(db: StateDb, part: StatePart): Promise<void> 
 }
 
 /**
- * As `signalOthers`, and wakes this process. In a file that has one connection, its statements wait for the end of the
- * transaction.
+ * Like `signalOthers`, but also wakes this process. For a file with one connection, the statements of this process
+ * wait for the end of the transaction.
  */
 export async function signalAll(db: StateDb, part: StatePart): Promise<void> {
   const statement = getVocabulary(db).notify(part);
@@ -100,7 +100,7 @@ export async function signalAll(db: StateDb, part: StatePart): Promise<void> {
   else getSignals(db).wake(part);
 }
 
-/** Wakes those who wait here for what a notification names. The sender of one ignores it. */
+/** Wakes the listeners for the part of the state in a notification. The sender ignores its own notification. */
 export function hearSignal(signals: StateSignals, payload: string): void {
   const [part, sender] = payload.split(' ');
   if (sender === signals.id) return;

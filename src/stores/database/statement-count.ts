@@ -1,6 +1,6 @@
 import type { StateDb } from '../schema/database.js';
 
-/** Statements that this process has sent to a state database, those that begin and end transactions included. */
+/** Number of statements that this process has sent to a state database, including starts and ends of transactions. */
 export class StatementCount {
   value = 0;
 }

@@ -4,13 +4,16 @@ import { getVocabulary } from '../schema/vocabulary.js';
 import { hasEnded } from './instance.js';
 
 /**
- * Turns at resources, which all processes of a state share: one holder has the turn at a resource at a time. Holders have
- * names of `instanceName`, which tell of a process of this machine whether it has ended.
+ * Turns on resources, shared by all processes of a state: one holder at a time has the turn on a resource. Holders
+ * are names of `instanceName`, which show for a process of this machine whether it has ended.
  */
 export class TurnStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Takes the turn at a resource for so many milliseconds; false while another holder that may still run has it. */
+  /**
+   * Takes the turn on a resource for this number of milliseconds. Returns false while another holder that may still
+   * run has it.
+   */
   async take(resource: string, holder: string, leaseMs: number): Promise<boolean> {
     const now = getVocabulary(this.db).now();
     const turn = { holder, ends_at: sql<number>`${now} + ${leaseMs}` };
@@ -35,7 +38,9 @@ export class TurnStore {
     return this.take(resource, holder, leaseMs);
   }
 
-  /** Lets the turn of a holder last so many milliseconds from now; false if another holder has it. */
+  /**
+   * Prolongs the turn of a holder to this number of milliseconds from now. Returns false if another holder has it.
+   */
   async prolong(resource: string, holder: string, leaseMs: number): Promise<boolean> {
     const { numUpdatedRows } = await this.db
       .updateTable('turns')

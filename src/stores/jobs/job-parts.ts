@@ -13,26 +13,26 @@ export interface PartClaim {
   readonly job: JobRow;
 }
 
-/** What became of a part so far. */
+/** Present state of a part. */
 export type PartRow = Pick<
   Selectable<JobPartTable>,
   'ordinal' | 'state' | 'progress_json' | 'result_json' | 'failure_code' | 'failure_message' | 'updated_at'
 >;
 
-/** Which parts an instance takes. */
+/** Search for parts that an instance can run. */
 export interface PartSearch {
   /** Kinds of the jobs. */
   readonly kinds: readonly string[];
-  /** Those of the kinds whose parts are done in every folder. */
+  /** Kinds among these whose parts run in every folder. */
   readonly anywhere: readonly string[];
   readonly leaseMs: number;
-  /** The data folder whose jobs it works on, besides those of none; jobs of every folder when absent. */
+  /** The data folder whose jobs it works on, in addition to jobs without a folder. Default: jobs of every folder. */
   readonly folder?: string;
 }
 
 /**
- * Parts of running jobs, which all instances of a state do together. A part belongs to the instance named in its lease,
- * and what a run tells of it is written only while that holds and the job runs.
+ * Parts of running jobs, which all instances of a state run together. A part belongs to the instance in its lease.
+ * Reports of a run are written only while the lease is valid and the job runs.
  */
 export class JobParts {
   constructor(
@@ -127,7 +127,7 @@ export class JobParts {
     });
   }
 
-  /** Prolongs the lease and records progress. False: the lease is lost, or the job is to end. */
+  /** Prolongs the lease and records progress. Returns false if the lease is lost, or the job must end. */
   beat(jobId: string, ordinal: number, leaseMs: number, progress: unknown): Promise<boolean> {
     const { now } = getVocabulary(this.db);
     return this.#update(jobId, ordinal, {
@@ -142,7 +142,7 @@ export class JobParts {
     return getSignals(this.db).on('jobs', listener);
   }
 
-  /** False, as in what follows: the lease is lost, or the job is to end. */
+  /** Completes a part. Like the following methods, returns false if the lease is lost, or the job must end. */
   finish(jobId: string, ordinal: number, result: unknown): Promise<boolean> {
     const { now } = getVocabulary(this.db);
     return this.#end(jobId, ordinal, {
@@ -168,7 +168,9 @@ export class JobParts {
     });
   }
 
-  /** Gives a part back, for others. One that was stopped here did not fail: the run does not count as an attempt. */
+  /**
+   * Returns a part to the queue. A part that was stopped here did not fail, so the run does not count as an attempt.
+   */
   async release(jobId: string, ordinal: number, { counts }: { counts: boolean }): Promise<void> {
     await this.db
       .updateTable('job_parts')
@@ -180,7 +182,7 @@ export class JobParts {
     await signalAll(this.db, 'jobs');
   }
 
-  /** Ends the parts of a job that are not done; who works on one hears of it. */
+  /** Ends the open parts of a job. Instances that work on one are notified. */
   async withdraw(jobId: string): Promise<void> {
     await this.db
       .updateTable('job_parts')
@@ -191,7 +193,7 @@ export class JobParts {
     await signalAll(this.db, 'jobs');
   }
 
-  /** Whether this instance is to go on with a part. */
+  /** Whether this instance must continue a part. */
   async isHeld(jobId: string, ordinal: number): Promise<boolean> {
     const row = await this.db
       .selectFrom('job_parts')

@@ -16,20 +16,20 @@ import {
 } from './job-shares.js';
 import type { JobRow } from './jobs.js';
 
-/** Which jobs an instance takes. */
+/** Search for a job that an instance can run. */
 export interface JobSearch {
   readonly kinds: readonly string[];
   readonly leaseMs: number;
-  /** Jobs that run in this instance: one whose heartbeat was late goes on, and is not begun again. */
+  /** Jobs that run in this instance. A job with a late heartbeat continues, and is not started again. */
   readonly running?: readonly string[];
-  /** The data folder whose jobs it takes, besides those of none; jobs of every folder when absent. */
+  /** The data folder whose jobs it takes, in addition to jobs without a folder. Default: jobs of every folder. */
   readonly folder?: string;
-  /** Those of the kinds whose jobs only wait for others: they are no share of their owner. */
+  /** Kinds among these whose jobs only wait for other jobs. They do not count in the share of their owner. */
   readonly waiting?: readonly string[];
   readonly limits?: JobLimits;
   /** Shares of the instance that are used up: see `FullShares` in src/services/jobs/places.ts. */
   readonly held?: HeldShares | undefined;
-  /** The owner whose jobs it takes; those of all when absent. */
+  /** The owner whose jobs it takes. Default: all owners. */
   readonly owner?: string | undefined;
 }
 
@@ -65,8 +65,8 @@ type Log = Omit<Insertable<JobLogTable>, 'job_id'>;
 type Artifact = Omit<Insertable<JobArtifactTable>, 'job_id'>;
 
 /**
- * The jobs that one instance runs. Each belongs to the instance named in its lease, and all that a run writes is written
- * only while the lease is held: a run that was thought dead cannot write over its successor.
+ * The jobs that one instance runs. Each belongs to the instance in its lease. A run can write only while its lease is
+ * valid, so a run that was considered dead cannot overwrite data of its successor.
  */
 export class JobRuns {
   constructor(
@@ -75,8 +75,8 @@ export class JobRuns {
   ) {}
 
   /**
-   * Leases a job that waits, whose lease has expired, or whose process has ended: of the most urgent ones the oldest of
-   * the tenant, and then the owner, of whom the fewest run.
+   * Leases a job that waits, whose lease has expired, or whose process has ended. Among the most urgent jobs, it
+   * takes the oldest job of the tenant, and then of the owner, with the fewest running jobs.
    */
   claim(search: JobSearch): Promise<Claim | undefined> {
     const {
@@ -91,7 +91,7 @@ export class JobRuns {
     } = search;
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = getVocabulary(trx);
-      // Nobody else counts before the transaction ends.
+      // With the lock, no other instance counts before the transaction ends.
       if (hasLimits(limits)) await acquireLock(trx, 'job claims');
       const shares = await runningShares(trx, waiting);
       const { ended } = shares;
@@ -164,7 +164,9 @@ export class JobRuns {
     return row && { cancelRequested: row.cancel_requested_at !== null };
   }
 
-  /** False, as in all that follows: the lease is lost, and nothing was written. */
+  /**
+   * Stores a checkpoint. Like the following methods, returns false if the lease is lost and the write had no effect.
+   */
   async checkpoint(id: string, json: string): Promise<boolean> {
     const row = await this.#update(id, { checkpoint_json: json, updated_at: Date.now() });
     return row !== undefined;
@@ -234,7 +236,7 @@ export class JobRuns {
     return numUpdatedRows === 1n;
   }
 
-  /** Ends the steps that a run which is gone left open. */
+  /** Ends the open steps of an ended run. */
   closeSteps(id: string, status: string): Promise<boolean> {
     return this.#whileHeld(id, (trx) =>
       trx
@@ -246,7 +248,7 @@ export class JobRuns {
     );
   }
 
-  /** The job at its end; undefined when the lease is lost. Of its parts nothing is left. */
+  /** Ends a job and returns it. Undefined if the lease is lost. All its parts are deleted. */
   finish(id: string, outcome: RunOutcome): Promise<JobRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const job = await new JobRuns(trx, this.instance).#update(id, buildEnd(outcome));
@@ -256,7 +258,7 @@ export class JobRuns {
     });
   }
 
-  /** Gives a running job back, to be taken over at once; the run does not count as an attempt. */
+  /** Returns a running job to the queue, where it can be taken immediately. The run does not count as an attempt. */
   async release(id: string): Promise<void> {
     await this.db
       .updateTable('jobs')
@@ -295,7 +297,7 @@ export class JobRuns {
     });
   }
 
-  /** The job while its lease is held, which nobody takes before the statement or the transaction ends. */
+  /** The job while its lease is valid. The row is locked until the statement or the transaction ends. */
   #held(id: string) {
     const jobs = this.db
       .selectFrom('jobs')

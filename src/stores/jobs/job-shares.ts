@@ -5,13 +5,13 @@ import type { StateDb } from '../schema/database.js';
 import type { StateTables } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
-/** How many jobs run at a time on all servers together. */
+/** Maximum numbers of jobs that run at the same time on all servers together. */
 export interface JobLimits {
-  /** Of a kind. */
+  /** Limits by kind. */
   readonly kinds: Readonly<Record<string, number>>;
-  /** Of one owner; absent: as many as there is room for. */
+  /** Limit for each owner. Default: no limit. */
   readonly perOwner?: number | undefined;
-  /** Of all owners of one tenant. */
+  /** Limit for all owners of a tenant. Default: no limit. */
   readonly perTenant?: number | undefined;
 }
 
@@ -19,7 +19,7 @@ export const NO_LIMITS: JobLimits = { kinds: {} };
 
 type Counts = ReadonlyMap<string, number>;
 
-/** The jobs that run on all servers together. Those which only wait for others count as jobs of their kind alone. */
+/** Numbers of jobs that run on all servers together. Jobs that only wait for other jobs count only for their kind. */
 export interface RunningShares {
   readonly ofKind: Counts;
   readonly ofOwner: Counts;
@@ -36,7 +36,7 @@ export function hasShareLeft(counts: Counts, name: string, limit: number | undef
   return limit === undefined || (counts.get(name) ?? 0) < limit;
 }
 
-/** Counts the jobs whose lease holds. */
+/** Counts the jobs with a valid lease. */
 export async function runningShares(trx: StateDb, waiting: readonly string[]): Promise<RunningShares> {
   const rows = await trx
     .selectFrom('jobs')
@@ -61,7 +61,7 @@ export async function runningShares(trx: StateDb, waiting: readonly string[]): P
 
 type Jobs = ExpressionBuilder<StateTables, 'jobs'>;
 
-/** Leaves out jobs of who has as many as may run. */
+/** Condition that excludes jobs of owners and tenants at their limit. */
 export function withinLimits(
   { ofOwner, ofTenant }: RunningShares,
   limits: JobLimits,
@@ -77,13 +77,13 @@ export function withinLimits(
   };
 }
 
-/** How many jobs of a job's tenant run; of one without a tenant, those of its owner. */
+/** Number of running jobs of a job's tenant. For a job without a tenant, of its owner. */
 export function writeTenantCountSql({ ofTenant, ofOwner }: RunningShares) {
   const owner = countSql('owner', ofOwner);
   return sql<number>`CASE WHEN tenant IS NULL THEN ${owner} ELSE ${countSql('tenant', ofTenant)} END`;
 }
 
-/** How many jobs of a job's owner run. */
+/** Number of running jobs of a job's owner. */
 export function writeOwnerCountSql({ ofOwner }: RunningShares) {
   return countSql('owner', ofOwner);
 }

@@ -16,20 +16,20 @@ export type JobStepRow = Selectable<JobStepTable>;
 export type JobArtifactRow = Selectable<JobArtifactTable>;
 
 export interface NewJob {
-  /** A new one when absent. */
+  /** Default: a new id. */
   id?: string;
   kind: string;
   input: unknown;
   owner: string;
   tenant?: string | undefined;
   caller?: object | undefined;
-  /** `Normal` when absent. */
+  /** Default: `Normal`. */
   priority?: JobPriority | undefined;
   idempotencyKey?: string;
   correlationId?: string;
   maxAttempts: number;
   resources: readonly string[];
-  /** The data folder that holds its files; absent when any server can run it. */
+  /** The data folder with its files. Default: any server can run the job. */
   folder?: string;
 }
 
@@ -47,7 +47,7 @@ export interface JobQuery {
   limit: number;
 }
 
-/** Jobs, as those see them who submit and manage them. What runs them writes through `JobRuns`. */
+/** Jobs as submitters and administrators see them. Runs write through `JobRuns`. */
 export class JobStore {
   constructor(readonly db: StateDb) {}
 
@@ -136,7 +136,10 @@ export class JobStore {
     return (await rows.limit(query.limit).execute()) as JobRow[];
   }
 
-  /** A waiting job ends at once, a running one is asked to; `changed` is false when it had ended before. */
+  /**
+   * Cancels a job. A waiting job ends immediately. A running job receives a request to stop. `changed` is false if
+   * the job had already ended.
+   */
   cancel(id: string): Promise<{ job: JobRow; changed: boolean } | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const job = await new JobStore(trx).#getForUpdate(id);
@@ -171,7 +174,7 @@ export class JobStore {
     return new Map(rows.map((row) => [row.id, row as JobOutcomeRow]));
   }
 
-  /** Reads those of these jobs that have ended or were cancelled. */
+  /** Reads the jobs among these that have ended or were cancelled. */
   async ending(ids: readonly string[]): Promise<JobRow[]> {
     if (ids.length === 0) return [];
     const rows = await this.db
@@ -265,7 +268,7 @@ export class JobStore {
       .execute();
   }
 
-  /** How many jobs wait and run, by kind. */
+  /** Numbers of waiting and running jobs, by kind. */
   depths(): Promise<{ kind: string; state: 'Queued' | 'Running'; count: number }[]> {
     return this.db
       .selectFrom('jobs')
@@ -275,7 +278,7 @@ export class JobStore {
       .execute() as Promise<{ kind: string; state: 'Queued' | 'Running'; count: number }[]>;
   }
 
-  /** How many jobs of a kind there are by their resources and states, and when the newest of them was submitted. */
+  /** Numbers of jobs of a kind by their resources and states, with the submission time of the newest. */
   tally(kind: string): Promise<{ resources_json: string; state: JobState; count: number; newest: number }[]> {
     return this.db
       .selectFrom('jobs')

@@ -6,7 +6,7 @@ import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { RegisteredKind, RegisteredRasterTable } from '../schema/schema.js';
 
-/** A raster that an operator registered with a layer. `A` is what its kind remembers of the registration. */
+/** A raster that an operator registered with a layer. `A` is the stored registration of its kind. */
 export interface RegisteredRaster<A = unknown> {
   id: number;
   kind: RegisteredKind;
@@ -16,7 +16,7 @@ export interface RegisteredRaster<A = unknown> {
   /** Names the data: of an import the name of its file. */
   place: string;
   about: A;
-  /** What the last scan found: several for a file of several grids, none without a reader for the format. */
+  /** Result of the last scan: several for a file with several grids, none without a reader for the format. */
   parts: RasterInfo[];
   /** RFC 3339. */
   acquired: string | null;
@@ -38,7 +38,7 @@ export type RasterChange = Partial<
 export class RasterStore {
   constructor(readonly db: StateDb) {}
 
-  /** All, or those of a kind or a layer, oldest first. */
+  /** Rasters of a kind or a layer, oldest first. Default: all. */
   async list<A = unknown>(
     where: { kind?: RegisteredKind; layerId?: number } = {},
   ): Promise<RegisteredRaster<A>[]> {
@@ -81,7 +81,7 @@ export class RasterStore {
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        // Before the commit: the audit row goes along with it.
+        // Called before the commit, so that the transaction includes the audit row.
         auditResource(row.id, { layerId: row.layer_id });
         await announce(trx, 'catalog', { reason: `raster ${row.id} was registered`, changes: [] });
         return registered<A>(row);

@@ -1,20 +1,23 @@
 export const REPLICA_LIMITS = {
-  /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
+  /**
+   * Maximum replicas of a service, maximum replicas of one owner, and milliseconds after the last synchronisation at
+   * which a replica expires.
+   */
   serviceReplicas: 10_000,
   ownerReplicas: 100,
-  /** Replicas of a service that one address has without a key. */
+  /** Maximum replicas of a service by one IP address without a key. */
   addressReplicas: 20,
   replicaMs: 7 * 86_400_000,
-  /** Bytes of what a replica gets at once, and how many such answers are made at a time. */
+  /** Maximum bytes of a replica response, and number of such responses that are created at the same time. */
   replicaBytes: 33_554_432,
   replicaTurns: 2,
-  /** Of them, those of callers without a key. */
+  /** Number of these responses for callers without a key. */
   anonymousReplicaTurns: 1,
-  /** Features that changed since a generation, and bytes of what they were and are. */
+  /** Maximum number of features that changed since a generation, and bytes of their former and present states. */
   replicaChanges: 50_000,
   replicaChangeBytes: 67_108_864,
-  /** Conflicts of a replica that are not resolved. */
+  /** Maximum number of unresolved conflicts of a replica. */
   replicaConflicts: 10_000,
-  /** Milliseconds that a synchronisation waits until the feed tells of all edits. */
+  /** Milliseconds that a synchronisation waits until the feed contains all edits. */
   replicaSettleMs: 20_000,
 } as const;

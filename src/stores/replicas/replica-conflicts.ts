@@ -21,7 +21,7 @@ export const CONFLICT_TYPES = [
 ] as const;
 export type ConflictType = (typeof CONFLICT_TYPES)[number];
 
-/** A feature as it was, is, or should be. */
+/** A state of a feature: former, present, or requested. */
 export interface FeatureState {
   readonly attributes: Readonly<Record<string, unknown>>;
   /** GeoJSON in CRS84; null without one. */
@@ -37,7 +37,7 @@ export interface FieldChange {
   readonly changedOnServer: boolean;
 }
 
-/** What the client asked for, and the bounds that it had. */
+/** The client's edit, and the bounds that applied to it. */
 export interface ClientEdit {
   readonly type: 'create' | 'update' | 'delete';
   readonly feature?: FeatureInput;
@@ -48,11 +48,11 @@ export interface ClientEdit {
   readonly writable?: readonly string[];
 }
 
-/** What is known when a conflict is met; it does not change. */
+/** Facts at the time of detection of a conflict. They do not change. */
 export interface ConflictBody {
   readonly type: ConflictType;
   readonly collection: string;
-  /** The object id with all its digits; absent in conflicts of older servers, whose ids are numbers. */
+  /** The object id with all its digits. Undefined in conflicts of older servers, whose ids are numbers. */
   readonly featureId?: string;
   /** Cursor of the feed up to which the server's changes are known. */
   readonly generation: number;
@@ -61,7 +61,7 @@ export interface ConflictBody {
   readonly server: FeatureState | null;
   readonly fieldChanges: readonly FieldChange[];
   readonly geometryChanged: boolean;
-  /** Both sides mean the same: nobody has to decide. */
+  /** Set if both sides have the same result, so no decision is necessary. */
   readonly settled?: true;
   readonly userId: string;
   readonly syncId: string;
@@ -89,7 +89,7 @@ export interface Resolution {
   readonly at: number;
   readonly by: string;
   readonly generation: number;
-  /** The client's edit is in the data now, whole. */
+  /** Whether the client's edit is now completely in the data. */
   readonly clientEditApplied: boolean;
 }
 
@@ -98,19 +98,19 @@ export interface Conflict extends NewConflict {
   readonly replicaId: string;
   readonly status: ConflictStatus;
   readonly superseded: boolean;
-  /** A resolution was begun, and nobody knows whether it was carried out. */
+  /** Whether a resolution was started and its outcome is unknown. */
   readonly outcomeUnknown: boolean;
   readonly detectedAt: number;
   readonly resolution: Resolution | null;
 }
 
-/** Edits of replicas that met edits of others. */
+/** Edits of replicas that conflict with edits by other clients. */
 export class ReplicaConflictStore {
   constructor(private readonly db: StateDb) {}
 
   /**
-   * Records conflicts of an upload, all or none; undefined when the replica would have too many. An edit that is sent again
-   * is in conflict once; a later edit of a feature supersedes the earlier ones that nobody has decided.
+   * Records conflicts of an upload, all or none. Undefined if the replica would have too many. A repeated edit is
+   * recorded once. A later edit of a feature supersedes the earlier undecided ones.
    */
   add(replicaId: string, conflicts: readonly NewConflict[]): Promise<Conflict[] | undefined> {
     return this.db.transaction().execute(async (trx) => {
@@ -150,17 +150,17 @@ export class ReplicaConflictStore {
     return row && parseConflict(row);
   }
 
-  /** Says, before it is carried out, that a resolution may have been. */
+  /** Records that a resolution may be carried out, before it is. */
   async begin(id: string): Promise<void> {
     await this.db.updateTable('replica_conflicts').set({ outcome_unknown: 1 }).where('id', '=', id).execute();
   }
 
-  /** Nothing was carried out after all. */
+  /** Records that a resolution had no effect. */
   async giveUp(id: string): Promise<void> {
     await this.db.updateTable('replica_conflicts').set({ outcome_unknown: 0 }).where('id', '=', id).execute();
   }
 
-  /** Undefined when somebody else has resolved it meanwhile. */
+  /** Undefined if another operator has resolved it in between. */
   resolve(
     id: string,
     status: 'resolved' | 'deferred',
@@ -227,7 +227,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
   return parseConflict(row);
 }
 
-/** Names what the client asked for, against which state of the server. */
+/** Digest of the client's edit and the server state that it conflicts with. */
 const computeDigest = ({ edit, server, type }: ConflictBody) =>
   createHash('sha256')
     .update(keepJson([type, edit.type, edit.feature ?? null, server]))

@@ -13,11 +13,11 @@ export interface ReplicaLayer {
   readonly layerId: number;
   /** Id of its collection. */
   readonly collection: string;
-  /** Features of the replica; all when absent. A checked filter. */
+  /** Checked filter of the features of the replica. Default: all features. */
   readonly filter?: Expression;
-  /** Names what its owner might read of the layer when the replica was created. */
+  /** Key of the part of the layer that its owner could read when the replica was created. */
   readonly scope: string;
-  /** Cursor of the feed up to which the layer was told of changes. */
+  /** Cursor of the feed up to which the changes of the layer were sent. */
   readonly generation: number;
 }
 
@@ -44,7 +44,7 @@ export type NewReplica = Pick<Replica, 'name' | 'service' | 'owner' | 'syncModel
   readonly address?: string | undefined;
 };
 
-/** Offline copies, and the uploads that they made. */
+/** Offline copies and their uploads. */
 export class ReplicaStore {
   constructor(private readonly db: StateDb) {}
 
@@ -78,7 +78,7 @@ export class ReplicaStore {
     });
   }
 
-  /** Those of a service, oldest first. */
+  /** Replicas of a service, oldest first. */
   async list(service: string): Promise<Replica[]> {
     const rows = await this.db
       .selectFrom('replicas')
@@ -100,7 +100,7 @@ export class ReplicaStore {
     return row && readReplica(row);
   }
 
-  /** Notes that layers were told of changes up to new generations. */
+  /** Records the new generations up to which the changes of layers were sent. */
   async markSync(id: string, generations: ReadonlyMap<number, number>): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       await acquireLock(trx, 'replica', id);
@@ -122,7 +122,7 @@ export class ReplicaStore {
     });
   }
 
-  /** Begins an upload; the id that events of its edits have. */
+  /** Records an upload. Resolves with its id, which events of its edits contain. */
   async addSync(replicaId: string): Promise<string> {
     const id = randomUUID();
     await this.db.insertInto('replica_syncs').values({ id, replica_id: replicaId, at: Date.now() }).execute();
@@ -139,7 +139,7 @@ export class ReplicaStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Removes a replica; one with conflicts that are not resolved stays for those who resolve them. */
+  /** Removes a replica. If it has unresolved conflicts, its row is kept for the operators who resolve them. */
   remove(id: string): Promise<void> {
     return this.db.transaction().execute(async (trx) => {
       const open = await trx
@@ -180,7 +180,10 @@ async function isFull(db: StateDb, { service, owner, address }: NewReplica): Pro
   );
 }
 
-/** Uploads are remembered as long as the feed may tell of their edits, expired replicas for as long again. */
+/**
+ * Removes old uploads and expired replicas. Uploads are kept as long as the feed can contain their edits, expired
+ * replicas equally long.
+ */
 async function trim(db: StateDb): Promise<void> {
   const past = Date.now() - 2 * REPLICA_LIMITS.replicaMs;
   await db.deleteFrom('replica_syncs').where('at', '<', past).execute();
@@ -200,7 +203,7 @@ async function trim(db: StateDb): Promise<void> {
     .execute();
 }
 
-/** Up to where all layers were told. */
+/** Cursor up to which the changes of all layers were sent. */
 const computeGeneration = (layers: readonly ReplicaLayer[]) =>
   Math.min(...layers.map(({ generation }) => generation));
 

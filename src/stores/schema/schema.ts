@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 
-/** Tables of the state database. Times are milliseconds since 1970 UTC; `*_json` columns hold JSON text. */
+/** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
 interface CollectionIdTable {
   id: Generated<number>;
@@ -60,7 +60,7 @@ export interface JobTable {
   state: string;
   input_json: string;
   result_json: string | null;
-  /** What a resumed run needs to know of the run before it. */
+  /** Data from the earlier run for a resumed run. */
   checkpoint_json: string | null;
   owner: string;
   idempotency_key: string | null;
@@ -85,13 +85,13 @@ export interface JobTable {
   failure_message: string | null;
   warnings_json: string;
   resources_json: string;
-  /** The data folder that holds the job's files; null when any server can run it. */
+  /** The data folder with the job's files. Null if any server can run it. */
   folder: string | null;
-  /** That of the owner; null when it has none. */
+  /** Tenant of the owner. Null without a tenant. */
   tenant: Generated<string | null>;
   /** Place in `JOB_PRIORITIES`. */
   priority: Generated<number>;
-  /** Who is looked up again while the job runs; null when nobody is. */
+  /** Caller whose rights are checked again while the job runs. Null: no check. */
   caller_json: Generated<string | null>;
 }
 
@@ -102,7 +102,7 @@ export interface JobPartTable {
   ordinal: number;
   state: string;
   input_json: string;
-  /** What its run has told of itself. */
+  /** Last progress that its run reported. */
   progress_json: string | null;
   result_json: string | null;
   failure_code: string | null;
@@ -156,7 +156,7 @@ export interface DocumentTable {
   updated_by: string | null;
 }
 
-/** The feed of events. Its cursors begin at an epoch: see core/events.ts. */
+/** The feed of events. Its cursors start at an epoch: see core/events.ts. */
 export interface FeedTable {
   cursor: Generated<number>;
   at: number;
@@ -165,7 +165,7 @@ export interface FeedTable {
   entry_json: string;
 }
 
-/** How far the outbox of a store has been taken over into the feed, and by whom. */
+/** Position up to which the outbox of a store was moved into the feed, with its lease. */
 interface OutboxTable {
   source: string;
   cursor: number;
@@ -174,10 +174,10 @@ interface OutboxTable {
   lease_expires_at: number;
 }
 
-/** How far a receiver's deliveries have been taken from the feed, and who sends them. */
+/** Position up to which a receiver's deliveries were taken from the feed, with its lease. */
 interface SinkTable {
   name: string;
-  /** Cursor of the last entry of the feed that was looked at. */
+  /** Cursor of the last checked entry of the feed. */
   position: number;
   owner: string | null;
   lease_expires_at: number;
@@ -199,7 +199,7 @@ export interface DeliveryTable {
   due_at: number;
 }
 
-/** What the management API registered. */
+/** Kinds of rasters that the management API registers. */
 export type RegisteredKind = 'import' | 'cloud' | 'multidim' | 'zarr';
 
 /** A raster that an operator registered with a layer. */
@@ -209,9 +209,9 @@ export interface RegisteredRasterTable {
   layer_id: number;
   name: string;
   description: string | null;
-  /** Names the data: the same place is registered once for a layer. Of an import the name of its file. */
+  /** Key of the data: the same place is registered once for a layer. For an import, the name of its file. */
   place: string;
-  /** What the registration said of it, and what its scan found beside the raster. */
+  /** Members of the registration, and results of its scan other than the raster. */
   about_json: string;
   /** `RasterInfo`s that the last scan found; empty when there is no reader for the format. */
   parts_json: string;
@@ -222,12 +222,12 @@ export interface RegisteredRasterTable {
   modified_at: number | null;
 }
 
-/** A version of how a layer looks and what its pop-ups say. The newest is in force. */
+/** A version of a layer's style and pop-up settings. The newest is active. */
 export interface StyleTable {
   layer_id: number;
   /** Counts changes of the layer from 1. */
   version: number;
-  /** The version that `document_json` is of: changes of the other parts draw nothing anew. */
+  /** The version in which `document_json` changed. Changes of other members do not cause new rendering. */
   document_version: number;
   /** A checked MapLibre style; null for the default style. */
   document_json: string | null;
@@ -238,7 +238,7 @@ export interface StyleTable {
   revised_at: number;
 }
 
-/** Answers to requests with an idempotency key. */
+/** Responses to requests with an idempotency key. */
 interface ReplyTable {
   principal: string;
   key_hash: string;
@@ -257,18 +257,18 @@ export interface InstanceTable {
   release: string;
   started_at: number;
   heartbeat_at: number;
-  /** Version of the last announcement that it has taken over. */
+  /** Version of the last announcement that the process has applied. */
   applied: number;
 }
 
-/** Who may change a resource now; `ends_at` is in milliseconds since 1970. */
+/** Present holder of the turn on a resource. `ends_at` is in milliseconds since 1970. */
 interface TurnTable {
   resource: string;
   holder: string;
   ends_at: number;
 }
 
-/** Changes that all processes must take over. */
+/** Changes that all processes must apply. */
 export interface AnnouncementTable {
   version: number;
   topic: string;
@@ -276,24 +276,24 @@ export interface AnnouncementTable {
   at: number;
 }
 
-/** Where a user comes from. */
+/** Origin of a user. */
 export type UserSource = 'oidc' | 'scim' | 'manual';
 
 /** A person, or a program that signs in as one. */
 export interface UserTable {
   id: string;
-  /** What is typed to sign in; lower case. */
+  /** Sign-in name in lower case. */
   name: string;
   display_name: string;
   email: string | null;
-  /** Argon2id; null for those who sign in elsewhere. */
+  /** Argon2id. Null for users who sign in elsewhere. */
   password_hash: string | null;
   roles_json: string;
-  /** What an administrator said of the user, by type: policies for rows compare with it. */
+  /** Claims set by an administrator, by type. Row policies compare with them. */
   claims_json: string;
   source: UserSource;
   provider_id: string | null;
-  /** How the provider names the user. */
+  /** Identifier of the user at the provider. */
   subject: string | null;
   tenant_id: string | null;
   is_active: number;
@@ -304,24 +304,24 @@ export interface UserTable {
   updated_at: number;
 }
 
-/** Somebody who is signed in, in one browser. */
+/** Session of a user in one browser. */
 export interface SessionTable {
   /** SHA-256 of the secret in the cookie, hex. */
   hash: string;
   user_id: string;
   /** The provider that the user signed in with; null for a password. */
   provider_key: string | null;
-  /** What the provider said of the user. */
+  /** Claims that the provider sent. */
   claims_json: string;
   created_at: number;
   used_at: number;
   expires_at: number;
 }
 
-/** What is left of a rate limit for one caller. */
+/** Remaining tokens of a rate limit for one caller. */
 interface RateBucketTable {
   key: string;
-  /** What was left, for servers of earlier versions that share the state. */
+  /** Remaining tokens, for servers of earlier versions that share the state. */
   tokens: number;
   /** Tokens that were missing. */
   spent: number;
@@ -362,11 +362,11 @@ export interface ReplicaTable {
   /** Spatial reference of its coordinates. */
   epsg: number;
   layers_json: string;
-  /** Cursor of the feed up to which it was told of changes. */
+  /** Cursor of the feed up to which its changes were sent. */
   generation: number;
   created_at: number;
   synced_at: number;
-  /** Its owner took leave of it, but conflicts are to be resolved. */
+  /** Set if its owner unregistered it, but it has unresolved conflicts. */
   ended_at: number | null;
 }
 
@@ -381,7 +381,7 @@ interface ReplicaSyncTable {
 
 export type ConflictStatus = 'pending' | 'resolved' | 'deferred';
 
-/** An edit of a replica that met one of somebody else. */
+/** An edit of a replica that conflicts with an edit by another client. */
 export interface ReplicaConflictTable {
   id: string;
   replica_id: string;
@@ -404,7 +404,7 @@ interface AttachmentContentTable {
   digest: string;
   size: number;
   folder: string;
-  /** When somebody last began to attach it. */
+  /** Time of the last attempt to attach the bytes. */
   used_at: number;
 }
 
@@ -419,7 +419,7 @@ export interface AttachmentTable {
   size: number;
   keywords: string;
   content_key: string;
-  /** What an import brought it from, once. */
+  /** Origin in an import, which is attached only once. */
   origin: string | null;
   created_by: string;
   created_at: number;

@@ -1,7 +1,7 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { StateDb } from './database.js';
 
-/** What SQLite and PostgreSQL say differently. All other SQL of the stores is the same for both. */
+/** Differences between SQLite and PostgreSQL. All other SQL of the stores is the same for both. */
 export interface Vocabulary {
   readonly database: 'SQLite' | 'PostgreSQL';
   /** Milliseconds since 1970 by the one clock that all servers of a state share; leases end by it. */
@@ -11,21 +11,23 @@ export interface Vocabulary {
   hasTable(db: StateDb, name: string): Promise<boolean>;
   /** Waits for the lock of a name, which its holder has until the transaction ends. Undefined: a transaction has all. */
   lock(name: string): CompiledQuery | undefined;
-  /** Notifies the other processes of a change at the commit. Undefined: they see by themselves that somebody wrote. */
+  /** Notifies the other processes of a change at the commit. Undefined: they detect writes automatically. */
   notify(payload: string): CompiledQuery | undefined;
-  /** Keeps the rows of a query from changes by others until the transaction ends. */
+  /** Locks the rows of a query against changes by other transactions until the transaction ends. */
   forUpdate<Q extends Lockable>(query: Q): Q;
-  /** As `forUpdate`, without the rows that another transaction keeps. */
+  /** Like `forUpdate`, without rows that another transaction has locked. */
   forUpdateOfFree<Q extends Lockable>(query: Q): Q;
-  /** Whether the array that a column of JSON holds has a text among its elements. */
+  /** Whether the array in a JSON column contains a string. */
   hasElement(column: string, text: string): RawBuilder<boolean>;
   /** When the edit of an entry of the feed was, as RFC 3339. */
   readonly entryTime: RawBuilder<string>;
   /** The newest cursor that the feed ever gave. */
   readonly newestCursor: RawBuilder<number>;
-  /** Takes the next cursors of the feed; nobody else takes any before the transaction ends. Returns the first. */
+  /**
+   * Takes the next cursors of the feed. No other process takes any before the transaction ends. Returns the first.
+   */
   takeCursors(db: StateDb, count: number): Promise<number>;
-  /** Lets the feed go on after a cursor. */
+  /** Makes the feed continue after a cursor. */
   setNewestCursor(db: StateDb, newest: number): Promise<void>;
   /** The highest number that a table ever gave to a row; 0 before the first. */
   highestNumber(db: StateDb, table: NumberedTable): Promise<number>;
@@ -46,7 +48,7 @@ interface Lockable {
   skipLocked(): Lockable;
 }
 
-/** SQLite has one writer, who holds the whole database from the begin of a transaction to its end. */
+/** SQLite has one writer, which locks the complete database from the start of a transaction to its end. */
 export const SQLITE: Vocabulary = {
   database: 'SQLite',
   now: () => sql<number>`${Date.now()}`,
@@ -96,7 +98,7 @@ export const CHANGES_CHANNEL = 'graticule_changes';
 
 export const POSTGRESQL: Vocabulary = {
   database: 'PostgreSQL',
-  // Not now(), which is when the transaction began: it may have waited for a lock since.
+  // Not now(), which returns the start of the transaction: it may have waited for a lock since.
   now: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   parameter: (n) => `$${n}`,
   async hasTable(db, name) {
@@ -114,7 +116,7 @@ export const POSTGRESQL: Vocabulary = {
     sql<boolean>`EXISTS (SELECT 1 FROM json_array_elements_text(${sql.ref(column)}::json) AS e WHERE e = ${text})`,
   entryTime: sql`coalesce(${STORABLE} #>> '{event,time}', ${STORABLE} ->> 'time') COLLATE "C"`,
   newestCursor: sql`(SELECT newest FROM feed_end)`,
-  // The row stays locked until the commit, so cursors become visible in their order, and none is left out.
+  // The row stays locked until the commit, so cursors become visible in order and without gaps.
   async takeCursors(db, count) {
     const { rows } = await sql<{ newest: number }>`
       UPDATE feed_end SET newest = newest + ${count} RETURNING newest
@@ -140,7 +142,7 @@ export function getVocabulary(db: StateDb): Vocabulary {
   return (db.getExecutor().adapter as unknown as { vocabulary: Vocabulary }).vocabulary;
 }
 
-/** Waits, in a transaction, until no other one holds what the parts name. */
+/** Waits, in a transaction, for the lock with the name of these parts. */
 export async function acquireLock(db: StateDb, ...parts: readonly (string | number)[]): Promise<void> {
   const statement = getVocabulary(db).lock(JSON.stringify(parts));
   if (statement) await db.executeQuery(statement);

@@ -23,14 +23,14 @@ export interface StoredDocument<T = unknown> {
   updatedBy: string | null;
 }
 
-/** Versioned JSON documents: what resources that need no table of their own are kept in. */
+/** Versioned JSON documents, for resources that need no separate table. */
 export class DocumentStore {
   constructor(
     readonly db: StateDb,
     private readonly topic?: Topic,
   ) {}
 
-  /** The same documents; each change announces itself. */
+  /** The same documents, with an announcement of each change. */
   announcing(topic: Topic): DocumentStore {
     return new DocumentStore(this.db, topic);
   }
@@ -46,7 +46,7 @@ export class DocumentStore {
     return rows.map((row) => stored<T>(row));
   }
 
-  /** The newest first, so many of them; from the one before `after` on. */
+  /** A page of documents, newest first, that starts after the document `after`. */
   async page<T>(
     kind: string,
     { limit, after }: { limit: number; after?: Pick<StoredDocument, 'id' | 'createdAt'> | undefined },
@@ -79,7 +79,7 @@ export class DocumentStore {
     return this.db.selectFrom('documents').selectAll().where('kind', '=', kind).where('id', '=', id);
   }
 
-  /** Throws `conflict` when the id is taken. */
+  /** Creates a document. Throws `conflict` if the id is taken. */
   async create<T>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
     auditResource(id);
     try {
@@ -92,8 +92,8 @@ export class DocumentStore {
   }
 
   /**
-   * Replaces the body by what `change` makes of it, in one transaction. Throws `not-found`, and
-   * `precondition-failed` when `ifMatch` is given and the current etag is not in it.
+   * Replaces the body with the result of `change`, in one transaction. Throws `not-found`, and `precondition-failed`
+   * if `ifMatch` does not contain the current etag.
    */
   update<T>(
     kind: string,
@@ -105,7 +105,7 @@ export class DocumentStore {
     return this.#atomically((store) => store.#replace(kind, id, by, change, ifMatch));
   }
 
-  /** Runs `work` in one transaction, alone among those of the same name. */
+  /** Runs `work` in one transaction. No other work with the same name runs at the same time. */
   together<T>(name: readonly string[], work: (store: DocumentStore) => Promise<T>): Promise<T> {
     return this.#atomically(async (store) => {
       await acquireLock(store.db, ...name);
@@ -174,7 +174,7 @@ export class DocumentStore {
     return stored<T>(changed);
   }
 
-  /** Gives a document a new etag, for a change of what is shown with it. Throws `not-found`. */
+  /** Gives a document a new etag, for a change of data that is shown with it. Throws `not-found`. */
   async touch(kind: string, id: string): Promise<void> {
     const result = await this.db
       .updateTable('documents')
@@ -195,7 +195,7 @@ export class DocumentStore {
       .deleteFrom('documents')
       .where('kind', '=', kind)
       .where('id', '=', id)
-      // No document has an empty etag; a list of none is no SQL.
+      // No document has an empty etag, which avoids an empty list. Empty lists are not valid SQL.
       .$if(ifMatch !== undefined, (q) => q.where('etag', 'in', ['', ...ifMatch!]))
       .executeTakeFirst();
     if (result.numDeletedRows === 0n) {
@@ -206,7 +206,7 @@ export class DocumentStore {
     return true;
   }
 
-  /** Removes those that nobody changed since a time, in milliseconds since 1970; their ids. */
+  /** Removes documents that were not changed since a time, in milliseconds since 1970. Resolves with their ids. */
   removeOld(kind: string, time: number): Promise<string[]> {
     return this.#changing(async (store) => {
       const rows = await store.db
@@ -220,12 +220,12 @@ export class DocumentStore {
     });
   }
 
-  /** Makes a document, or replaces these members of it; undefined takes a member away. */
+  /** Creates a document, or replaces these members of it. Undefined removes a member. */
   merge(kind: string, id: string, members: object, by: string): Promise<StoredDocument> {
     return this.#putting(kind, id, by, (before) => ({ ...before, ...members }));
   }
 
-  /** Makes a document, or replaces it. */
+  /** Creates or replaces a document. */
   put<T extends object>(kind: string, id: string, body: T, by: string): Promise<StoredDocument<T>> {
     return this.#putting(kind, id, by, () => body);
   }

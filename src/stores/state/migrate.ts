@@ -4,8 +4,8 @@ import { getVocabulary } from '../schema/vocabulary.js';
 import { MIGRATIONS } from './migrations.js';
 
 /**
- * Makes what is missing of the state's tables. A newer release may have made more: this one goes on beside it while what
- * it knows is still there, which the state itself says. Rejects otherwise.
+ * Creates missing tables of the state. If a newer release has created more, this release shares the state while the
+ * parts that it needs still exist, which the state records. Rejects otherwise.
  */
 export async function migrate(db: StateDb, steps: Record<string, Migration> = MIGRATIONS): Promise<void> {
   if ((await laterSteps(db, steps)).length > 0) return requireKnown(await neededStep(db), steps);
@@ -16,7 +16,7 @@ export async function migrate(db: StateDb, steps: Record<string, Migration> = MI
   if (error) throw error;
 }
 
-/** Steps that a newer release made. */
+/** Steps of a newer release. */
 export async function laterSteps(
   db: StateDb,
   steps: Record<string, Migration> = MIGRATIONS,

@@ -7,16 +7,16 @@ import { getVocabulary, type NumberedTable } from '../schema/vocabulary.js';
 import { readNewestCursor } from '../streams/feed.js';
 import { laterSteps } from './migrate.js';
 
-/** Why a state cannot be moved; a sentence for who asked. Nothing has changed. */
+/** Reason why a state cannot be moved, as a sentence for the operator. The states are unchanged. */
 export class MoveError extends Error {
   override readonly name = 'MoveError';
 }
 
-/** Not those of running servers: when a state is moved, none runs. */
+/** Tables to move. Tables of running servers are excluded: when a state is moved, no server runs. */
 type Table = Exclude<keyof StateTables, 'instances' | 'announcements' | 'turns'>;
 type Row = Record<string, string | number | null>;
 
-/** All tables, those that others refer to first, with the columns that tell their rows apart. */
+/** All tables with their key columns. Tables that other tables refer to come first. */
 const KEYS: Readonly<Record<Table, readonly string[]>> = {
   collection_ids: ['id'],
   collections: ['slug'],
@@ -57,9 +57,9 @@ const NUMBERED: readonly NumberedTable[] = [
 const PAGE = 500;
 
 /**
- * Copies a state into one that is empty: rows, numbers and cursors stay as they are, and so does the audit chain. One
- * transaction of the target: it has all or nothing, and whoever was interrupted begins again. Both are read back and
- * compared before the commit. Returns the rows of each table. Rejects with `MoveError`.
+ * Copies a state into an empty one. Rows, numbers, cursors and the audit chain are unchanged. It is one transaction
+ * of the target, so an interrupted copy has no effect and can be started again. Both states are read again and
+ * compared before the commit. Returns the number of rows of each table. Rejects with `MoveError`.
  */
 export async function moveState(
   from: StateDb,
@@ -98,7 +98,10 @@ function snapshot<T>(db: StateDb, read: (db: StateDb) => Promise<T>): Promise<T>
   });
 }
 
-/** A server that has one of them open would go on writing. Who has a file open is for the caller to know. */
+/**
+ * Rejects if a server has one of the states open, because it would continue to write. For files, the caller must
+ * check that.
+ */
 async function requireAlone(db: StateDb): Promise<void> {
   if (getVocabulary(db).database !== 'PostgreSQL') return;
   const { rows } = await sql<{ pid: number }>`
@@ -109,7 +112,7 @@ async function requireAlone(db: StateDb): Promise<void> {
     throw new MoveError('A server uses the state in PostgreSQL. Stop all its servers first.');
 }
 
-/** Of what a newer version added nothing would be copied. */
+/** Rejects if a newer version made the state, because its additions would not be copied. */
 async function requireKnown(db: StateDb): Promise<void> {
   const [step] = await laterSteps(db);
   if (step !== undefined)
@@ -158,7 +161,7 @@ async function* listPages(table: Table, db: StateDb): AsyncGenerator<Row[]> {
   } while (last);
 }
 
-/** Rejects unless the other database gives back what was written, and its audit chain holds. */
+/** Rejects unless the other database returns the written rows, and its audit chain is valid. */
 async function compare(source: StateDb, target: StateDb): Promise<void> {
   for (const table of Object.keys(KEYS) as Table[])
     if ((await digest(table, source)) !== (await digest(table, target)))

@@ -39,7 +39,10 @@ import { StyleStore } from '../styles/styles.js';
 import { DocumentStore } from './documents.js';
 import { migrate } from './migrate.js';
 
-/** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
+/**
+ * Stored state of the server. Every method is a round trip to the state thread or to PostgreSQL, and none blocks the
+ * gateway.
+ */
 export interface State {
   readonly collections: CollectionStore;
   readonly apiKeys: ApiKeyStore;
@@ -68,7 +71,7 @@ export interface State {
   atomically<T>(
     work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
   ): Promise<T>;
-  /** Rejects when the database does not answer, or takes no changes; for readiness. */
+  /** Rejects if the database does not respond, or refuses changes. Used for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
   close(): Promise<void>;
@@ -79,7 +82,7 @@ export async function openConfiguredState(config: Config): Promise<State> {
   return buildStores(await openStateDb(config));
 }
 
-/** As `openConfiguredState`, for those who work on all tables alike. */
+/** Like `openConfiguredState`, for code that processes all tables in the same way. */
 export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Promise<StateDb> {
   const directory = resolve(data.directory);
   if (state.url === '') return openFile(join(directory, STATE_FILE));
@@ -88,9 +91,9 @@ export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Pr
 }
 
 /**
- * Opens the state database, creating and migrating it as needed. Several processes may open one file.
- * `worker` is the script of the state thread, for programs that do not run from the build output.
- * Rejects when the file is no database, or a newer version changed what this one needs.
+ * Opens the state database, creating and migrating it as needed. Several processes can open one file. `worker` is the
+ * script of the state thread, for programs that do not run from the build output. Rejects if the file is not a
+ * database, or a newer version changed parts that this one needs.
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
   return buildStores(await openFile(path, worker));
@@ -102,15 +105,15 @@ export async function openFile(path: string, worker?: URL): Promise<StateDb> {
 }
 
 /**
- * Opens the state in a PostgreSQL database, creating and migrating its tables as needed. Servers on many machines may
- * open one database. Rejects when the database does not answer, or a newer version changed what this one needs.
+ * Opens the state in a PostgreSQL database, creating and migrating its tables as needed. Servers on many machines can
+ * open one database. Rejects if the database does not respond, or a newer version changed parts that this one needs.
  */
 export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
   return buildStores(await openPostgres(url, bounds));
 }
 
 export async function openPostgres(url: string, bounds: PostgresBounds): Promise<StateDb> {
-  // Only those servers load the client that need it.
+  // The PostgreSQL client is loaded only by servers that need it.
   const { PostgresStateDialect } = await import('../database/postgres-dialect.js');
   // PostgreSQL has no empty lists.
   const lists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression });
@@ -170,7 +173,7 @@ function buildStores(db: StateDb): State {
   };
 }
 
-/** A failover may lead to a standby, which answers all that only reads. */
+/** Rejects if the database is read-only. After a failover it can be a standby, which only responds to reads. */
 async function requireWritable(db: StateDb): Promise<void> {
   if (getVocabulary(db).database === 'SQLite') return void (await sql`select 1`.execute(db));
   const { rows } = await sql<{

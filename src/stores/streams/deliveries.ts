@@ -13,14 +13,14 @@ export interface NewDelivery {
   readonly body: string;
 }
 
-/** What became of deliveries that were taken. */
+/** Results of deliveries that were taken. */
 export interface Settlement {
   readonly dispatched: readonly number[];
-  /** The one that failed: it is tried again after so many milliseconds, or given up when they are absent. */
+  /** The failed delivery. It is retried after `afterMs` milliseconds, or dropped if that is undefined. */
   readonly failed?: { id: number; error: string; afterMs: number | undefined };
 }
 
-/** Deliveries that were claimed, and the milliseconds until the first that waits is due; absent when none waits. */
+/** Claimed deliveries, and the milliseconds until the first waiting one is due. Undefined if none waits. */
 export interface TakenDeliveries {
   readonly deliveries: readonly DeliveryRow[];
   readonly dueMs: number | undefined;
@@ -29,11 +29,11 @@ export interface TakenDeliveries {
 export interface DeliveryCounts {
   readonly pending: number;
   readonly dead: number;
-  /** Milliseconds since 1970 at which the oldest that waits was made. */
+  /** Creation time of the oldest waiting delivery, in milliseconds since 1970. */
   readonly oldest: number | undefined;
 }
 
-/** Of what was delivered, the last ones stay to be looked at. */
+/** Number of completed deliveries that are kept for inspection. */
 const KEPT_DISPATCHED = 1000;
 const CHUNK = 500;
 const OPEN = sql<boolean>`state IN ('pending', 'claimed', 'failed')`;
@@ -46,8 +46,8 @@ export class DeliveryStore {
   constructor(private readonly db: StateDb) {}
 
   /**
-   * Leases a receiver, or prolongs the lease; undefined while another process has it. A new one begins after `start`.
-   * Deliveries that a former owner had claimed are free again.
+   * Leases a receiver, or prolongs the lease. Undefined while another process has it. A new receiver starts after
+   * `start`. Deliveries that a former owner had claimed become free.
    */
   claim(sink: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
@@ -75,7 +75,10 @@ export class DeliveryStore {
     });
   }
 
-  /** False: another process has, or had, the lease meanwhile, and what was known of the receiver is not true any more. */
+  /**
+   * Prolongs the lease. Returns false if another process has, or had, the lease in between. Then cached data about
+   * the receiver is no longer valid.
+   */
   async prolong(sink: string, instance: string, leaseMs: number): Promise<boolean> {
     const { now } = getVocabulary(this.db);
     const { numUpdatedRows } = await this.db
@@ -96,7 +99,7 @@ export class DeliveryStore {
       .execute();
   }
 
-  /** Notes what the feed held for a receiver up to `position`. False: the lease is lost. */
+  /** Records the deliveries for a receiver from the feed up to `position`. Returns false if the lease is lost. */
   add(
     sink: string,
     instance: string,
@@ -153,8 +156,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Notes what became of deliveries; the others that were claimed wait again. False: the lease is lost, and only what was
-   * delivered is noted.
+   * Records the results of deliveries. Other claimed deliveries wait again. Returns false if the lease is lost. Then
+   * only completed deliveries are recorded.
    */
   settle(sink: string, instance: string, { dispatched, failed }: Settlement): Promise<boolean> {
     return this.db.transaction().execute(async (db) => {
@@ -238,13 +241,15 @@ export class DeliveryStore {
   }
 }
 
-/** Whether a process has a receiver's lease; nobody else gets it before the transaction ends. */
+/** Whether a process has a receiver's lease. No other process gets it before the transaction ends. */
 async function isOwner(db: StateDb, sink: string, instance: string): Promise<boolean> {
   const rows = db.selectFrom('sinks').select('owner').where('name', '=', sink);
   return (await getVocabulary(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
 }
 
-/** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */
+/**
+ * Makes the claimed deliveries wait again. Returns their number. The condition OPEN makes the database use its index.
+ */
 async function freeClaimed(db: StateDb, sink: string): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('deliveries')

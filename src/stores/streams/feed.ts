@@ -12,10 +12,10 @@ export type NewEntry = {
   [K in FeedEntry['kind']]: Omit<Extract<FeedEntry, { kind: K }>, 'cursor'>;
 }[FeedEntry['kind']];
 
-/** How far an outbox has been taken over. */
+/** Position up to which an outbox was moved into the feed. */
 export interface OutboxPosition {
   readonly cursor: number;
-  /** Id of the event of that cursor, to tell whether the outbox is still the same; null before the first. */
+  /** Id of the event at that cursor, which shows whether the outbox is still the same. Null before the first. */
   readonly eventId: string | null;
 }
 
@@ -37,15 +37,15 @@ export interface PageOfFeed {
 const CHUNK = 500;
 
 /**
- * The feed: events of all outboxes under one cursor, and how far each outbox has been taken over, both changed in one
- * transaction. An outbox is read by the instance that holds its lease.
+ * The feed: events of all outboxes under one cursor, and the position in each outbox. Both change in one transaction.
+ * The instance with the lease of an outbox reads it.
  */
 export class FeedStore {
   constructor(private readonly db: StateDb) {}
 
   /**
-   * Leases an outbox, or prolongs the lease. Undefined while another instance holds it, unless that is known to have
-   * ended. One that is not known yet begins after `start`.
+   * Leases an outbox, or prolongs the lease. Undefined while another instance has it, unless that instance is known
+   * to have ended. A new outbox starts after `start`.
    */
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
@@ -76,7 +76,7 @@ export class FeedStore {
     });
   }
 
-  /** Lets others take the outbox over at once. */
+  /** Lets another instance take the outbox immediately. */
   async release(source: string, instance: string): Promise<void> {
     await this.db
       .updateTable('outboxes')
@@ -137,8 +137,8 @@ export class FeedStore {
   }
 
   /**
-   * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, both included) are about the times of
-   * the edits. `more` tells whether further ones fit.
+   * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, inclusive) select by the times of
+   * the edits. `more` is true if further entries match.
    */
   async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
     const { entryTime } = getVocabulary(this.db);
@@ -157,7 +157,7 @@ export class FeedStore {
     return { entries: rows.map(parseEntry), more: rows.length < (rows[0]?.total ?? 0) };
   }
 
-  /** Cursor up to which an outbox has been taken over; undefined while nobody has begun. */
+  /** Cursor up to which an outbox was moved into the feed. Undefined before the first move. */
   async positionOf(source: string): Promise<number | undefined> {
     const row = await this.db
       .selectFrom('outboxes')
@@ -188,7 +188,7 @@ async function boundsIn(db: StateDb): Promise<FeedBounds> {
   return { oldest: oldest ?? newest + 1, newest };
 }
 
-/** As times are written in events; without one, what sorts before or after all of them. */
+/** A time in the format of events. Without a time, a text that sorts before or after all of them. */
 function chooseIso(time: number | undefined, without: string): string {
   return time === undefined ? without : new Date(time).toISOString();
 }
@@ -202,7 +202,7 @@ function parseEntry({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
   return { ...(JSON.parse(entry_json) as NewEntry), cursor } as FeedEntry;
 }
 
-/** Where the cursors of a new feed begin: some epoch between 1 and 2^20 - 1. */
+/** First cursor of a new feed: a random epoch between 1 and 2^20 - 1. */
 export function firstCursor(): number {
   return (1 + Math.floor(Math.random() * (2 ** 20 - 1))) * EPOCH_SIZE;
 }

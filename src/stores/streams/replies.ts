@@ -3,9 +3,9 @@ import { InstanceStore } from '../database/instances.js';
 import type { StateDb } from '../schema/database.js';
 import { acquireLock } from '../schema/vocabulary.js';
 
-/** A request with an idempotency key, as it is told from others. */
+/** Identity of a request with an idempotency key. */
 export interface KeyedRequest {
-  /** Id of the principal: keys of one client mean nothing for another. */
+  /** Id of the principal, because keys are scoped to one client. */
   readonly principal: string;
   /** Hash of the key. */
   readonly keyHash: string;
@@ -16,11 +16,11 @@ export interface KeyedRequest {
 export interface StoredReply {
   /** Hash of the request's body. */
   readonly bodyHash: string;
-  /** The answer, sealed; null for one that was too large to keep. */
+  /** The sealed response. Null if it was too large to store. */
   readonly sealed: string | null;
 }
 
-/** What is stored of the first request with a key. */
+/** Stored state of the first request with a key. */
 export type FirstRequest =
   | { readonly state: 'new' | 'running' | 'lost'; readonly target: string }
   | ({ readonly state: 'answered'; readonly target: string } & StoredReply);
@@ -29,20 +29,20 @@ export type FirstRequest =
 const NOBODY = '';
 const DAY_MS = 86_400_000;
 
-/** Answers to requests with an idempotency key, for a day. */
+/** Responses to requests with an idempotency key, stored for a day. */
 export class ReplyStore {
-  /** When the last claim was made: no two have the same time. */
+  /** Time of the last claim. No two claims have the same time. */
   #claimedAt = 0;
 
   constructor(readonly db: StateDb) {}
 
-  /** The time of a new claim, in milliseconds since 1970, which tells it from the others of this process. */
+  /** Time of a new claim, in milliseconds since 1970. It is unique among the claims of this process. */
   nextClaim(): number {
     this.#claimedAt = Math.max(Date.now(), this.#claimedAt + 1);
     return this.#claimedAt;
   }
 
-  /** Claims a key for a request of this instance (`new`), or tells what became of the request that had it first. */
+  /** Claims a key for a request of this instance (`new`), or returns the state of the request that had it first. */
   async begin(
     { principal, keyHash, target }: KeyedRequest,
     instance: string,
@@ -61,7 +61,7 @@ export class ReplyStore {
         return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
       if (first) {
         const isAlive = await new InstanceStore(trx).isAlive(first.instance);
-        // Who is told so may send it with another key: from now on nobody may carry it out.
+        // The client may now send the request with another key, so from now on no instance may execute this one.
         if (!isAlive) await lose(trx, { principal, keyHash });
         return { state: isAlive ? 'running' : 'lost', target: first.target };
       }
@@ -84,7 +84,7 @@ export class ReplyStore {
       .execute();
   }
 
-  /** Takes a claim of `begin` back that may have been committed though it failed: nothing was done under it. */
+  /** Removes a claim of `begin` that may have been committed although it failed. No request used it. */
   withdraw({ principal, keyHash }: KeyedRequest, instance: string, claimedAt: number): Promise<void> {
     return this.db.transaction().execute(async (trx) => {
       // The claim may only now be committed.
@@ -100,15 +100,15 @@ export class ReplyStore {
     });
   }
 
-  /** Nobody knows what became of a request. */
+  /** Marks a request as lost: its outcome is unknown. */
   lose(request: KeyedRequest): Promise<void> {
     return lose(this.db, request);
   }
 
-  /** Whether a request is still this instance's to carry out: nobody was told that it is lost. */
+  /** Whether this instance may still execute a request: it was not reported as lost. */
   holds({ principal, keyHash }: KeyedRequest, instance: string): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
-      // Who is telling so now has told it before this says that it is held.
+      // With the lock, a concurrent report of the loss ends before this check.
       await acquireLock(trx, 'replies', principal, keyHash);
       const row = await trx
         .selectFrom('replies')
@@ -120,7 +120,7 @@ export class ReplyStore {
     });
   }
 
-  /** Forgets a request that changed nothing: it may come again. */
+  /** Deletes a request that changed nothing, so that it can be sent again. */
   async release({ principal, keyHash }: KeyedRequest): Promise<void> {
     await this.db
       .deleteFrom('replies')

@@ -6,7 +6,7 @@ import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { StyleTable } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
 
-/** Who changed a layer's style, and when. */
+/** Author and time of a change of a layer's style. */
 export interface StyleRevision {
   /** Counts changes from 1. */
   readonly version: number;
@@ -16,10 +16,10 @@ export interface StyleRevision {
   readonly revisedAt: number;
 }
 
-/** How a layer looks, in one of its versions. */
+/** Style of a layer in one of its versions. */
 export interface StoredStyle extends StyleRevision {
   readonly layerId: number;
-  /** The version in which the document was put. */
+  /** The version in which the document was set. */
   readonly documentVersion: number;
   /** Checked; null for the default style. */
   readonly document: StyleDocument | null;
@@ -27,7 +27,7 @@ export interface StoredStyle extends StyleRevision {
   readonly popupInfo: object | null;
 }
 
-/** What a change sets; what is absent stays as it was. */
+/** Members that a change sets. Missing members are unchanged. */
 export type StyleChange = Partial<Pick<StoredStyle, 'document' | 'drawingInfo' | 'popupInfo'>> &
   Pick<StoredStyle, 'changedBy' | 'changeSummary'>;
 
@@ -38,7 +38,7 @@ export class StyleStore {
     readonly limit: number = STYLE_LIMITS.styleVersions,
   ) {}
 
-  /** The version in force; undefined for a layer that nobody changed. */
+  /** The active version. Undefined for a layer without changes. */
   async current(layerId: number): Promise<StoredStyle | undefined> {
     const [row] = await this.#versions(layerId).limit(1).execute();
     return row && stored(row);
@@ -61,12 +61,12 @@ export class StyleStore {
     return rows.map(revision);
   }
 
-  /** The versions in force of all layers that have a document of their own. */
+  /** The active versions of all layers with a style document. */
   async inForce(): Promise<StoredStyle[]> {
     return (await this.latest()).filter(({ document }) => document !== null);
   }
 
-  /** The versions in force of layers, all or these, also those that went back to the default style. */
+  /** The active versions of layers, including layers that returned to the default style. Default: of all layers. */
   async latest(layerIds?: readonly number[]): Promise<StoredStyle[]> {
     const rows = await this.db
       .selectFrom('styles')
@@ -85,7 +85,7 @@ export class StyleStore {
     return rows.map(stored);
   }
 
-  /** Adds a version; resolved once it is durable. The oldest are removed beyond those that are kept. */
+  /** Adds a version. Resolves once it is durable. The oldest versions above the limit are removed. */
   put(layerId: number, change: StyleChange): Promise<StoredStyle> {
     return runInTransaction(this.db, async (trx) => {
       await acquireLock(trx, 'styles', layerId);

@@ -16,7 +16,7 @@ import { plainFingerprint, plainIdentity, plainName, plainSerial } from './names
 
 const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';
 
-/** Critical extensions that are understood; a certificate with another one is not to be believed (RFC 5280, 4.2). */
+/** Supported critical extensions. A certificate with another critical extension must be rejected (RFC 5280, 4.2). */
 const UNDERSTOOD: readonly string[] = [
   id_ce_basicConstraints,
   id_ce_certificatePolicies,
@@ -27,7 +27,7 @@ const UNDERSTOOD: readonly string[] = [
 
 type AlternativeType = Extract<IdentityType, `san${string}`>;
 
-/** A certificate and what is asked of it. */
+/** A certificate with the properties that the checks need. */
 export class Certificate {
   readonly fingerprint: string;
   readonly serial: string;
@@ -62,12 +62,12 @@ export class Certificate {
     this.#names = alternativeNames(extensions);
   }
 
-  /** Reads PEM or DER. Throws for what is no certificate. */
+  /** Reads PEM or DER. Throws if the bytes are not a certificate. */
   static read(bytes: string | Uint8Array): Certificate {
     return new Certificate(new X509Certificate(bytes as Buffer));
   }
 
-  /** What names the holder, by this member. */
+  /** Values of this member that identify the holder. */
   identities(type: IdentityType): readonly string[] {
     if (type === 'fingerprintSha256') return [this.fingerprint];
     if (type === 'subject') return this.subject === '' ? [] : [this.subject];

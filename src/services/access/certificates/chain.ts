@@ -1,6 +1,6 @@
 import type { Certificate } from './certificate.js';
 
-/** Certificates of a chain that are looked at: what a client sends along is for it to invent. */
+/** Maximum number of certificates of a chain that are checked, because clients can send arbitrary chains. */
 export const MAX_CHAIN = 8;
 
 /**
@@ -20,7 +20,10 @@ export function pathTo(
 
 interface Climb {
   readonly anchors: readonly Certificate[];
-  /** Those that were not tried yet: each is tried once, so that many that signed each other cost no more. */
+  /**
+   * Certificates that were not tried yet. Each is tried once, so many certificates that signed each other cost no
+   * more.
+   */
   readonly others: Set<Certificate>;
   readonly now: number;
 }
@@ -44,7 +47,7 @@ function climb(
 }
 
 function isUsable(upper: Certificate, below: readonly Certificate[], now: number): boolean {
-  // Authorities that are issued by themselves do not count.
+  // Self-issued authorities do not count.
   const between = below.filter(({ issuer, subject }) => issuer !== subject).length;
   return upper.strange === undefined && upper.isValidAt(now) && between <= upper.pathLength;
 }

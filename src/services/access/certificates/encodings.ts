@@ -2,11 +2,11 @@ import { Certificate } from './certificate.js';
 import { MAX_CHAIN } from './chain.js';
 import type { Proof } from './judgement.js';
 
-/** How a certificate is written as text. */
+/** Text encodings of a certificate. */
 export const ENCODINGS = ['pem', 'urlEncodedPem', 'base64Der'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Text that is no certificate. */
+/** Error for text that is not a certificate. */
 export class UnreadableCertificate extends Error {
   override readonly name = 'UnreadableCertificate';
 }
@@ -14,7 +14,7 @@ export class UnreadableCertificate extends Error {
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The certificate first, then those that came along with it. Throws `UnreadableCertificate`. */
+/** The client certificate, followed by its chain. Throws `UnreadableCertificate`. */
 export function readProof(text: string, encoding: Encoding): Proof {
   const [leaf, ...chain] = readAll(text, encoding);
   return { leaf: leaf!, chain };

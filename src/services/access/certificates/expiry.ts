@@ -3,17 +3,17 @@ import { daysLeft, type Proof, type Success } from './judgement.js';
 
 /** A certificate that ends soon. */
 export interface Expiry {
-  /** Who comes with it. */
+  /** Name of the holder. */
   readonly name: string;
   readonly fingerprint: string;
-  /** Negative once it has ended and is let in for its successor to be put in place. */
+  /** Days until it expires. Negative for an expired certificate that is accepted in its grace period. */
   readonly days: number;
   readonly message: string;
 }
 
 const MAX_CERTIFICATES = 10_000;
 
-/** Tells of each certificate that ends soon, once for each day that is left. */
+/** Reports certificates that expire soon, once for each remaining day. */
 export class ExpiryWatch {
   readonly #days = boundedCache<string, number>(MAX_CERTIFICATES);
 

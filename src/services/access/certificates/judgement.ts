@@ -10,13 +10,13 @@ import type { Profile, StoredMapping } from './profile.js';
 
 const DAY_MS = 86_400_000;
 
-/** A certificate and those that were sent along with it. */
+/** A certificate and the chain that the client sent with it. */
 export interface Proof {
   readonly leaf: Certificate;
   readonly chain: readonly Certificate[];
 }
 
-/** What a certificate is judged by. */
+/** Rules and time for the check of a certificate. */
 export interface Court {
   readonly profiles: readonly Profile[];
   readonly environmentId: string;
@@ -49,8 +49,8 @@ export function computeExpiry({ profile, mapping }: Success, { notAfter }: Certi
 }
 
 /**
- * Who comes with a certificate. The profiles of this environment are asked one after the other; when none lets it in, the
- * fault is that of the one which came furthest.
+ * Checks a certificate and finds its holder. The profiles of this environment are tried one after another. If none
+ * accepts it, the fault is from the profile whose checks got furthest.
  */
 export function judge(proof: Proof, court: Court): Judgement {
   const enabled = court.profiles.filter(({ body }) => body.enabled);
@@ -91,7 +91,7 @@ function refusal(profile: Profile, code: CertificateFault, detail: string): Faul
   return { code, detail, profile };
 }
 
-/** By whom the certificate is. */
+/** Checks the issuer and the chain of the certificate. */
 function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
   const { leaf } = proof;
   if (!acceptsIssuer(profile, proof))
@@ -112,14 +112,20 @@ function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefi
   return refusal(profile, 'client_certificate_untrusted_chain', detail);
 }
 
-/** The way to an anchor: one of the profile, and where it has none an authority whose thumbprint it accepts. */
+/**
+ * The path to an anchor of the profile. If the profile has no anchors, the path to an authority whose thumbprint it
+ * accepts.
+ */
 function listAuthorities(profile: Profile, { leaf, chain }: Proof, now: number) {
   const { acceptedIssuerThumbprints: thumbprints } = profile.body;
   const pinned = chain.filter(({ fingerprint }) => thumbprints.includes(fingerprint));
   return pathTo(profile.anchors.length > 0 ? profile.anchors : pinned, leaf, chain, now);
 }
 
-/** A profile that names no issuer accepts those of its anchors, and without any nobody. */
+/**
+ * Whether the profile accepts the issuer. A profile that lists no issuers accepts the issuers of its anchors. Without
+ * anchors it accepts no issuer.
+ */
 function acceptsIssuer(profile: Profile, { leaf, chain }: Proof): boolean {
   const { acceptedIssuerThumbprints: thumbprints, acceptedIssuerSubjects: subjects } = profile.body;
   if (thumbprints.length === 0 && subjects.length === 0) return profile.anchors.length > 0;
@@ -173,7 +179,7 @@ function buildMapping(profile: Profile, leaf: Certificate, { environmentId, now 
 
 type Identity = readonly [IdentityType, string];
 
-/** What names the holder, the strongest first: a fingerprint always may. */
+/** Identities in the certificate, the strongest first. The fingerprint is always allowed. */
 function listIdentities({ body }: Profile, leaf: Certificate): readonly Identity[] {
   const of = (type: IdentityType) => leaf.identities(type).map((value): Identity => [type, value]);
   const types = body.allowedSanTypes.filter((type) => type !== 'fingerprintSha256');

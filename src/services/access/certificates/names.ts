@@ -4,13 +4,16 @@ import type { IdentityType } from '../../../core/access/client-certificates.js';
 
 const HEX_64 = /^[0-9a-f]{64}$/;
 
-/** A SHA-256 fingerprint in small digits without colons; undefined for what is none. */
+/** A SHA-256 fingerprint in lower case without colons. Undefined if the text is not a fingerprint. */
 export function plainFingerprint(text: string): string | undefined {
   const digits = text.replace(/[:\s]/g, '').toLowerCase();
   return HEX_64.test(digits) ? digits : undefined;
 }
 
-/** A serial number in small hexadecimal digits without zeros before it; undefined for what is none. */
+/**
+ * A serial number in lower-case hexadecimal digits without leading zeros. Undefined if the text is not a serial
+ * number.
+ */
 export function plainSerial(text: string): string | undefined {
   const digits = text
     .replace(/^0x/i, '')
@@ -21,8 +24,8 @@ export function plainSerial(text: string): string | undefined {
 }
 
 /**
- * A distinguished name as certificates spell it here: its parts from the country to the common name. Takes RFC 4514
- * (`CN=a,O=b`) and the lines that Node.js gives. Undefined for what is none.
+ * A distinguished name in canonical form: its parts from the country to the common name. Accepts RFC 4514
+ * (`CN=a,O=b`) and the lines that Node.js returns. Undefined if the text is not a distinguished name.
  */
 export function plainName(text: string): string | undefined {
   const parts = text.includes('\n') ? text.split('\n') : split(text);
@@ -50,7 +53,7 @@ function plainValue(value: string): string {
   return octets.replace(/\\(.)/gs, '$1').replaceAll('\n', '\u240a');
 }
 
-/** A value that a mapping may match with, in the spelling of certificates here; undefined for what cannot be one. */
+/** A mapping value in canonical form. Undefined if the text cannot be such a value. */
 export function plainIdentity(type: IdentityType, value: string): string | undefined {
   switch (type) {
     case 'fingerprintSha256':
@@ -66,7 +69,7 @@ export function plainIdentity(type: IdentityType, value: string): string | undef
   }
 }
 
-/** The part before the @ may be one that tells capitals apart. */
+/** An email address with a lower-case domain. The part before the @ can be case-sensitive. */
 function plainAddress(value: string): string | undefined {
   const cut = value.lastIndexOf('@');
   return cut > 0 ? value.slice(0, cut) + value.slice(cut).toLowerCase() : undefined;

@@ -54,7 +54,7 @@ export class Profile {
     return this.#revoked.has(fingerprint) || this.#revoked.has(`${issuer} ${serial}`);
   }
 
-  /** Whether this authority is one of those that the profile names. */
+  /** Whether the profile lists this authority. */
   acceptsName(issuer: string): boolean {
     return this.body.acceptedIssuerSubjects.some((name) => isSameName(name, issuer));
   }

@@ -18,7 +18,7 @@ const KINDS = {
   revocation: 'revocation of a client certificate',
 } as const;
 
-/** Whether a kind of documents says who comes with a certificate. */
+/** Whether documents of a kind determine the holders of certificates. */
 export const isAboutCertificates = (kind: string) => Object.values<string>(KINDS).includes(kind);
 
 /** A profile with what belongs to it. */
@@ -35,7 +35,7 @@ export interface CertificateSettings {
   readonly header: CertificateHeader;
 }
 
-/** Whom client certificates are believed to be: profiles, mappings and revocations of the state. */
+/** Trust settings for client certificates: profiles, mappings and revocations of the state. */
 export class CertificateTrust {
   #profiles: readonly Profile[] = [];
 
@@ -51,14 +51,14 @@ export class CertificateTrust {
     );
   }
 
-  /** The profiles that hold in this environment. */
+  /** The profiles of this environment. */
   get current(): readonly Profile[] {
     const isCurrent = ({ body }: Profile) =>
       body.enabled && body.environmentId === this.settings.environmentId;
     return this.#profiles.filter(isCurrent);
   }
 
-  /** Who comes with a certificate; by one profile alone where it is named. */
+  /** Checks a certificate and finds its holder. With `profileId`, only that profile is used. */
   judge(proof: Proof, now: number, profileId?: string): Judgement {
     const profiles =
       profileId === undefined ? this.#profiles : this.#profiles.filter(({ id }) => id === profileId);
@@ -156,7 +156,7 @@ export class CertificateTrust {
   }
 }
 
-/** Ids of revocations are chosen by those who add them, and belong to the profile. */
+/** Id of a revocation document. The creator chooses the revocation id, which is unique within the profile. */
 const documentId = (profileId: string, revocationId: string) => `${profileId}/${revocationId}`;
 
 function byProfile<T extends { readonly body: { readonly profileId: string } }>(all: readonly T[]) {

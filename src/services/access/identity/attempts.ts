@@ -18,7 +18,7 @@ export class Attempts {
    * guesses side by side are as many as one after the other. Throws `too-many-requests`.
    */
   async spend<T>(address: string, work: () => Promise<T | undefined>): Promise<T | undefined> {
-    // Without an address the connection is lost, and nobody reads the answer.
+    // If there is no address, the connection is lost and no client reads the response.
     if (this.perAddress === 0 || address === '') return work();
     const size = { capacity: this.perAddress, windowMs: WINDOW_MS };
     const bucket = `password ${computeClientNetwork(unmapped(address))}`;
@@ -36,7 +36,7 @@ export class Attempts {
   }
 }
 
-/** No limit: the command line and tests ask for nobody. */
+/** No limit, for the command line and tests, which have no client address. */
 export const UNLIMITED: Pick<Attempts, 'spend'> = { spend: (_address, work) => work() };
 
 function tooMany(waitMs: number): ApiError {

@@ -8,19 +8,19 @@ import type { OAuthClients } from './oauth-clients.js';
 import type { Sessions } from './sessions.js';
 import type { SigningKeys } from './signing-keys.js';
 
-/** Whom a bearer token stands for, until when. */
+/** Holder and expiry of a bearer token. */
 export type Bearer = { readonly expiresAt: number } & (
   | {
       readonly user: StoredUser;
       readonly claims: StoredUser['claims'];
-      /** Of a token of ours: names the session that it ends with. */
+      /** Session of a token issued by this server. The token ends with its session. */
       readonly session?: string;
     }
   | { readonly client: { readonly id: string; readonly name: string }; readonly labels: readonly string[] }
 );
 
 export interface BearerTokens {
-  /** Undefined for a token that nobody of ours has given, or that holds no more. */
+  /** Undefined for a token that neither this server nor a provider issued, or that is no longer valid. */
   find(token: string): Promise<Bearer | undefined>;
 }
 
@@ -36,12 +36,12 @@ export interface BearerDeps {
   readonly sessions: Pick<Sessions, 'find' | 'end'>;
   readonly foreign?: ForeignTokens;
   readonly ended: Pick<EndedTokens, 'has' | 'end'>;
-  /** Whether sessions of a provider may go on. */
+  /** Whether sessions of a provider may continue. */
   isProvider(key: string): Promise<boolean>;
   rules(): RuleSet;
 }
 
-/** Bearer tokens that are JWTs: those of this server, and those of providers. */
+/** Bearer tokens that are JWTs, issued by this server or by providers. */
 export class Bearers implements BearerTokens {
   constructor(private readonly deps: BearerDeps) {}
 
@@ -50,7 +50,7 @@ export class Bearers implements BearerTokens {
     return bearer && !(await this.deps.ended.has(token)) ? bearer : undefined;
   }
 
-  /** Ends a token before it expires, and the session that it is of. Of a token that holds no more, nothing is to do. */
+  /** Ends a token before it expires, and its session. Does nothing if the token is no longer valid. */
   async end(token: string): Promise<void> {
     const bearer = await this.#read(token);
     if (!bearer) return;
@@ -78,7 +78,7 @@ export class Bearers implements BearerTokens {
       : this.#ofSession(claims, expiresAt);
   }
 
-  /** What a scope allows, and what the client may have, is looked up anew. */
+  /** The client of a token. The labels of the scope and the scopes of the client are read again. */
   async #ofClient(id: string, scope: string, expiresAt: number): Promise<Bearer | undefined> {
     const client = await this.deps.clients.find(id);
     if (!client || keyStatus(client.body) !== 'active') return undefined;

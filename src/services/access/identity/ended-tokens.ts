@@ -3,7 +3,7 @@ import type { DocumentStore } from '../../../stores/state/documents.js';
 
 const KIND = 'ended token';
 
-/** Bearer tokens that somebody signed out with before they expired. Of a token only its hash is kept. */
+/** Bearer tokens that were signed out before they expired. Only the hash of a token is kept. */
 export class EndedTokens {
   readonly #announcing: Pick<DocumentStore, 'put'>;
 
@@ -25,7 +25,7 @@ export class EndedTokens {
     return (await this.documents.get(KIND, tokenName(token))) !== undefined;
   }
 
-  /** What has expired is refused anyway. */
+  /** Expired tokens are refused in any case. */
   async #prune(): Promise<void> {
     const ended = await this.documents.list<{ expiresAt: number }>(KIND);
     for (const { id, body } of ended) if (body.expiresAt < Date.now()) await this.documents.remove(KIND, id);

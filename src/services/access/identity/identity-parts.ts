@@ -5,7 +5,7 @@ import type { OAuthClients } from './oauth-clients.js';
 import type { Sessions } from './sessions.js';
 import type { SigningKeys } from './signing-keys.js';
 
-/** What knows and issues credentials other than keys and passwords. */
+/** Components that verify and issue credentials other than keys and passwords. */
 export interface IdentityParts {
   readonly signing: SigningKeys;
   readonly tokens: Bearers;

@@ -5,21 +5,21 @@ import { MAX_CHAIN } from '../certificates/chain.js';
 import { computeExpiry, type Proof, type Success } from '../certificates/judgement.js';
 import type { RuleSet } from '../rules/rules.js';
 
-/** What is known of a caller before the rules are asked. */
+/** Facts about a caller before the rules are applied. */
 export interface Identity
   extends Pick<
     Principal,
     'kind' | 'id' | 'name' | 'tenantId' | 'layers' | 'providerClaims' | 'certificates'
   > {
-  /** Permission labels of its own. */
+  /** Permission labels granted directly. */
   readonly labels?: readonly string[];
   readonly roles?: readonly string[];
   readonly claims?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * The caller with all that its roles give. It holds the labels of what it is (`role:editor`) as well: it may give them
- * to others, and nothing beyond.
+ * The caller with all permissions of its roles. It also has the labels of its roles (`role:editor`), so it can grant
+ * only these roles.
  */
 export function buildPrincipal(identity: Identity, rules: RuleSet): Principal {
   const { labels = [], roles = [], claims = {}, ...rest } = identity;
@@ -27,13 +27,13 @@ export function buildPrincipal(identity: Identity, rules: RuleSet): Principal {
   return { ...rest, permissions: [...own], roles, claims };
 }
 
-/** The identity that labels of an API key stand for: `role:editor`, `claim:region=north`, `tenant:acme`. */
+/** The identity from the labels of an API key: `role:editor`, `claim:region=north`, `tenant:acme`. */
 export function buildLabelIdentity(
   base: Pick<Identity, 'kind' | 'id' | 'name'>,
   labels: readonly string[],
 ): Identity {
   const roles: string[] = [];
-  // Types of claims can be names of what all objects have.
+  // Without a prototype, because a claim type can have the name of an object member.
   const claims: Record<string, string[]> = Object.create(null);
   let tenantId: string | undefined;
   for (const label of labels) {
@@ -64,14 +64,14 @@ export function buildUserIdentity(user: StoredUser, claims: StoredUser['claims']
     id,
     name,
     roles,
-    // What an administrator said of a user goes before what a provider says.
+    // Claims set by an administrator take precedence over claims of a provider.
     claims: { ...claims, sub: [id], name: [name], ...user.claims },
     ...(user.providerId === null ? {} : { providerClaims: claims }),
     ...(tenantId === null ? {} : { tenantId }),
   };
 }
 
-/** Who came with a certificate that is believed. */
+/** The caller of an accepted certificate. */
 export function certifiedPrincipal(judgement: Success, proof: Proof, rules: RuleSet): Principal {
   const identity = identityOfCertificate(judgement.mapping.body, proof);
   return { ...buildPrincipal(identity, rules), expiresAt: computeExpiry(judgement, proof.leaf) };

@@ -6,21 +6,21 @@ import { type Attempts, UNLIMITED } from './attempts.js';
 
 export const GRANT_TYPES = ['client_credentials'] as const;
 
-/** A program that asks for tokens, as the state keeps it. The id of its document is its client id. */
+/** Stored record of a program that requests tokens. The id of its document is its client id. */
 export interface OAuthClient {
   readonly name: string;
   readonly clientType: 'confidential' | 'public';
   readonly allowedGrantTypes: readonly string[];
   readonly allowedScopes: readonly string[];
   readonly redirectUris: readonly string[];
-  /** SHA-256, hex: the secret holds 256 random bits. Null for public clients. */
+  /** SHA-256 of the secret, which has 256 random bits, in hexadecimal digits. Null for public clients. */
   readonly secretHash: string | null;
   readonly secretPrefix: string | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
 }
 
-/** What a name of a scope allows. */
+/** Permissions of a scope. */
 export interface OAuthScope {
   readonly description: string;
   readonly permissions: readonly string[];
@@ -63,7 +63,7 @@ export class OAuthClients {
     return this.plain.get<OAuthClient>(CLIENT, id);
   }
 
-  /** The secret exists only in this answer. */
+  /** Creates a client. Only this response contains the secret. */
   async create(
     about: Omit<OAuthClient, 'secretHash' | 'secretPrefix' | 'revokedAt'>,
     by: string,
@@ -80,7 +80,7 @@ export class OAuthClients {
     return { client, secret };
   }
 
-  /** Its tokens are refused everywhere once this resolves. Throws `not-found`. */
+  /** Revokes a client. Once it resolves, its tokens are refused everywhere. Throws `not-found`. */
   async revoke(id: string, by: string): Promise<StoredClient> {
     const revokedAt = Date.now();
     const change = (body: OAuthClient) => ({ ...body, revokedAt: body.revokedAt ?? revokedAt });
@@ -107,7 +107,7 @@ export class OAuthClients {
     await this.plain.put(USE, id, { at: now }, 'system');
   }
 
-  /** When clients asked for a token last, by their ids. */
+  /** Times of the last token requests by client id. */
   async uses(): Promise<ReadonlyMap<string, number>> {
     const uses = await this.plain.list<{ at: number }>(USE);
     return new Map(uses.map(({ id, body }) => [id, body.at]));
@@ -131,7 +131,7 @@ export class OAuthClients {
     return scope;
   }
 
-  /** Permission labels that scopes give now; those that do not exist any more give none. */
+  /** Current permission labels of scopes. Deleted scopes have no labels. */
   async labelsOf(scopes: readonly string[]): Promise<string[]> {
     const stored = await this.scopes();
     return [...new Set(stored.flatMap(({ id, body }) => (scopes.includes(id) ? body.permissions : [])))];

@@ -2,7 +2,10 @@ import { ApiError } from '../../../core/errors/errors.js';
 
 /** Argon2id as OWASP advises: 19 MiB, two passes, one lane. */
 const COST = { type: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Passwords that are looked at side by side: each takes a thread of the process, and memory. */
+/**
+ * Maximum number of passwords that are checked at the same time. Each check takes a thread of the process, and
+ * memory.
+ */
 const AT_ONCE = 2;
 const MAX_WAITING = 100;
 
@@ -11,14 +14,14 @@ export const PASSWORD_LENGTH = { least: 12, most: 256 } as const;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** A hash of the password with a salt of its own, in the notation of PHC. */
+/** A salted hash of the password in PHC notation. */
 export function hashPassword(password: string): Promise<string> {
   return inTurn(async () => (await argon()).hash(password, COST));
 }
 
 /**
- * Whether the password is the one of the hash. Without a hash it takes as long, and is false: who asks cannot tell an
- * unknown user from a wrong password.
+ * Whether the password matches the hash. Without a hash the check takes the same time and returns false, so a caller
+ * cannot distinguish an unknown user from a wrong password.
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   const isRight = await inTurn(async () => (await argon()).verify(hash ?? (await decoy()), password));

@@ -1,7 +1,7 @@
 import type { StoredSession } from '../../../stores/access/sessions.js';
 import type { SigningKeys } from './signing-keys.js';
 
-/** A token for who is signed in by a session, and when it ends: in seconds since 1970. */
+/** A token for the user of a session, and its expiry in seconds since 1970. */
 export async function signSessionToken(
   signing: Pick<SigningKeys, 'sign'>,
   session: Pick<StoredSession, 'hash' | 'userId' | 'expiresAt'>,

@@ -2,19 +2,19 @@ import { hash, randomBytes } from 'node:crypto';
 import type { SessionStore, StoredSession } from '../../../stores/access/sessions.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 
-/** Hours after which a session ends, whatever happens; and after which one that nobody uses does. */
+/** Maximum lifetime of a session, and maximum time without use, in milliseconds. */
 const LIFETIME_MS = 12 * 3_600_000;
 const IDLE_MS = 2 * 3_600_000;
 const SWEEP_MS = 3_600_000;
 
 export interface SignIn {
   readonly user: StoredUser;
-  /** The provider; absent for a password. */
+  /** The provider. Undefined for a password. */
   readonly providerKey?: string;
   readonly claims?: StoredSession['claims'];
 }
 
-/** Sessions of browsers. The secret is in the cookie alone. */
+/** Browser sessions. Only the cookie contains the secret. */
 export class Sessions {
   #timer: NodeJS.Timeout | undefined;
 
@@ -23,13 +23,15 @@ export class Sessions {
     private readonly settle: () => Promise<void>,
   ) {}
 
-  /** Sweeps what has ended from time to time. */
+  /** Starts removing expired sessions at an interval. */
   start(onError: (error: unknown) => void): void {
     const sweep = () => this.store.sweep(Date.now(), Date.now() - IDLE_MS).catch(onError);
     this.#timer = setInterval(() => void sweep(), SWEEP_MS).unref();
   }
 
-  /** A new session, whose secret nobody has but the caller: one that was there before sign-in does not live on. */
+  /**
+   * Opens a new session, whose secret only the caller receives. A session from before the sign-in is not continued.
+   */
   async open({
     user,
     providerKey,

@@ -19,7 +19,10 @@ interface SigningKey {
   readonly publicKey: JWK & { readonly kid: string };
   /** A JWK as JSON, sealed. */
   readonly privateKey: string;
-  /** Until then it is only published, so that caches of the key set hold it before the first token does. */
+  /**
+   * Time at which the key starts to sign. Until then it is only published, so that caches of the key set contain it
+   * before the first token.
+   */
   readonly signsFrom: number;
 }
 
@@ -46,7 +49,7 @@ export class SigningKeys {
     this.#documents = documents.announcing('access');
   }
 
-  /** Reads the keys anew from now on. */
+  /** Discards the cached keys, so the next use reads them again. */
   forget(): void {
     this.#keys = undefined;
   }
@@ -92,7 +95,10 @@ export class SigningKeys {
     return payload;
   }
 
-  /** A new key signs from now on. The others stay published until their tokens have ended, or are withdrawn at once. */
+  /**
+   * Adds a key that signs from now on. The other keys remain published until their tokens expire. With `withdraw`,
+   * they are removed immediately.
+   */
   async rotate(withdraw: boolean): Promise<void> {
     const before = await this.#read();
     await this.#add(before, this.now());

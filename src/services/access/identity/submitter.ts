@@ -1,18 +1,18 @@
 import { formatActor, type Principal, withoutSession } from '../../../core/http/operation.js';
 
-/** Who asked for a job, and the permission that this took. */
+/** Submitter of a job, and the permission that the submission required. */
 export interface JobCaller {
   readonly principal: Principal;
   /** Label, or `public` or `authenticated`. */
   readonly permission: string;
 }
 
-/** Whose job it is: what jobs are counted by. */
+/** Submitter of a job, by which jobs are counted. */
 export interface Submitter {
-  /** As jobs name owners: `api-key:<id>`. */
+  /** Owner in the notation of jobs: `api-key:<id>`. */
   readonly owner: string;
   readonly tenant?: string | undefined;
-  /** Looked up again while the job runs; nobody is when absent. */
+  /** Caller whose rights are checked again while the job runs. Default: no check. */
   readonly caller?: JobCaller | undefined;
 }
 
@@ -24,12 +24,12 @@ export function buildSubmitter(principal: Principal): Submitter {
   return { owner: formatActor(principal), ...(tenant === undefined ? {} : { tenant }) };
 }
 
-/** Whose a job is that an operation submits. */
+/** Submitter of a job from an operation. */
 export function buildCaller(
   principal: Principal,
   { permission }: { readonly permission: string },
 ): Required<Pick<Submitter, 'caller'>> & Submitter {
-  // A certificate is not judged again: a job needs none.
+  // The certificate is removed: a job does not need it, and it is not checked again.
   const { certificates: _, ...kept } = withoutSession(principal);
   return { ...buildSubmitter(principal), caller: { principal: kept, permission } };
 }

@@ -16,26 +16,26 @@ export interface NewUser {
   readonly tenantId?: string | null;
 }
 
-/** A user as a provider names it, and what it says of the user. */
+/** Identifier and properties of a user at a provider. */
 export interface ProvidedUser {
   readonly providerId: string;
   readonly subject: string;
   readonly name: string;
   readonly displayName: string;
   readonly email: string | null;
-  /** Absent: those that administrators gave stay. */
+  /** Default: the roles set by administrators are kept. */
   readonly roles?: readonly string[] | undefined;
-  /** The same. */
+  /** Default: the tenant set by administrators is kept. */
   readonly tenantId?: string | null | undefined;
 }
 
 /** The fifth wrong password locks a user for 30 seconds, and each further one for twice as long, up to an hour. */
 const LOCKOUT: Lockout = { free: 5, firstMs: 30_000, longestMs: 3_600_000, doublings: 7 };
 
-/** Right passwords that are remembered, a few hundred bytes each. */
+/** Maximum number of cached correct passwords, a few hundred bytes each. */
 const MAX_PASSWORDS = 10_000;
 
-/** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
+/** Users of the server, and the check of their passwords. `settle` waits for all processes. */
 export class Users {
   /** Stored hashes by the names and passwords, hashed, that were right for them. */
   readonly #right = boundedCache<string, string>(MAX_PASSWORDS);
@@ -80,7 +80,10 @@ export class Users {
     return user;
   }
 
-  /** All sessions end but that of who changes the own password. Throws `not-found` and `invalid-body`. */
+  /**
+   * Changes a password and ends all sessions except `keptSession`, of the user who changes the password. Throws
+   * `not-found` and `invalid-body`.
+   */
   async setPassword(id: string, password: string, keptSession?: string): Promise<StoredUser> {
     const user = (await this.store.update(id, { passwordHash: await newHash(password) })) ?? missing(id);
     await this.sessions.removeOf(id, keptSession);
@@ -94,7 +97,7 @@ export class Users {
     await this.settle();
   }
 
-  /** The user of a provider: made when it comes for the first time, and as the provider says now. */
+  /** The user of a provider. Created at the first sign-in, and updated with the provider's present data. */
   async provided(about: ProvidedUser): Promise<StoredUser> {
     const stored = await this.store.bySubject(about.providerId, about.subject);
     if (!stored) return this.#provide(about);
@@ -135,8 +138,8 @@ export class Users {
   }
 
   /**
-   * The active user of this name and password; undefined for an unknown user, a wrong password, and while too many were
-   * wrong: all take as long. Throws `too-many-requests` when too many wrong ones came from the address.
+   * The active user with this name and password. Undefined for an unknown user, a wrong password, and a locked user,
+   * after the same time in each case. Throws `too-many-requests` after too many wrong passwords from the address.
    */
   withPassword(name: string, password: string, address: string): Promise<StoredUser | undefined> {
     return this.attempts.spend(address, () => this.#withPassword(name, password));
@@ -146,7 +149,7 @@ export class Users {
     const before = await this.store.byName(name.slice(0, 200));
     const stored = before?.passwordHash ?? null;
     const isRight = await this.#isPassword(name, password, stored);
-    // Others may have guessed, or the user was changed, while the hash was computed.
+    // While the hash was computed, other requests may have sent wrong passwords, or changed the user.
     const user = before && (await this.store.get(before.id));
     const now = Date.now();
     if (!user || user.lockedUntil > now) return undefined;

@@ -2,13 +2,13 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { notFound } from '../../../core/errors/errors.js';
 import type { ApiKeyStore, StoredApiKey } from '../../../stores/access/api-keys.js';
 
-/** A key and its plain text, which exists only in this answer. */
+/** A key and its plain text, which only this response contains. */
 export interface IssuedKey {
   key: StoredApiKey;
   secret: string;
 }
 
-/** How the first key came to be, for the start-up message. */
+/** Origin of the first key, for the start-up message. */
 export type FirstKey =
   | { from: 'stored' }
   | { from: 'environment'; weak: boolean; revoked: boolean }
@@ -28,8 +28,8 @@ const PREFIX_LENGTH = KEY_MARK.length + 8;
 const STRONG_LENGTH = 24;
 
 /**
- * SHA-256 of a key, hex. Generated keys hold 256 random bits: there is nothing that a slow hash would
- * protect, and a slow one on the way of each request would be a way to keep the server busy.
+ * SHA-256 of a key, in hexadecimal digits. Generated keys have 256 random bits, so a slow hash would add no
+ * protection. In each request, a slow hash would allow clients to overload the server.
  */
 export function keyHash(secret: string): string {
   return hash('sha256', secret, 'hex');
@@ -41,7 +41,7 @@ interface Ends {
   readonly revokedAt: number | null;
 }
 
-/** Of keys of all kinds, and of clients. */
+/** Status of a key of any kind, or of a client. */
 export function keyStatus(
   { expiresAt, revokedAt }: Ends,
   now = Date.now(),
@@ -82,7 +82,10 @@ export class ApiKeys {
     return { key, secret };
   }
 
-  /** Once this resolves, the key is refused everywhere. Revoking twice changes nothing. Throws `not-found`. */
+  /**
+   * Revokes a key. Once it resolves, the key is refused everywhere. A repeated call has no effect. Throws
+   * `not-found`.
+   */
   async revoke(id: string): Promise<StoredApiKey> {
     const key = (await this.store.revoke(id, Date.now())) ?? (await this.get(id));
     await this.settle();
@@ -90,8 +93,8 @@ export class ApiKeys {
   }
 
   /**
-   * Makes sure that somebody can administer the server: the key given in the environment (which replaces the
-   * one given before), else, when there is no key at all, a generated one.
+   * Ensures that a key exists to administer the server. This is the key in the environment, which replaces the former
+   * one. If there is no key at all, one is generated.
    */
   async ensureFirst(fromEnvironment: string | undefined): Promise<FirstKey> {
     if (fromEnvironment) return this.#adopt(fromEnvironment);
@@ -105,7 +108,7 @@ export class ApiKeys {
     const chosen = record({ name: 'SVC_ADMIN_KEY', permissions: ['*'] }, secret, ENVIRONMENT, 'env');
     const keys = await this.store.list();
     for (const { id, hash, createdBy, revokedAt } of keys) {
-      // Told by its hash: another server of the state, which starts too, may have stored it by now.
+      // The comparison is by hash, because another starting server of the same state may already have stored the key.
       const isReplaced = createdBy === ENVIRONMENT && revokedAt === null && hash !== chosen.hash;
       if (isReplaced) await this.revoke(id);
     }

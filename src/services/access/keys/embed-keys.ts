@@ -15,12 +15,14 @@ import { Tally } from '../tally.js';
 import { keyStatus } from './api-keys.js';
 
 export const EMBED_KIND = 'embed key';
-/** What secrets of embed keys begin with. */
+/** Prefix of embed key secrets. */
 export const EMBED_MARK = 'gre_';
 const PREFIX_LENGTH = EMBED_MARK.length + 8;
-/** Different uses that are counted between two writes: origins are for strangers to invent. */
+/**
+ * Maximum number of different uses that are counted between two writes, because clients can send arbitrary origins.
+ */
 const MAX_USES = 10_000;
-/** Kind of the documents of when keys were used last: to write these is no change of a key. */
+/** Kind of the documents with the last use of keys. Writing them is not a change of a key. */
 const USE = 'embed key use';
 
 export interface NewEmbedKey {
@@ -107,7 +109,7 @@ export class EmbedKeys {
     return key;
   }
 
-  /** Who comes with a secret; undefined for one that is not valid. */
+  /** Principal of a secret. Undefined if the secret is not valid. */
   principalOf(secret: string): Principal | undefined {
     const key = this.#byHash.get(secretHash(secret));
     return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;
@@ -119,7 +121,7 @@ export class EmbedKeys {
     return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;
   }
 
-  /** Throws `forbidden` unless the page is one of those that the key is for, and so is this address of the server. */
+  /** Throws `forbidden` unless the key is valid for the page's origin and for this origin of the server. */
   requirePlace({ id }: Principal, origin: string | undefined, server: string): void {
     const scope = this.#byId.get(id)?.body.scope;
     const { allowedEmbedOrigins: pages = [], allowedServiceOrigins: servers = [] } = scope ?? {};
@@ -186,7 +188,7 @@ function listUses(counts: ReadonlyMap<string, number>): { use: EmbedUse; count: 
 export interface EmbedRequest {
   readonly principal: Principal;
   readonly operation: { readonly id: string; readonly surface: Surface };
-  /** Collection that was asked for, as the path names it. */
+  /** Requested collection, by its name in the path. */
   readonly layer: string | undefined;
   readonly origin: string | undefined;
 }
@@ -201,7 +203,8 @@ function buildPrincipal({ id, body }: StoredEmbedKey): Principal {
     name,
     roles: [],
     claims: {},
-    // Anybody can copy the key from the page: it reads what callers without credentials read, of its layers.
+    // Any visitor of the page can copy the key, so it can only read the layers' data that is readable without
+    // credentials.
     permissions: [],
     ...(layers.length > 0 ? { layers } : {}),
     ...(tenantId === null ? {} : { tenantId }),
@@ -210,7 +213,7 @@ function buildPrincipal({ id, body }: StoredEmbedKey): Principal {
   };
 }
 
-/** What a page does, by the operation that it asks for. */
+/** Event of a request from a page, by its operation. */
 function chooseEvent({ id, surface }: EmbedRequest['operation']): EmbedEvent {
   if (/\.get(Item|Position)$/.test(id)) return 'identify';
   if (/search|\.getItems$/i.test(id)) return 'search';

@@ -26,7 +26,7 @@ export class HashKey {
     return (await this.documents.get<{ key: string }>(KIND, ID))?.body.key;
   }
 
-  /** Of several processes that make one at the same time, one does. */
+  /** Creates the key. If several processes create one at the same time, only one succeeds. */
   async #made(): Promise<string> {
     const key = this.sealing.seal(randomBytes(KEY_BYTES).toString('hex'));
     try {

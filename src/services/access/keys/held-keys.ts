@@ -18,9 +18,10 @@ export function endHeld(holders: Iterable<Held>, keyId: string): void {
 }
 
 /**
- * Ends the connections of those who have other rights by now: their roles give others, or they were changed themselves, or
- * what they came with was ended.
- * Those of certificates end with each change of what is believed of certificates, and are let in again or not.
+ * Ends connections of callers whose rights changed. Their roles have other permissions, their account was changed, or
+ * their credential was revoked.
+ * Connections with certificates end with each change of the trust settings, and are checked again when they
+ * reconnect.
  */
 export function endChanged(holders: Iterable<Held>, { before, after, subjects }: RuleChange): void {
   const named = subjects === 'all' ? undefined : new Set(subjects.map((one) => one.id));
@@ -39,9 +40,9 @@ function givesOther(roles: readonly string[], before: RuleSet, after: RuleSet): 
   return JSON.stringify(before.labelsOf(roles)) !== JSON.stringify(after.labelsOf(roles));
 }
 
-/** How long a connection may outlive the end of its key. */
+/** Maximum milliseconds that a connection outlives its key. */
 const CHECK_MS = 5000;
-/** How long a key that was read is valid. Announcements report keys that are revoked or get another secret. */
+/** Milliseconds for which a cached key is valid. Announcements report revoked keys and changed secrets. */
 const VALID_MS = 60_000;
 
 type ReadKey = (id: string) => Promise<StoredApiKey | undefined>;
@@ -54,8 +55,8 @@ export interface HeldKeys {
 }
 
 /**
- * Ends connections whose key has been revoked, has expired or got another secret since they were opened: a request is
- * asked for its key each time, a stream only once.
+ * Ends connections whose key was revoked, expired or got another secret since they were opened. Each request checks
+ * its key, but a stream checks it only once.
  */
 export function watchHeldKeys(
   holders: () => Iterable<Held>,
@@ -78,7 +79,7 @@ export function watchHeldKeys(
   const timer = setInterval(() => {
     if (checking) return;
     checking = true;
-    // While the state database does not answer, what is open stays open.
+    // While the state database does not respond, connections remain open.
     void check([...holders()], read, everyMs)
       .then((ids) => {
         for (const id of keys.keys()) if (!ids.has(id)) keys.delete(id);
@@ -95,7 +96,7 @@ export function watchHeldKeys(
   return { forget, close: () => clearInterval(timer) };
 }
 
-/** Resolves with the keys that are held. */
+/** Checks the keys of connections, and resolves with the ids of the keys in use. */
 async function check(holders: readonly Held[], key: ReadKey, everyMs: number): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const { principal, connectedAt, end } of holders) {

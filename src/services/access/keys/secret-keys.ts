@@ -12,17 +12,18 @@ interface StoredKey {
   readonly key: string;
 }
 
-/** A version and when it came. */
+/** A key version and the time of its creation. */
 export interface KeyVersion {
   readonly version: number;
   readonly createdAt: number;
 }
 
 /**
- * Secrets in envelopes: each is encrypted with a data key of its own, and that with a key-encryption key of the state,
- * which is sealed. A rotation makes a new version of the latter and wraps data keys anew. A sealed text names the version
- * that it needs, and all versions are kept, so it can be read at every moment by every process. Without
- * `security.stateKey` secrets lie there as they are, as all of the state do.
+ * Envelope encryption of secrets. Each secret is encrypted with a separate data key. A key-encryption key of the
+ * state, which is sealed, encrypts the data key.
+ * A rotation creates a new version of the key-encryption key and wraps data keys again. A sealed text names its
+ * version, and all versions are kept, so every process can read it at any time.
+ * Without `security.stateKey`, secrets are stored in plain text, like all secrets of the state.
  */
 export class SecretKeys {
   /** By version; what a version is does not change. */
@@ -37,7 +38,7 @@ export class SecretKeys {
     return this.sealing.encrypts;
   }
 
-  /** `use` says what the secret is for: nowhere else can it be opened. */
+  /** Encrypts a secret. `use` names its purpose: it can only be decrypted for the same purpose. */
   async seal(text: string, use: string): Promise<string> {
     if (!this.encrypts) return this.sealing.seal(text);
     const { version } = await this.current();
@@ -56,7 +57,7 @@ export class SecretKeys {
     return opened(await this.#dataKey(parts, use), parts.body, use).toString('utf8');
   }
 
-  /** The same secret under the newest key. */
+  /** The same secret, encrypted with the newest key. */
   async rewrap(sealed: string, use: string): Promise<string> {
     const parts = findParts(sealed);
     if (!parts) return this.seal(this.sealing.open(sealed), use);
@@ -137,7 +138,7 @@ function findParts(sealed: string): Parts | undefined {
   };
 }
 
-/** The version of the key that a sealed text needs; null for one that needs none. */
+/** Key version of a sealed text. Null if the text needs no key. */
 export function parseKeyVersion(sealed: string): number | null {
   return findParts(sealed)?.version ?? null;
 }

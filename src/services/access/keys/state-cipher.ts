@@ -16,13 +16,13 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts the secrets of the state that must be read again: private keys, and what providers gave this server. Without
- * a key they lie in the state as they are, and its file or database is what keeps them private.
+ * Encrypts secrets of the state that must be read again: private keys, and secrets from providers. Without a key they
+ * are stored in plain text, and only the protection of the state file or database keeps them private.
  */
 export class StateCipher {
   readonly #key: Uint8Array | undefined;
 
-  /** `passphrase` is `security.stateKey`; empty: nothing is encrypted. */
+  /** `passphrase` is `security.stateKey`. Empty: no encryption. */
   constructor(passphrase: string) {
     this.#key =
       passphrase === ''
@@ -71,7 +71,9 @@ export class StateCipher {
   }
 }
 
-/** AES-256-GCM: initialisation vector, tag, ciphertext. What is encrypted for one `use` cannot be read for another. */
+/**
+ * AES-256-GCM: initialisation vector, tag, ciphertext. Data encrypted for one `use` cannot be decrypted for another.
+ */
 export function encrypt(key: Uint8Array, bytes: Uint8Array, use = ''): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(use, 'utf8'));

@@ -12,10 +12,10 @@ export interface ProviderAddress {
 
 const METADATA_MS = 3_600_000;
 const KEYS_MS = 600_000;
-/** Milliseconds between two looks for keys that tokens name and nobody knows. */
+/** Minimum milliseconds between two requests for unknown keys that tokens name. */
 const MISS_MS = 30_000;
 
-/** What is known of a provider: its metadata and its keys. While it is away, what was known goes on. */
+/** Metadata and keys of a provider. While the provider is unavailable, the last known values are used. */
 export class ProviderConnection {
   readonly #metadata: RefreshCache<Configuration>;
   readonly #keys: RefreshCache<JWTVerifyGetKey>;
@@ -29,7 +29,7 @@ export class ProviderConnection {
     this.#keys = new RefreshCache(() => this.#readKeys(), KEYS_MS);
   }
 
-  /** Its metadata, as it is known. Rejects with `unavailable`. */
+  /** Known metadata of the provider. Rejects with `unavailable`. */
   configuration(): Promise<Configuration> {
     return this.#metadata.get();
   }
@@ -39,7 +39,7 @@ export class ProviderConnection {
     return this.#metadata.renew();
   }
 
-  /** Finds the key that a token names; one that nobody knows is looked for at the provider. */
+  /** Finds the key that a token names. An unknown key is requested from the provider. */
   readonly keyOf: JWTVerifyGetKey = async (header, token) => {
     const keys = await this.#keys.get();
     try {
@@ -88,7 +88,7 @@ export class ProviderConnection {
   }
 }
 
-/** What made a request to a provider fail, in the errors that libraries wrap it with. */
+/** The `ApiError` that made a request to a provider fail, within the errors of libraries. */
 export function findApiError(error: unknown): ApiError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (at instanceof ApiError) return at;

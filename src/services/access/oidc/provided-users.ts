@@ -3,7 +3,7 @@ import type { Users } from '../identity/users.js';
 import type { RuleSet } from '../rules/rules.js';
 import type { OidcProvider, StoredProvider } from './providers.js';
 
-/** What a provider says of a user, by its types. */
+/** Claims of a provider about a user, by type. */
 export type ProviderClaims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 /** Claims that are about the token. */
@@ -15,11 +15,14 @@ const OF_TOKEN = new Set(
 const MAX_TEXT = 200;
 const MAX_VALUES = 100;
 const MAX_CLAIMS = 100;
-/** What a name is typed with; the rest of what a provider may say is taken out. */
+/** Characters that user names cannot contain. They are removed from names of providers. */
 const NOT_OF_NAMES = /[^\w.@+-]/g;
 const EMAIL = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/;
 
-/** The user of this server that a provider speaks of: made when it comes first, and changed as the provider says. */
+/**
+ * The user of this server for a user of a provider. Created at the first sign-in, and updated with the provider's
+ * data.
+ */
 export async function providedUser(
   { id, body }: StoredProvider,
   claims: ProviderClaims,
@@ -41,7 +44,7 @@ export async function providedUser(
   });
 }
 
-/** Roles by the mapping, those that exist; undefined when the provider maps none. */
+/** Existing roles that result from the mapping. Undefined if the provider has no mapping. */
 function listRoles({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaims, rules: RuleSet) {
   if (Object.keys(roleMapping).length === 0) return undefined;
   const roles = readValues(at(claims, roleClaim)).flatMap((value) =>
@@ -59,7 +62,7 @@ export function filterClaims(claims: ProviderClaims): StoredUser['claims'] {
   return Object.fromEntries(entries.slice(0, MAX_CLAIMS));
 }
 
-/** The value of a claim; one whose name holds dots goes before one within objects. */
+/** The value of a claim. A claim with dots in its name takes precedence over a path within objects. */
 function at(claims: ProviderClaims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   return path.split('.').reduce<unknown>((value, name) => {

@@ -10,12 +10,12 @@ interface ProviderRequest {
   readonly body?: unknown;
 }
 
-/** Asks a provider, in the form of the Fetch API. */
+/** Sends a request to a provider, in the form of the Fetch API. */
 export type ProviderFetch = (url: string, options: ProviderRequest) => Promise<Response>;
 
 /**
- * Requests to providers go where `remote.allow` lets them, follow no redirection, and are bounded in time and size.
- * They reject with `unavailable` when there is no answer, or one of 500 and above.
+ * Fetch function for providers. Requests go only to hosts that `remote.allow` permits, follow no redirects, and are
+ * limited in time and size. They reject with `unavailable` if there is no response, or its status is 500 or above.
  */
 export function providerFetch(allowed: AllowedHosts): ProviderFetch {
   return async (text, { method, headers, body }) => {

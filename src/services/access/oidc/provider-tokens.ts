@@ -5,7 +5,7 @@ import type { RuleSet } from '../rules/rules.js';
 import { filterClaims, type ProviderClaims, providedUser } from './provided-users.js';
 import type { OidcProviders, StoredProvider } from './providers.js';
 
-/** Signatures by private keys alone: a public key is never a secret. */
+/** Accepts only signatures by private keys, because a public key must never be used as a shared secret. */
 const ASYMMETRIC = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -39,7 +39,7 @@ export class ProviderTokens implements ForeignTokens {
     return { user, claims: filterClaims(claims), expiresAt: (payload.exp! + SKEW_SECONDS) * 1000 };
   }
 
-  /** Nobody but those of the list is asked, whoever a token says that it is of. */
+  /** The provider of an issuer. Only listed providers are contacted, regardless of the issuer in a token. */
   async #providerOf(issuer: string): Promise<StoredProvider | undefined> {
     const providers = await this.providers.list();
     return providers.find(

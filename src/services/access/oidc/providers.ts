@@ -16,7 +16,7 @@ export interface OidcProvider {
   /** Sealed. */
   readonly clientSecret: string | null;
   readonly enabled: boolean;
-  /** Claim that holds roles of the provider; dots lead into objects. */
+  /** Claim with roles of the provider. Dots separate the names of nested objects. */
   readonly roleClaim: string;
   /** Roles of this server by those of the provider. Without any, administrators give roles to its users. */
   readonly roleMapping: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface OidcProvider {
 
 export type StoredProvider = StoredDocument<OidcProvider>;
 
-/** How a test of a provider went last. */
+/** Result of the last test of a provider. */
 export interface ProviderCheck {
   readonly isReachable: boolean;
   readonly message: string;
@@ -50,7 +50,7 @@ export class OidcProviders {
     this.#documents = plain.announcing('access');
   }
 
-  /** Reads the providers anew from now on. */
+  /** Discards the cached providers, so the next use reads them again. */
   forget(): void {
     this.#list = undefined;
   }
@@ -114,7 +114,7 @@ export class OidcProviders {
     return this.sealing.seal(secret);
   }
 
-  /** The connection to a provider as it is configured now. */
+  /** The connection to a provider with its present configuration. */
   connection({ id, etag, body }: StoredProvider): ProviderConnection {
     const name = `${id} ${etag}`;
     const connection = this.#connections.get(name) ?? this.#connect(body);
@@ -129,7 +129,7 @@ export class OidcProviders {
     return new ProviderConnection({ authority, clientId, clientSecret: secret }, this.fetch);
   }
 
-  /** Asks a provider for its metadata, and remembers how that went. */
+  /** Requests the metadata of a provider, and stores the result of the test. */
   async check(provider: StoredProvider): Promise<ProviderCheck & { issuer?: string; discoveryUrl: string }> {
     const testedAt = Date.now();
     const reached = await this.#reach(provider);

@@ -1,4 +1,4 @@
-/** A value that is loaded when it is asked for first, and anew in the background once it is old. */
+/** A value that is loaded on first use. Once it is old, it is loaded again in the background. */
 export class RefreshCache<T> {
   #value: { readonly value: T; readonly at: number } | undefined;
   #loading: Promise<T> | undefined;
@@ -8,7 +8,7 @@ export class RefreshCache<T> {
     private readonly maxAgeMs: number,
   ) {}
 
-  /** The old value stays while no new one comes. Rejects when there never was one. */
+  /** The present value. The old value is returned until a new one is loaded. Rejects if there never was a value. */
   async get(): Promise<T> {
     if (!this.#value) return this.renew();
     if (Date.now() - this.#value.at > this.maxAgeMs) this.renew().catch(() => {});

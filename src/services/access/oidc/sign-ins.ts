@@ -17,7 +17,7 @@ const SCOPES = 'openid profile email';
 const CALLBACK = '/account/callback';
 const KIND = 'sign-in secret';
 
-/** A sign-in that a browser has begun: in its cookie, encrypted. */
+/** A sign-in in progress, stored encrypted in the browser's cookie. */
 interface PendingSignIn {
   readonly provider: string;
   readonly state: string;
@@ -25,7 +25,7 @@ interface PendingSignIn {
   readonly verifier: string;
 }
 
-/** What a provider sent a browser back with. */
+/** Parameters with which a provider redirects a browser back. */
 export interface Callback {
   readonly code: string;
   readonly state: string;
@@ -48,13 +48,13 @@ export class SignIns {
 
   constructor(private readonly deps: SignInDeps) {}
 
-  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `unavailable`. */
+  /** URL to redirect the browser to, and its cookie for the sign-in. Rejects with `not-found` and `unavailable`. */
   async begin(providerId: string, baseUrl: string): Promise<{ authorizeUrl: string; pending: string }> {
     const provider = await this.deps.providers.enabled(providerId);
     const configuration = await this.deps.providers.connection(provider).discover();
     const client = await import('openid-client');
     const verifier = client.randomPKCECodeVerifier();
-    // The page that the browser comes back to learns from the state which provider it was.
+    // The state identifies the provider for the page that the browser returns to.
     const state = `${provider.id}.${client.randomState()}`;
     const nonce = client.randomNonce();
     const url = client.buildAuthorizationUrl(configuration, {
@@ -70,8 +70,8 @@ export class SignIns {
   }
 
   /**
-   * The session of who comes back. Rejects with `invalid-request` for what does not belong to the cookie or is not
-   * valid any more, and with `not-found`, `forbidden` and `unavailable`.
+   * Creates the session of a returning user. Rejects with `invalid-request` for parameters that do not match the
+   * cookie or have expired. Also rejects with `not-found`, `forbidden` and `unavailable`.
    */
   async finish(providerId: string, callback: Callback, cookie: string | undefined, baseUrl: string) {
     const provider = await this.deps.providers.enabled(providerId);
@@ -89,7 +89,7 @@ export class SignIns {
     return this.deps.sessions().open({ user, providerKey: provider.id, claims: filterClaims(claims) });
   }
 
-  /** Where the browser ends its session at the provider; undefined when the provider has no such place. */
+  /** URL at which the browser ends its session at the provider. Undefined if the provider has no such URL. */
   async logoutUrl(providerId: string, baseUrl: string, idTokenHint?: string): Promise<string | undefined> {
     const provider = await this.deps.providers.enabled(providerId);
     const configuration = await this.deps.providers.connection(provider).configuration();

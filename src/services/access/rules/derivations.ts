@@ -28,8 +28,8 @@ export class Derivations {
   }
 
   /**
-   * Says what a collection is made of, before it is published: the access rules of each source apply to it. Resolves when
-   * every process knows. Without sources it is a collection of its own.
+   * Records the sources of a collection before it is published. The access rules of each source apply to the
+   * collection. Resolves when every process has the record. Without sources, the collection is independent.
    */
   async record(id: string, sources: readonly CopySourceLayer[], by: string): Promise<void> {
     if (sources.length > 0) await this.#documents.put(DERIVATION_KIND, id, { sources }, by);
@@ -43,7 +43,7 @@ export class Derivations {
     return this.rules().sourcesOf(id);
   }
 
-  /** Says that an administrator chose what settings of a collection hide, where it is a second layer of a table. */
+  /** Records that an administrator chose the hidden parts of a collection that is a second layer of a table. */
   async choose(id: string, chosen: HidingSettings, by: string): Promise<void> {
     if (await chooseHidden(this.#documents, id, chosen, by)) await this.settle();
   }
@@ -55,14 +55,16 @@ export class Derivations {
     await this.record(id, [...new Map(all.map((one) => [one.id, one])).values()], by);
   }
 
-  /** What a copy of these collections is made of: they, and what they were made of. */
+  /** Sources of a copy of these collections: the collections, and their own sources. */
   sourcesOf(layers: readonly (Collection | RuledLayer)[]): CopySourceLayer[] {
     const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
     return [...new Map(names.map(({ isTwin: _, isTable: _table, ...name }) => [name.id, name])).values()];
   }
 }
 
-/** As `Derivations.choose`, in documents that announce changes of access. Whether something was written. */
+/**
+ * Like `Derivations.choose`, in documents that announce changes of access. Returns whether a document was written.
+ */
 export async function chooseHidden(
   documents: DocumentStore,
   id: string,
@@ -81,7 +83,10 @@ export function nameSource(layer: Collection | RuledLayer): CopySourceLayer {
   return { id, layerId, service, ...('kind' in layer ? { hidden: hiddenBySettings(layer) } : {}) };
 }
 
-/** Throws `forbidden`: a copy of a part would be published as the collection, or tell where the part ends. */
+/**
+ * Throws `forbidden` for an incomplete view: a partial copy would be published as the complete collection, or would
+ * reveal the limit of the view.
+ */
 export function requireCompleteAccess(visible: Collection): void {
   if (!hasFeatures(visible) || visible.rule?.scope !== 'caller') return;
   throw new ApiError('forbidden', `Publishing a copy requires the right to read all of ${visible.id}.`);
@@ -91,7 +96,10 @@ export function requireCompleteAccess(visible: Collection): void {
 export interface CopyRight {
   /** Whether the caller can read all rows and attributes of each layer. */
   has(layers: readonly RuledLayer[]): boolean;
-  /** Throws `forbidden` for layers that the caller can read in part, and `absent` for those that do not exist for the caller. */
+  /**
+   * Throws `forbidden` for layers that the caller can read only in part, and `absent` for layers that do not exist
+   * for the caller.
+   */
   require(layers: readonly RuledLayer[], absent: ApiError): void;
 }
 

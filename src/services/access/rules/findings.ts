@@ -10,14 +10,14 @@ import type { LostRestrictions } from './marker.js';
 import { isLost, isUsable } from './policy.js';
 import type { RuleSet } from './rules.js';
 
-/** A rule that cannot be kept any more: the layer is closed for those whom it is about. */
+/** A rule that can no longer be applied. The layer is closed for the callers of the rule. */
 export interface Finding {
   readonly collection: string;
   readonly role: string;
   readonly message: string;
 }
 
-/** The rules that name attributes which are gone, or are of another type by now. */
+/** Rules that name deleted attributes, or attributes whose type changed. */
 function findFindings(rules: RuleSet, shown: VectorCollection): Finding[] {
   const collection = whole(shown);
   return [
@@ -41,9 +41,9 @@ function finding(
   return { collection, role, message };
 }
 
-/** Tells each finding once, for as long as it lasts. */
+/** Reports each finding once, for as long as it lasts. */
 export class FindingWatch {
-  /** By collection; only those that have any. */
+  /** Findings by collection. Collections without findings are omitted. */
   #last: ReadonlyMap<string, readonly Finding[]> = new Map();
 
   constructor(private readonly tell: (finding: Finding) => void) {}

@@ -3,9 +3,9 @@ import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { LayerSettings } from '../../../core/catalog/layer-settings.js';
 
-/** What the settings of a layer hide from everybody. */
+/** Parts of a layer that its settings hide from all callers. */
 export interface HiddenParts {
-  /** Names the permanent filter; absent if all rows are shown. */
+  /** Hash of the permanent filter. Undefined if all rows are shown. */
   readonly rows?: string;
   /** Names of the hidden fields. */
   readonly fields: readonly string[];
@@ -13,7 +13,10 @@ export interface HiddenParts {
 
 export const NOTHING_HIDDEN: HiddenParts = { fields: [] };
 
-/** What a copy lacks of what its source hides. Of a hash nobody knows what it lacks: it counts as nothing, which opens least. */
+/**
+ * Hidden parts of the source that the copy lacks. For a hash, the parts are unknown. They count as empty, which is
+ * the most restrictive assumption.
+ */
 export const lackedParts = (hidden: HiddenParts | string): HiddenParts =>
   typeof hidden === 'string' ? NOTHING_HIDDEN : hidden;
 
@@ -30,8 +33,8 @@ export function hiddenBySettings(collection: Collection): HiddenParts {
 }
 
 /**
- * Whether everything that `now` hides is hidden by `then` as well. Of two different filters neither is known to hide all that
- * the other one hides.
+ * Whether `then` also hides everything that `now` hides. Neither of two different filters is known to hide all rows
+ * that the other one hides.
  */
 export function hidesAtMost(now: HiddenParts, then: HiddenParts): boolean {
   return (now.rows === undefined || now.rows === then.rows) && hidesFields(now, then);
@@ -41,8 +44,9 @@ const hidesFields = (now: HiddenParts, then: HiddenParts) =>
   now.fields.every((name) => then.fields.includes(name));
 
 /**
- * Whether a second layer of a table may show what the settings of the first one hide. It hides the same, or an administrator
- * chose its own permanent filter, or hidden fields, for it. `chosen`: its settings of then.
+ * Whether a second layer of a table may show parts that the settings of the first one hide. It may if it hides the
+ * same parts, or an administrator chose its permanent filter or hidden fields. `chosen`: its settings at the time of
+ * that choice.
  */
 export function hidesByChoice(
   now: HiddenParts,
@@ -57,7 +61,7 @@ export function hidesByChoice(
   return showsRows && (hidesFields(now, own) || isChosen('fields'));
 }
 
-/** Settings that hide something, by hashes. Null for those that hide nothing. */
+/** Hashes of settings that hide rows or fields. Null for settings that hide none. */
 export interface HidingSettings {
   readonly filter?: string | null;
   readonly fields?: string | null;

@@ -34,14 +34,17 @@ export interface LostMarks extends Marks {
   readonly state: string | null;
 }
 
-/** Contents of the marker file: the restrictions of a state, and those of former states that nobody has set again. */
+/**
+ * Contents of the marker file: the restrictions of a state, and restrictions of former states that were not set
+ * again.
+ */
 export interface Marker extends Marks {
   /** Id of the state that wrote the file. */
   readonly state: string;
   readonly lost: readonly LostMarks[];
 }
 
-/** A marker file as it was read. */
+/** A marker file after reading. */
 export interface SealedMarker {
   readonly marker: Marker;
   /** False if another key sealed the file, or something changed it. */
@@ -62,7 +65,7 @@ export type SettingsByLayer = ReadonlyMap<string, LayerSettings>;
 
 const SERVICE_PREFIX = 'service/';
 const USE = 'restriction marker';
-/** A marker that nobody can read could have listed every layer. */
+/** Marks for an unreadable marker, which could have listed every layer. */
 const UNREADABLE: LostMarks = { state: null, layers: [], services: [ANY] };
 
 /** Id of the access document of a service; no collection has such an id. */
@@ -97,7 +100,7 @@ export function collectMarks(
     else if (id.startsWith(SERVICE_PREFIX)) services.add(id.slice(SERVICE_PREFIX.length));
     else addLayer(id);
   }
-  // Settings that put a layer into a service are lost as well.
+  // Settings that move a layer into a service are also lost.
   for (const [id, one] of settings) if (hides(one) || services.has(one.service ?? '')) layers.add(id);
   const isMarked = ({ id, layerId, service }: LayerName) =>
     layers.has(id) || layers.has(String(layerId)) || services.has(ANY) || services.has(service);
@@ -117,7 +120,7 @@ export function collectMarks(
 const restricts = ({ allowAnonymous, allowedWriteRoles }: DataAccess) =>
   !allowAnonymous || allowedWriteRoles.length > 0;
 
-/** Whether settings hide the layer, or some of its rows or fields, from everybody. */
+/** Whether settings hide the layer, or some of its rows or fields, from all callers. */
 export const hides = ({ filter, fields = [], enabled }: LayerSettings): boolean =>
   filter !== undefined || enabled === false || fields.some(({ hidden }) => hidden);
 
@@ -158,8 +161,8 @@ function isSourceNames(names: SourceNames | undefined): boolean {
 }
 
 /**
- * Returns the marks of other states in a marker file; `read` is undefined if the file is not a marker. A marker of
- * this state under another key loses nothing that the state still restricts.
+ * Returns the marks of other states in a marker file. `read` is undefined if the file is not a marker. If the marker
+ * is of this state under another key, restrictions that the state still has are not lost.
  */
 export function findLost(read: SealedMarker | undefined, state: string, present: Marks): LostMarks[] {
   if (read === undefined) return [UNREADABLE];
@@ -212,8 +215,8 @@ const NOTHING_REMEMBERED: Pick<RememberedSources, 'findFormer' | 'identityOf'> =
 };
 
 /**
- * Restrictions of other states, and of layers whose tables or files have another name now: these collections are closed to
- * everybody but administrators.
+ * Restrictions of other states, and of layers whose tables or files now have another name. Only administrators can
+ * access these collections.
  */
 export class LostRestrictions {
   readonly #ids: ReadonlySet<string>;

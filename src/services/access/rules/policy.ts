@@ -37,19 +37,19 @@ import { type CopySourceLayer, NO_RULES, type RuledLayer, type RuleSet } from '.
 const NONE: Access = { allowed: false };
 const ALL: Access = { allowed: true };
 
-/** What executing processes takes, and looking at their jobs. */
+/** Permissions to execute processes, and to read their jobs. */
 export const PROCESS_PERMISSIONS = { execute: 'processes:execute', read: 'processes:read' } as const;
 
 /** Permission to write to every collection. */
 const WRITE_FEATURES = 'features:write';
 
-/** Every permission that something on a server with these operations asks for. */
+/** All permissions that a server with these operations requires. */
 export function listPermissions(operations: readonly { readonly permission: string }[]): Set<string> {
   const permissions = operations.map(({ permission }) => permission);
   return new Set([...permissions, WRITE_FEATURES, ...Object.values(PROCESS_PERMISSIONS)]);
 }
 
-/** The one access decision of a server, by the rules in force. */
+/** The access policy of a server, by the active rules. */
 export function rulePolicy(
   rules: () => RuleSet,
   published: (id: string) => Collection | undefined = () => undefined,
@@ -76,10 +76,10 @@ export function rulePolicy(
   };
 }
 
-/** Everybody reads, and who holds a grant writes: a server without rules. */
+/** Policy of a server without rules: all callers can read, and callers with a grant can write. */
 export const defaultPolicy: AccessPolicy = rulePolicy(() => NO_RULES);
 
-/** Names what rules look at: principals of one audience read the same. */
+/** Key of the properties of a principal that rules evaluate. Principals with the same key read the same data. */
 export function computeAudience(principal: Principal, { claimTypes }: RuleSet): string {
   const { kind, permissions, roles, claims, layers } = principal;
   const compared = claims && claimTypes.map((type) => claimValues(claims, type));
@@ -94,7 +94,7 @@ export function isKeptFromStrangers(policy: AccessPolicy): (collection: Collecti
   };
 }
 
-/** Nothing is kept from them. */
+/** Whether no rule restricts the principal. */
 export function isAdministrator({ permissions }: Principal): boolean {
   return permissions.includes(ANY);
 }
@@ -121,8 +121,8 @@ function hasRole({ roles = [] }: Principal, names: readonly string[]): boolean {
 }
 
 /**
- * Who holds `features:write`, `write:default/` and the layer (its number or the collection's id), `write:default` or
- * `write:` and the collection's id, writes; the same for `read`.
+ * Whether the caller has a grant. To write, it needs `features:write`, `write:default/` with the layer (its number or
+ * the collection's id), `write:default`, or `write:` with the collection's id. The same applies to `read`.
  */
 function holds(
   principal: Principal,
@@ -136,7 +136,7 @@ function holds(
   return [`features:${operation}`, ...own, ...named].some((label) => permits(principal, label));
 }
 
-/** Whether a source shows everybody what the copy shows: its settings may hide more. */
+/** Whether a source shows all callers the data of the copy. The source's settings can hide more. */
 function isShownAs(
   { id, hidden }: CopySourceLayer,
   present: Collection | undefined,
@@ -148,7 +148,10 @@ function isShownAs(
   return !present.isDisabled && hidesAtMost(hiddenBySettings(present), lacked);
 }
 
-/** Whether a second layer of a table shows no more than its settings let it, beside those of the first one. */
+/**
+ * Whether a second layer of a table shows at most the data that its settings permit, given the settings of the first
+ * layer.
+ */
 function isShownBeside(
   first: Collection,
   second: Collection,
@@ -179,7 +182,7 @@ export function hasWhole(
   return [layer, ...rules.sourcesOf(layer.id)].every((one) => readsAll(principal, one, rules));
 }
 
-/** Whether nothing of a layer is kept from the caller. It need not be published any more. */
+/** Whether the caller can read all of a layer. The layer can be unpublished. */
 function readsAll(principal: Principal, layer: RuledLayer, rules: RuleSet): boolean {
   if (rules.isLost(layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
   return [rules.rowPolicies(layer), rules.masks(layer)].every(
@@ -194,7 +197,7 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   // Rules about rows and fields cannot be kept in stored data: such a layer is closed.
   if (!hasFeatures(published))
     return rows.length > 0 || masks.some((mask) => mayHold(published, mask)) ? NONE : ALL;
-  // Policies may look at fields that the settings of the layer hide from everybody.
+  // Policies can use fields that the settings of the layer hide from all callers.
   const collection = whole(published);
   const filter = rowFilter(principal, collection, rows);
   if (filter === 'unsatisfiable' || masks.some((mask) => isLost(mask, collection))) return NONE;
@@ -205,7 +208,9 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   };
 }
 
-/** Whether the tiles of an archive may hold the attribute of a mask. Metadata that lists no attributes tells nothing. */
+/**
+ * Whether the tiles of an archive can contain the attribute of a mask. Metadata without attributes proves no absence.
+ */
 function mayHold(collection: Collection, { attribute }: FieldMask): boolean {
   if (!hasStoredTiles(collection) || !hasVectorTiles(collection)) return false;
   const { vectorLayers } = collection;
@@ -215,8 +220,8 @@ function mayHold(collection: Collection, { attribute }: FieldMask): boolean {
 }
 
 /**
- * The rules of a layer that apply to a caller: those of `*`, those of its roles, and those of `anonymous` where neither a role
- * with rules of its own nor a grant says what it may have.
+ * The rules of a layer that apply to a caller: rules of `*`, of its roles, and of `anonymous`. The last apply only if
+ * the caller has neither a role with rules for the layer nor a grant for it.
  */
 function applying<R extends RuleScope>(
   rules: readonly R[],
@@ -235,8 +240,9 @@ const holdsAny = (principal: Principal, collection: RuledLayer) =>
   DATA_OPERATIONS.some((operation) => holds(principal, collection, operation));
 
 /**
- * A row exists for a caller when all policies of one of its roles let it through; policies for everybody hold beside
- * them. Roles without a policy for the layer open nothing: a caller of two roles, one of them restricted, is restricted.
+ * Filter of the rows that exist for a caller. All policies of one of its roles must permit a row, and also all
+ * policies for `*`. Roles without a policy for the layer permit no further rows: a caller with two roles, one of them
+ * restricted, is restricted.
  */
 function rowFilter(
   principal: Principal,
@@ -256,7 +262,7 @@ function rowFilter(
   return and(everybody, roles.length > 0 ? combineWithOr(roles) : undefined);
 }
 
-/** What a row must pass by one policy; undefined when the collection does not fit the policy. */
+/** Condition of a policy on rows. Undefined if the policy does not fit the collection. */
 function buildPassCondition(
   { claims = {} }: Principal,
   collection: VectorCollection,
@@ -298,7 +304,7 @@ function condition(
 
 /** The value of a claim as the field has it; undefined when it cannot be one of its values. */
 function findScalar({ type }: Field, text: string): Scalar | undefined {
-  // Texts beside instants are read as instants.
+  // Strings compared with instants are read as instants.
   if (type === 'string' || type === 'date' || type === 'date-time') return text;
   if (type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : undefined;
   const value = NUMBER.test(text) ? readNumber(text) : undefined;
@@ -310,12 +316,14 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 /** Types of the fields that policies for rows can compare with claims. */
 export const COMPARABLE: ReadonlySet<FieldType> = new Set(['string', 'integer', 'number', 'boolean']);
 
-/** The attribute of a mask for this very layer is gone: under another name it would be read by everybody. */
+/**
+ * Whether the attribute of a mask for exactly this layer is missing: under another name all callers could read it.
+ */
 export function isLost({ layer, attribute }: FieldMask, { source }: VectorCollection): boolean {
   return layer !== ANY && !source.fields.some(({ name }) => name === attribute);
 }
 
-/** Whether the rows of a collection can be told by a policy. */
+/** Whether a policy can be applied to the rows of a collection. */
 export function isUsable(policy: RowPolicy, collection: VectorCollection): boolean {
   if (findField(policy, collection) === 'unusable') return false;
   try {
@@ -343,7 +351,10 @@ function fieldsBehind(
   return { fields, ...(masks.size === 0 ? {} : { masks }) };
 }
 
-/** Of several policies the one that leaves least; undefined: the field is hidden, as is one that cannot be treated so. */
+/**
+ * The most restrictive mask of several policies. Undefined: the field is hidden. A field is also hidden if its type
+ * does not support the treatment.
+ */
 function findMask(
   { type }: Field,
   policies: readonly FieldMask[],

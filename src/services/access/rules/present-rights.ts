@@ -17,14 +17,14 @@ import type { EmbedKeys } from '../keys/embed-keys.js';
 import { permits } from '../permissions.js';
 import type { RuleSet } from './rules.js';
 
-/** Where callers are looked up, and what rules and tenants make of them. */
+/** Stores of callers, and the rules and tenants that determine their rights. */
 export interface PresentRightsDeps {
   readonly apiKeys: Pick<ApiKeyStore, 'get'>;
   readonly users: Pick<UserStore, 'get'>;
   readonly clients: Pick<OAuthClients, 'find' | 'labelsOf'>;
   readonly embedKeys: Pick<EmbedKeys, 'principalById'>;
   readonly certificates: Pick<CertificateTrust, 'judge' | 'settings'>;
-  /** Whether sessions of a provider may go on. */
+  /** Whether sessions of a provider may continue. */
   isProvider(key: string): Promise<boolean>;
   rules(): RuleSet;
   /** See `Pauses.current`; absent: the rules are always those of now. */
@@ -33,7 +33,7 @@ export interface PresentRightsDeps {
   admitted(principal: Principal): Principal;
 }
 
-/** What callers of an earlier time may do now, for what is done for them when they are not there. */
+/** Present rights of earlier callers, for work that runs on their behalf in their absence. */
 export class PresentRights {
   constructor(private readonly deps: PresentRightsDeps) {}
 
@@ -76,7 +76,7 @@ export class PresentRights {
     }
   }
 
-  /** What a provider says of a user holds until the next signing in, as it does for a session. */
+  /** The present rights of a user. Claims of a provider are valid until the next sign-in, as in a session. */
   async #user({ id, providerClaims = {} }: Principal): Promise<Principal | undefined> {
     const user = await this.deps.users.get(id);
     if (!user?.isActive) return undefined;
@@ -85,7 +85,7 @@ export class PresentRights {
     return this.#withRules(buildUserIdentity(user, providerClaims));
   }
 
-  /** The token had some of the scopes of its client: what it did not have is not given. */
+  /** The present rights of a client. Only labels that its token already had are granted. */
   async #client(principal: Principal): Promise<Principal | undefined> {
     const { clients } = this.deps;
     const client = await clients.find(principal.id);
@@ -97,7 +97,7 @@ export class PresentRights {
     );
   }
 
-  /** Judged as if it came now. */
+  /** The present rights of a certificate holder, checked as if the certificate arrived now. */
   #certified({ id, certificates = [] }: Principal): Principal | undefined {
     const { certificates: trust, rules } = this.deps;
     const [leaf, ...chain] = certificates.map(readDer);

@@ -4,7 +4,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import { isPath } from '../../../core/sources/sources.js';
 import type { MarkedLayer, RuleDocuments, SourceNames } from './marker.js';
 
-/** Maximum tables or files that are remembered of a layer: the newest. */
+/** Maximum number of tables or files recorded per layer: the newest. */
 const MAX_REMEMBERED = 100;
 
 /** The collections that are published now, and their identities (`SourceIdentities`). */
@@ -23,11 +23,11 @@ export interface RestrictedLayers {
 }
 
 /**
- * The tables and files of restricted layers, by their identities. A collection that has one of them under another name is no
- * way round the rules.
+ * The tables and files of restricted layers, by their identities. A collection with one of them under another name
+ * cannot bypass the rules.
  */
 export class RememberedSources {
-  /** Ids of the collections that may have an identity besides the layer, by layer and identity. */
+  /** Ids of the collections that may also have an identity, by layer and identity. */
   #byLayer: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>> = new Map();
   #layers: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -60,7 +60,7 @@ export class RememberedSources {
     return this.published.identify(other) === identity;
   }
 
-  /** True if a change of the catalog brings something to remember. */
+  /** Whether a change of the catalog has new identities to record. */
   hasNews(changed: readonly ChangedCollection[]): boolean {
     return this.#byLayer.size > 0 && changed.some(({ after }) => after !== undefined && this.#isNews(after));
   }
@@ -80,7 +80,7 @@ export class RememberedSources {
     );
   }
 
-  /** Brings up to date what is remembered of the layers that are restricted now, and forgets all others. */
+  /** Updates the records of the presently restricted layers, and drops the rest. */
   learn({ layers, copies }: RestrictedLayers, stored: readonly MarkedLayer[], rules: Rules): void {
     const sharing = layers.size === 0 ? new Map<string, Collection[]>() : this.#findSharing();
     const byLayer = new Map<string, Map<string, Set<string>>>();
@@ -96,7 +96,7 @@ export class RememberedSources {
     this.#keep(byLayer);
     const isKnownOfSource = (id: string, identity: string) =>
       (rules.derivations?.get(id)?.sources ?? []).some((source) => byLayer.get(source.id)?.has(identity));
-    // Copies last: what their sources have is remembered of these.
+    // Copies are last: identities that their sources have are recorded for the sources.
     for (const id of [...[...layers].filter((one) => !copies.has(one)), ...copies]) {
       const collection = this.published.find(id);
       if (!collection) continue;
@@ -148,7 +148,7 @@ export class RememberedSources {
     return sharing;
   }
 
-  /** What is remembered of a layer; undefined for nothing. */
+  /** Recorded identities of a layer. Undefined if there are none. */
   namesOf(id: string): SourceNames | undefined {
     const known = this.#byLayer.get(id);
     if (!known || known.size === 0) return undefined;

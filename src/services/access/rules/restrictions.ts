@@ -4,7 +4,7 @@ import { buildLabelIdentity } from '../identity/identity.js';
 import { isAdministrator } from './policy.js';
 import type { RuleSet } from './rules.js';
 
-/** What rules look at in the holder of a key, a user, a client or a certificate. */
+/** Properties of a key, user, client or certificate that rules evaluate. */
 export interface CredentialHolder {
   readonly roles?: readonly string[] | undefined;
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
@@ -17,18 +17,21 @@ export function buildHolder(labels: readonly string[]): CredentialHolder {
 }
 
 /**
- * A caller who is bound to a tenant, or limited by row policies or masks, gives and takes over only credentials that are
- * limited as well. Throws `forbidden` for others.
+ * Checks the holder of a credential that the caller creates or takes. A caller of a tenant, or with row policies or
+ * masks, can only use credentials with the same limits. Throws `forbidden` for other credentials.
  */
 export function requireBound(principal: Principal, holder: CredentialHolder, rules: RuleSet): void {
   requireTenant(principal, holder);
-  // Neither row policies nor masks apply to administrators.
+  // Row policies and masks do not apply to administrators.
   if (isAdministrator(principal)) return;
   requireRoles(principal, holder, rules);
   for (const type of rules.claimTypes) requireClaims(principal, holder, type, rules);
 }
 
-/** Throws `forbidden` for a caller whom a tenant or a role limits: what it is about to make limits nobody. */
+/**
+ * Throws `forbidden` for a caller with limits of a tenant or a role, because the new object would have no such
+ * limits.
+ */
 export function requireUnbound(principal: Principal, rules: RuleSet): void {
   requireBound(principal, {}, rules);
 }
@@ -72,13 +75,13 @@ function requireRoles(
       `Policies of the role '${missing}' apply to you, and must apply to the holder: role:${missing}.`,
     );
   const other = limiting.length > 0 ? roles.find((role) => !own.includes(role)) : undefined;
-  // Another role with policies of its own could let more rows through.
+  // Another role with separate policies could permit more rows.
   if (other !== undefined) throw forbidden(`The role '${other}' is not one of yours: ${own.join(', ')}.`);
 }
 
 /**
- * Fewer values of a claim let fewer rows through where a policy looks for any of them. Where it looks for the one value, or
- * has a filter of its own, they may let others through.
+ * Checks the claim values of a holder. If a policy compares with any of several values, fewer values permit fewer
+ * rows. If it requires exactly one value, or has a filter expression, fewer values can permit other rows.
  */
 function requireClaims(
   { claims: own = {}, roles = [] }: Principal,
@@ -88,7 +91,7 @@ function requireClaims(
 ): void {
   const given = claimValues(claims, type);
   if (given.length === 0) return;
-  // Users have names and ids of their own.
+  // Each user has a different name and id.
   if (OWN_CLAIMS.has(type)) return;
   const held = claimValues(own, type);
   const beyond = given.find((value) => !held.includes(value));

@@ -16,8 +16,8 @@ import { type Field, hasIntegerIds, type VectorSource } from '../../../core/sour
 import { boundedCache } from '../../../core/values/bounded-cache.js';
 
 /**
- * Filters of policies: CQL2 in which `claim('type')` stands for what is claimed of the caller. Values take its place as
- * literals of the tree, so nothing that a claim holds is ever read as a filter.
+ * Function in policy filters: CQL2 in which `claim('type')` represents claim values of the caller. The values are
+ * inserted as literals of the syntax tree, so a claim is never parsed as a filter.
  */
 
 const CLAIM = 'claim';
@@ -35,7 +35,7 @@ function parseTree(text: string): Expression {
   return tree;
 }
 
-/** Types of the claims that a filter asks for. Throws `Cql2Error`. */
+/** Types of the claims that a filter uses. Throws `Cql2Error`. */
 export function claimsIn(text: string): string[] {
   const types: string[] = [];
   visit(parseTree(text), (operand) => {
@@ -61,9 +61,9 @@ const SAMPLES: Partial<Record<Field['type'], Scalar>> = {
 };
 
 /**
- * The filter with the values of a caller; `NO_FEATURES` when a claim that it asks for is missing, has
- * several values where one is wanted, or none that the attribute could have. Throws `Cql2Error` when it does not fit the
- * collection any more.
+ * The filter with the values of a caller. Returns `NO_FEATURES` if a required claim is missing, has several values
+ * instead of one, or has no value that the attribute could have. Throws `Cql2Error` if it no longer fits the
+ * collection.
  */
 export function buildRowFilter(
   text: string,
@@ -79,7 +79,7 @@ export function buildRowFilter(
   return tree === undefined ? NO_FEATURES : check(tree, { ...source, filterCrs: CRS84 });
 }
 
-/** What claims may be compared with: attributes, and the id. */
+/** Fields that claims can be compared with: attributes, and the id. */
 function comparedIn({ fields, idColumn, ...source }: VectorSource): readonly Field[] {
   const type = hasIntegerIds({ fields, idColumn, ...source }) ? 'integer' : 'string';
   return [...fields, { name: idColumn, type, nullable: false }];

@@ -22,7 +22,7 @@ import type { HiddenParts, HidingSettings } from './hidden.js';
 import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';
 
-/** Kinds of the documents that rules are kept in, by what they are called in messages. */
+/** Document kinds of rules, in the words of messages. */
 export const RULE_KINDS = {
   role: 'role',
   rows: 'row-level policy',
@@ -37,14 +37,14 @@ const KINDS: ReadonlySet<string> = new Set([...Object.values(RULE_KINDS), DERIVA
 
 /** Whether documents of a kind are rules for layers. */
 export const isRule = (kind: string) => KINDS.has(kind);
-/** Whether documents of a kind say what their holders may do, beside the rules for layers. */
+/** Whether documents of a kind determine rights of their holders, in contrast to rules for layers. */
 export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule(kind);
 
-/** A source of a copy, as it was when the copy was made. */
+/** A source of a copy at the time of the copy. */
 export interface CopySourceLayer extends LayerName {
   /**
-   * What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. States of
-   * before 2026-11-29 have a hash of it.
+   * Parts that the settings of the source hid from all callers (`hiddenBySettings`), and that the copy lacks.
+   * Undefined if unknown. States before 2026-11-29 contain a hash.
    */
   readonly hidden?: HiddenParts | string;
   /** The copy is a second layer of the table of the source. */
@@ -55,7 +55,7 @@ export interface CopySourceLayer extends LayerName {
 
 export interface Derivation {
   readonly sources: readonly CopySourceLayer[];
-  /** What an administrator chose to hide in a second layer of a table. */
+  /** Settings by which an administrator chose the hidden parts of a second layer of a table. */
   readonly chosen?: HidingSettings;
 }
 
@@ -64,15 +64,15 @@ interface Rules extends RuleDocuments {
   readonly rows: readonly RowPolicy[];
   readonly masks: readonly FieldMask[];
   readonly derivations?: ReadonlyMap<string, Derivation>;
-  /** Access of layers without an access policy of their own or of their service; open when absent. */
+  /** Access of layers if neither the layer nor its service has an access policy. Default: open. */
   readonly defaultAccess?: DataAccess;
-  /** What a lost state restricted. */
+  /** Restrictions of a lost state. */
   readonly lost?: LostRestrictions;
-  /** What masks hash with; absent where none does, or it cannot be read. */
+  /** Key for hashes of masks. Undefined if no mask uses it, or it cannot be read. */
   readonly hashKey?: string | undefined;
 }
 
-/** What rules look at in a collection. */
+/** Properties of a collection that rules evaluate. */
 export type RuledLayer = Pick<Collection, 'id' | 'layerId' | 'service'>;
 
 /** All rules at one moment. Immutable: a change makes a new one. */
@@ -83,11 +83,11 @@ export class RuleSet {
   readonly #access: ReadonlyMap<string, DataAccess>;
   readonly #derivations: ReadonlyMap<string, Derivation>;
   readonly #defaultAccess: DataAccess;
-  /** Restrictions of another state that nobody has set again in this one. */
+  /** Restrictions of another state that were not set again in this one. */
   readonly lost: LostRestrictions;
   /** Types of claims that policies compare with. */
   readonly claimTypes: readonly string[];
-  /** Those of them whose values are not only looked for in a list. */
+  /** The claim types with comparisons other than list membership. */
   readonly exactClaimTypes: ReadonlySet<string>;
   /** Names of the roles that row policies or masks apply to. */
   readonly limitingRoles: ReadonlySet<string>;
@@ -131,13 +131,13 @@ export class RuleSet {
     return this.#access.get(ANY) ?? (this.lost.hasService(SERVICE) ? CLOSED : this.#defaultAccess);
   }
 
-  /** Who reads and writes a service that says it, else the default one. */
+  /** Access policy of a service. Default: the policy of the default service. */
   accessOfNamed(service: string): DataAccess {
     const own = this.#access.get(serviceAccessId(service));
     return own ?? (this.lost.hasService(service) ? CLOSED : this.accessOfService);
   }
 
-  /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
+  /** Access policy of a collection: of its layer, else of its service, else of the default service. */
   accessOf(layer: RuledLayer): DataAccess {
     if (this.isLost(layer)) return CLOSED;
     return this.#access.get(this.accessIdOf(layer)) ?? this.#defaultAccess;
@@ -165,7 +165,7 @@ export class RuleSet {
     return this.lost.findFormer(id, this.sourcesOf(id));
   }
 
-  /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
+  /** Id of the access policy of a collection. If no policy is stored, the id of the default service. */
   accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
     const ids = [...listLayerNames({ id, layerId }), serviceAccessId(service)];
     return ids.find((one) => this.#access.has(one)) ?? ANY;
@@ -176,7 +176,7 @@ export class RuleSet {
     return this.#derivations.get(id)?.sources ?? [];
   }
 
-  /** What an administrator chose to hide in a second layer of a table. */
+  /** Settings by which an administrator chose the hidden parts of a second layer of a table. */
   chosenOf(id: string): HidingSettings | undefined {
     return this.#derivations.get(id)?.chosen;
   }
@@ -191,13 +191,13 @@ export class RuleSet {
   }
 }
 
-/** Types of the claims that a policy looks at. */
+/** Types of the claims that a policy uses. */
 function listClaims({ claimType, filter }: RowPolicy): string[] {
   const types = claimType === null ? [] : [claimType];
   try {
     return filter ? [...types, ...claimsIn(filter)] : types;
   } catch {
-    // It closes its layers, whatever is claimed.
+    // A policy with an invalid filter closes its layers regardless of claims.
     return types;
   }
 }
@@ -223,7 +223,7 @@ class ByLayer<R extends RuleScope> {
 
 export const NO_RULES = new RuleSet(0, { roles: [], rows: [], masks: [], access: new Map() });
 
-/** What a change of access was about; `all` when too much was missed to say what. */
+/** Documents of a change of access. `all` if missed changes make the documents unknown. */
 export type AccessSubjects = readonly { readonly kind: string; readonly id: string }[] | 'all';
 
 export interface RuleChange {
@@ -232,19 +232,19 @@ export interface RuleChange {
   readonly subjects: AccessSubjects;
 }
 
-/** Whether somebody has to hear of changes of documents of a kind. */
+/** Whether changes of documents of a kind concern a listener. */
 export type Concern = (kind: string) => boolean;
 
 const concernsAll: Concern = () => true;
 
 export interface RuleOptions {
-  /** Access of layers without an access policy; open when absent. */
+  /** Access of layers without an access policy. Default: open. */
   readonly defaultAccess?: DataAccess;
-  /** Keeps the restrictions beside the data, and returns those of lost states. */
+  /** Stores the restrictions next to the data, and returns those of lost states. */
   readonly marker?: { update(rules: RuleDocuments): Promise<LostRestrictions> };
 }
 
-/** The rules in force, kept as documents and followed by every process of the state. */
+/** The active rules. They are stored as documents, and every process of the state follows them. */
 export class AccessRules {
   #current = NO_RULES;
   #lost: Rules['lost'];
@@ -276,19 +276,21 @@ export class AccessRules {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Loads something else after each change that concerns it, before the change counts as taken over. */
+  /** Loads another component after each change that concerns it, before the change counts as applied. */
   loadWith(load: () => Promise<void>, concerns: Concern): void {
     this.#others.push({ load, concerns });
   }
 
-  /** Writes the marker again after settings of layers or the catalog have changed. Before the first load there is nothing to write. */
+  /**
+   * Writes the marker again after settings of layers or the catalog have changed. Does nothing before the first load.
+   */
   async mark(): Promise<void> {
     if (!this.#rules) return;
     const lost = await this.options.marker?.update(this.#rules);
     if (this.#current !== NO_RULES && isOther(lost, this.#lost)) this.#apply(this.#rules, lost, 'all');
   }
 
-  /** Takes a change over: loads what it is about, and tells whom it concerns. */
+  /** Applies a change: loads the changed documents, and notifies the listeners. */
   async load(subjects: AccessSubjects = 'all'): Promise<void> {
     const concerned = this.#others.filter(({ concerns }) => isAbout(subjects, concerns));
     const others = Promise.all(concerned.map((one) => one.load()));
@@ -320,7 +322,8 @@ export class AccessRules {
       hashKey,
     };
     this.#rules = rules;
-    // What was lost is not known before the first look at the marker. Later changes apply at once, as those of the catalog do.
+    // Lost restrictions are unknown until the first reading of the marker. Later changes apply immediately, like
+    // changes of the catalog.
     if (this.#current !== NO_RULES) this.#apply(rules, this.#lost, subjects);
     // A change is settled when its marker is written: the data would be open without the state.
     const lost = await marker?.update(rules);

@@ -1,6 +1,6 @@
 import type { TableCheck } from '../../../core/tasks/table-tasks.js';
 
-/** What is said of what may be copied. */
+/** Check result for a table that can be copied. */
 
 export const READABLE: TableCheck = { code: 'table-missing', severity: 'pass', message: 'It can be copied.' };
 

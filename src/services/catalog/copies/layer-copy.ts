@@ -3,25 +3,30 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { LayerAbout, LayerSettings } from '../../../core/catalog/layer-settings.js';
 import type { StoredDocument } from '../../../stores/state/documents.js';
 
-/** A layer that was copied from a service or a bucket, as it is kept: copies are made anew from there. */
+/**
+ * Stored record of a layer that was copied from a service or a bucket. A refresh copies the data from there again.
+ */
 export interface LayerCopy extends CopyChoice {
   readonly connectionId: string;
   readonly layerName: string;
   /** EPSG code of the CRS that it is stored in; that of the file, or degrees, when null. */
   readonly srid: number | null;
-  /** Settings that it begins with. They are taken back when it does not come to be. */
+  /** Initial settings of the layer. They are removed if the copy fails. */
   readonly settings: LayerSettings;
-  /** The job that makes it: there is a copy when that has ended and loaded it. Null before its settings are put. */
+  /**
+   * The job that creates the copy. The copy exists once this job has ended and loaded it. Null before its settings
+   * are stored.
+   */
   readonly jobId: string | null;
-  /** The job that makes it anew, or did so last. */
+  /** The running or last job that refreshes the copy. */
   readonly refreshJobId: string | null;
-  /** Its deletion was begun, and is gone through with. */
+  /** Set once the deletion has started. The server completes it even after a restart. */
   readonly isGone?: true;
-  /** It was made for a manifest that is not written yet. It is switched off until then. */
+  /** Set for a copy for a manifest that is not written yet. The copy is disabled until then. */
   readonly isDraft?: true;
 }
 
-/** Its id is that of the collection. */
+/** A copy with its id, which is the id of the collection. */
 export type StoredCopy = StoredDocument<LayerCopy>;
 
 /** A copy, whatever has become of it. */
@@ -38,7 +43,7 @@ export interface PublishedCopy {
   readonly collection: VectorCollection;
 }
 
-/** What operators say of a layer. */
+/** Properties of a layer that operators set. */
 export interface CopyWords {
   readonly serviceName: string;
   readonly enabled: boolean;
@@ -52,10 +57,10 @@ export interface NewCopy extends CopyChoice, CopyWords {
   readonly isDraft?: true;
 }
 
-/** Of a layer of which nobody says anything. */
+/** Properties of a layer for which operators set none. */
 export const NO_WORDS: CopyWords = { serviceName: SERVICE, enabled: true, description: null, about: {} };
 
-/** What an earlier layer of that name had is gone. */
+/** Settings of a new copy. Undefined members delete the settings of an earlier layer with the same name. */
 export function buildCopySettings({
   serviceName,
   enabled,
@@ -69,9 +74,9 @@ export function buildCopySettings({
     about: Object.keys(about).length === 0 ? undefined : about,
   };
 }
-/** What a copy is made of: a layer of a service, or an object of a bucket. */
+/** Source of a copy: a layer of a service, or an object of a bucket. */
 export interface CopyChoice {
-  /** As `tables` of the connection has them. */
+  /** Schema and table as listed in `tables` of the connection. */
   readonly schema: string;
   readonly table: string;
 }

@@ -5,16 +5,17 @@ const DEADLINE_MS = 20_000;
 
 /** A table, and how to connect to its database. */
 export interface PlacedTable extends TableName {
-  /** The URL that tells where the database is. Users and passwords in it are not compared. */
+  /** The URL that locates the database. Users and passwords in it are not compared. */
   readonly shownUrl: string;
   /** The URL with its password. Rejects when that cannot be read. */
   url(): Promise<string>;
 }
 
 /**
- * Those of `others` that are the same table as `one`. One database has many addresses (sockets, aliases, poolers, replicas), so
- * databases whose URLs differ are asked for the identity of the table. One that does not answer counts as the same: a rule
- * of a layer must not end because a database is down.
+ * The members of `others` that are the same table as `one`.
+ * One database can have many addresses (sockets, aliases, poolers, replicas), so the identity of the table is queried
+ * in databases whose URLs differ. A database that does not respond counts as the same: a layer must keep its rules
+ * while a database is down.
  */
 export async function findSameTable<T extends PlacedTable>(
   pools: Pools,
@@ -37,7 +38,7 @@ export async function findSameTable<T extends PlacedTable>(
   return namesakes.filter((other) => formatPlace(other) === place || same.has(formatPlace(other)));
 }
 
-/** Undefined where the database does not answer. */
+/** Identity of a table. Undefined if the database does not respond. */
 async function identify(pools: Pools, { schema, table, url }: PlacedTable): Promise<string[] | undefined> {
   try {
     const input = { database: await url(), tables: [{ schema, table }] };
@@ -47,7 +48,7 @@ async function identify(pools: Pools, { schema, table, url }: PlacedTable): Prom
   }
 }
 
-/** Returns a text that is the same for two URLs of one address, whoever signs in. */
+/** Returns a text that is equal for two URLs with the same address, regardless of the user. */
 function formatPlace({ shownUrl }: PlacedTable): string {
   if (!URL.canParse(shownUrl)) return shownUrl;
   const { hostname, port, pathname, searchParams } = new URL(shownUrl);

@@ -11,7 +11,7 @@ import { STAT_LANES } from '../publish/source-identities.js';
 
 export interface SecondNamesDeps {
   readonly documents: Pick<DocumentStore, 'list' | 'put' | 'remove'>;
-  /** Takes changed sources of a collection over in this process. */
+  /** Applies changed sources of a collection in this process. */
   load(id: string): Promise<void>;
 }
 
@@ -21,8 +21,8 @@ interface KnownFile {
 }
 
 /**
- * Files that have several names in published folders, as hard links and symlinks have. The collection of the name that came
- * later is a copy of the other one, for as long as both names lead to one file.
+ * Files with several names in published folders, as hard links or symlinks. The collection of the later name is a
+ * copy of the other one while both names lead to one file.
  */
 export class SecondNames {
   #files: ReadonlyMap<string, KnownFile> = new Map();
@@ -31,7 +31,7 @@ export class SecondNames {
 
   constructor(private readonly deps: SecondNamesDeps) {}
 
-  /** Call it before the collections are published. */
+  /** Records second names. Call it before the collections are published. */
   async record(collections: readonly Collection[]): Promise<void> {
     const local = collections.filter(({ file }) => !isDatabase(file) && !isRemote(file));
     const before = this.#files;
@@ -54,7 +54,7 @@ export class SecondNames {
     const ids = new Set(local.map(({ id }) => id));
     for (const one of local) {
       const own = sources.get(one.id) ?? [];
-      // Rules of a name that is gone apply to the one that is left.
+      // The rules of a deleted name apply to the remaining name.
       if (own.some(({ id, isTwin }) => isTwin && !ids.has(id))) continue;
       const isSource = (other: Collection) =>
         own.some(({ id }) => id === other.id) ||
@@ -83,7 +83,7 @@ const hasSeveralNames = (all: readonly Collection[]) => all.some(({ file }) => f
 
 const namesIn = (sources: readonly CopySourceLayer[]) => JSON.stringify(sources.map(({ id }) => id).sort());
 
-/** Collections of the same table; all if none is of that table. */
+/** Collections of the same table. All collections if none is of that table. */
 function sameTables(one: Collection, others: readonly Collection[]): readonly Collection[] {
   const same = others.filter(
     (other) => hasFeatures(one) && hasFeatures(other) && one.source.table === other.source.table,
@@ -91,7 +91,7 @@ function sameTables(one: Collection, others: readonly Collection[]): readonly Co
   return same.length > 0 ? same : others;
 }
 
-/** The files of collections. Those whose version is known are not looked at again. */
+/** Reads the identity of the files of collections. Files whose version is known are skipped. */
 async function readFiles(
   collections: readonly Collection[],
   before: ReadonlyMap<string, KnownFile>,

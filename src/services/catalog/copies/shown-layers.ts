@@ -42,9 +42,11 @@ interface PlacedLayer {
   readonly places: readonly DataPlace[];
 }
 
-/** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
+/**
+ * Finds the layers that show data. A further layer of the data is a copy of them, so it cannot bypass their rules.
+ */
 export class LayerFinder {
-  /** A look at all published files that goes on: registrations at the same time share it. */
+  /** Inspection of all published files that is in progress. Concurrent registrations share it. */
   #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;
 
   constructor(private readonly deps: ShownLayersDeps) {}
@@ -110,7 +112,7 @@ export class LayerFinder {
   }
 }
 
-/** The place of what a connection to a bucket or a service leads to. */
+/** Place of the data of a connection to a bucket or a service. */
 export function buildCopyPlace({ body }: StoredConnection, { table }: Pick<LayerCopy, 'table'>): DataPlace {
   if (!isBucketProvider(getConnectionProvider(body))) return buildServicePlace(serviceAddress(body), table);
   return parseUrlPlace(objectAddress(createObjectStore(body, ''), table));

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 
-/** What people are told of the CRS of data that names none. */
+/** Note for users about the CRS of data that declares none. */
 
 export function planeNote({ extent }: VectorLayerInfo, file: string): string {
   const sides = extent ? ` and ${formatBoxSides(extent)} cannot be degrees` : '';

@@ -2,7 +2,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { describeCrs, transformBox } from '../../../native/index.js';
 
-/** Guesses the CRS of data that names none by what lies beside it. */
+/** A CRS guessed from neighbouring data, for data that declares none. */
 
 export interface Guess {
   crs: string;
@@ -11,13 +11,13 @@ export interface Guess {
 
 /** Part of the data that must lie within its neighbours. */
 const WITHIN = 0.7;
-/** Degrees, along each side, within which neighbours in the same CRS say something, and those in others. */
+/** Maximum degrees along each side within which neighbours in the same CRS count, and neighbours in another CRS. */
 const SAME_SIDE = 40;
 const OTHER_SIDE = 6;
 
 /**
- * The CRS in which data of this extent lies where its neighbours do: one of theirs, else web Mercator or a UTM zone.
- * Undefined where none fits, or several do.
+ * The CRS in which data of this extent is near its neighbours: one of their CRSs, else web Mercator or a UTM zone.
+ * Undefined if no CRS fits, or several do.
  */
 export function guessCrs(extent: Box, neighbours: readonly Collection[]): Guess | undefined {
   const near = neighbours.filter(({ extent84, storageCrs }) => extent84 && !storageCrs.isPlane);
@@ -69,7 +69,7 @@ function liesIn(extent: Box, crs: string, place: Box): boolean {
   }
 }
 
-/** Part of a box, 0 to 1, that lies in another; points and lines count as boxes of a hair's breadth. */
+/** Share of a box, 0 to 1, within another box. Points and lines count as very narrow boxes. */
 function shareWithin(box: Box, [west, south, east, north]: Box): number {
   const hair = 1e-9;
   const [minx, miny, maxx, maxy] = [box[0] - hair, box[1] - hair, box[2] + hair, box[3] + hair];

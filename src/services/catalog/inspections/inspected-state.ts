@@ -13,8 +13,9 @@ export interface InspectedState {
 }
 
 /**
- * Milliseconds between a change of a file and an inspection that can be kept. A later write within one step of the file
- * system's clock leaves the times as they are: the steps are 2 s in FAT, and milliseconds in others.
+ * Minimum milliseconds between a change of a file and an inspection that can be kept. A later write within one step
+ * of the file system's clock does not change the times. The steps are 2 s in FAT, and milliseconds in other file
+ * systems.
  */
 const RACY_MS = 2000;
 
@@ -33,7 +34,7 @@ interface Listing {
   readonly names: readonly (readonly [lower: string, name: string])[];
 }
 
-/** Reads states of files. Listings of folders are remembered while the folder is the same. */
+/** Reads states of files. Folder listings are cached while the folder is unchanged. */
 export class InspectedStates {
   readonly #listings = new Map<string, Listing>();
 

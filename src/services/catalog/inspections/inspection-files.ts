@@ -88,7 +88,7 @@ export class InspectionFiles {
 
 const nameFile = (source: string) => createHash(HASH).update(source).digest('hex') + EXTENSION;
 
-/** Milliseconds since 1970; 0 for a file that is gone. */
+/** Modification time in milliseconds since 1970. 0 for a deleted file. */
 const readWriteTime = (path: string) =>
   stat(path).then(
     ({ mtimeMs }) => mtimeMs,

@@ -52,7 +52,7 @@ export class Inspections {
 
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
-    /** Absent: nothing is kept. */
+    /** Files that store inspections. Default: inspections are not stored. */
     private readonly files?: InspectionFiles,
     { now = Date.now, writeDelayMs = WRITE_DELAY_MS }: InspectionTimes = {},
   ) {
@@ -125,7 +125,7 @@ export class Inspections {
 
 interface SourceInspectionDeps {
   readonly pools: Pick<Pools, 'run'>;
-  /** Absent: nothing is kept. */
+  /** Default: inspections are not stored. */
   readonly states: InspectedStates | undefined;
   /** Inspections of an earlier process. */
   readonly former: SourceInspections;

@@ -1,22 +1,22 @@
 import type { SourceFile } from '../publish/find.js';
 import type { Found } from '../publish/source.js';
 
-/** A change of what sources hold. */
+/** Change of the contents of a source. */
 export interface SourceChange {
   /** A file, or a database or another remote source without its password. */
   readonly source: string;
-  /** The only table that changed; absent if all of the source may have changed. */
+  /** The only changed table. Undefined if all of the source can have changed. */
   readonly table?: string;
 }
 
 export interface SourceRead {
-  /** What is published of the source. While it cannot be read, that is what it held before. */
+  /** Published contents of the source. While the source cannot be read, these are its former contents. */
   readonly contents: Found;
-  /** Changes with the file and with what is stated of it; empty for sources that are no files. */
+  /** Changes with the file and with the CRS assigned to it. Empty for sources that are not files. */
   readonly tag: string;
   /** Order in which the readings of sources started. */
   readonly order: number;
-  /** See `FileWrites.content`; undefined for sources that are no files. */
+  /** See `FileWrites.content`. Undefined for sources that are not files. */
   readonly content?: string | undefined;
   /** The source could not be read completely, for a reason that may pass. */
   readonly isStale?: boolean;
@@ -34,12 +34,12 @@ export interface ShownFiles {
   readonly files: readonly SourceFile[];
 }
 
-/** Listings of sources by former settings that are kept: the settings may change while others read. */
+/** Maximum number of kept listings for former settings, because settings can change while other readers run. */
 const MAX_LISTINGS = 4;
 
 /**
- * What each source held when it was read last, so that a change of one source opens no other. Several readers use it at the
- * same time.
+ * Contents of each source at the last reading, so that a change of one source opens no other. Several readers use it
+ * at the same time.
  */
 export class SourceReadings {
   readonly #readings = new Map<string, SourceRead>();
@@ -80,7 +80,7 @@ export class SourceReadings {
     return this.#order;
   }
 
-  /** Takes a reading, unless one is kept that started later. */
+  /** Stores a reading, unless a reading that started later is stored. */
   set(source: string, reading: SourceRead): void {
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
@@ -88,7 +88,7 @@ export class SourceReadings {
     this.#readings.set(source, reading);
   }
 
-  /** Whether somebody reads all of the source now. */
+  /** Whether a complete reading of the source is in progress. */
   isUnderWay(source: string): boolean {
     return this.#underWay.has(source);
   }
@@ -109,7 +109,7 @@ export class SourceReadings {
     return this.#listings.get(sources)?.files;
   }
 
-  /** Takes what a search found, unless it started before the one that is kept. */
+  /** Stores the result of a search, unless the result of a later search is stored. */
   setFiles(sources: string, files: readonly SourceFile[], order: number): void {
     const kept = this.#listings.get(sources);
     if (kept && kept.order > order) return;
@@ -133,8 +133,8 @@ export class SourceReadings {
   }
 
   /**
-   * Forgets all other sources, except those that were read after `order`: a reader that started later found them. Returns
-   * what is kept.
+   * Removes all other sources, except those read after `order`, because a later reader found them. Returns the kept
+   * sources.
    */
   keepOnly(sources: ReadonlySet<string>, order: number): ReadonlySet<string> {
     const kept = new Set(sources);

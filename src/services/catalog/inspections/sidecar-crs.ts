@@ -7,13 +7,16 @@ import { describeCrs } from '../../../native/index.js';
 /** Longest text that a definition of a CRS has. */
 const MAX_BYTES = 65_536;
 
-/** Files that may stand beside one of data and hold its CRS: `roads.prj` and `roads.qpj` of `roads.csv`, or `roads.csv.prj`. */
+/**
+ * Paths of sidecar files that can contain the CRS of a data file: `roads.prj` and `roads.qpj` of `roads.csv`, or
+ * `roads.csv.prj`.
+ */
 export function listSidecars(path: string): string[] {
   const stem = path.slice(0, path.length - extname(path).length);
   return [`${stem}.prj`, `${stem}.qpj`, `${path}.prj`, `${path}.qpj`];
 }
 
-/** The CRS, as WKT or what else PROJ reads, that a file beside the data states. */
+/** The CRS in a sidecar file, as WKT or another form that PROJ reads. */
 export async function sidecarCrs(path: string): Promise<string | undefined> {
   for (const sidecar of listSidecars(path)) {
     const bytes = await readFile(sidecar).catch(() => undefined);
@@ -35,7 +38,7 @@ export function requireStatedCrs(stated: StatedCrs): void {
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** Codes, WKT and PROJ strings alone: what else PROJ reads may be the name of a file. */
+/** Accepts only codes, WKT and PROJ strings, because PROJ could read any other text as a file name. */
 const CRS_TEXT = /^(EPSG|OGC|ESRI|IAU|IGNF):[A-Za-z0-9_:]{1,40}$|^\+proj=|^[A-Z_]+\s*\[/i;
 
 /** Whether PROJ knows what a CRS is by this text. */

@@ -17,17 +17,17 @@ const MAX_NEW_FILES = 64;
 const FILES_A_TURN = 100;
 
 export interface SourceReaderOptions {
-  /** Absent: everything is read. */
+  /** Changed sources to read. Undefined: everything is read. */
   readonly changes: readonly SourceChange[] | undefined;
-  /** Leaves new and removed files to others that search for them now: they show all of these together. */
+  /** Leaves new and removed files to concurrent searches, which show all of these files together. */
   readonly onlyShown?: boolean;
   /** Called after each source that was read. */
   onProgress?(): void;
 }
 
 /**
- * One reading of all sources: of everything, or of what changed. Sources are read one by one, beside other readings;
- * `collect` then takes what is known of all of them.
+ * One reading of all sources, complete or limited to changes. Sources are read one by one, at the same time as other
+ * readings. `collect` then returns the known contents of all of them.
  */
 export class SourceReader {
   /** New files that are left to a further reading. */
@@ -36,7 +36,7 @@ export class SourceReader {
   #compared = 0;
   readonly #changes: ReadonlyMap<string, ReadonlySet<string> | 'all'> | undefined;
   readonly #seen = new Set<string>();
-  /** Whether all files are searched for and compared with what was read of them. */
+  /** Whether all files are searched and compared with their last reading. */
   #comparesFiles = true;
   #onlyShown = false;
   #key = '';
@@ -89,7 +89,7 @@ export class SourceReader {
     return this.#onlyShown ? this.readings.shownFilesOf(this.#key) : this.readings.filesOf(this.#key);
   }
 
-  /** All files that this reading publishes, as far as they were read. */
+  /** All files that this reading publishes, including only the files read so far. */
   get files(): readonly SourceFile[] {
     const newest = (key: string) => this.readings.filesOf(key) ?? this.#found.get(key) ?? [];
     const below = this.#comparesFiles ? undefined : this.#keptFiles;
@@ -125,7 +125,8 @@ export class SourceReader {
     }
     const found = await this.readings.track(path, () => readFileSource(file, deps));
     const served = this.readings.get(path)?.contents;
-    // While the file cannot be opened, what it held before is still there: a full disk takes nothing away.
+    // While the file cannot be opened, its former contents remain published. For example, a full disk removes no
+    // collection.
     const isServed = found.isPassing && found.collections.length === 0 && !!served?.collections.length;
     const contents = isServed ? { ...served, quarantined: found.quarantined } : memoized(found);
     this.#keep(path, { contents, tag, order, ...(found.isPassing && { isStale: true }) }, deps);
@@ -140,7 +141,7 @@ export class SourceReader {
     this.#keep(name, { contents: memoized(found), tag: '', order });
   }
 
-  /** What is known of a source; undefined if nobody has read it yet. */
+  /** Known contents of a source. Undefined if it was never read. */
   find(source: string): Found | undefined {
     return this.readings.get(source)?.contents;
   }
@@ -171,7 +172,7 @@ export class SourceReader {
     return true;
   }
 
-  /** A change of which a search finds nothing new. */
+  /** Whether a search would find no new files for a change. */
   #isForeseen(source: string): boolean {
     return this.#isOwn(source) || this.readings.isPostponed(source);
   }
@@ -182,7 +183,7 @@ export class SourceReader {
 
   /** Call it once all sources are read (`isRead`), or cannot be. */
   end({ inspections }: Pick<PublishDeps, 'inspections'>, isRead: boolean): void {
-    // What others read, or are about to show, is not among what was seen here.
+    // This reading does not include sources that other readers read or are about to show. They must not be removed.
     if (!this.readings.leave() || !isRead || this.#onlyShown) return;
     inspections.end(this.readings.keepOnly(this.#seen, this.#begin));
   }
@@ -192,7 +193,7 @@ export class SourceReader {
     this.readings.set(source, { ...reading, content: deps?.contentAt(source) });
   }
 
-  /** The other tables stay as they were read, with their version: nobody wrote to them. */
+  /** The other tables keep their contents and version, because they were not written. */
   async #readTables(kept: Found, path: string, tables: string[], deps: PublishDeps): Promise<Found> {
     const read = memoized(await readTableDrafts(path, tables, deps));
     // Upper and lower case are the same in names of SQLite: what replaces a table may be written otherwise.
@@ -225,7 +226,7 @@ function mergeChanges(changes: readonly SourceChange[]): ReadonlyMap<string, Rea
 
 const isTableFile = (path: string) => TABLES.has(extname(path).toLowerCase());
 
-/** Files beside a raster that change how it is read, but not its version. */
+/** Sidecar files of a raster that change how it is read, but not its version. */
 const BESIDE_RASTERS = ['.ovr', '.msk', '.aux.xml'];
 
 /** Changes with a file and with what is stated of it. Empty for a file that is not there. */

@@ -83,7 +83,7 @@ const CODES: Readonly<Partial<Record<FieldType, string>>> = {
   number: 'Send numbers that the column stores exactly: integers, or at most 15 digits',
 };
 
-/** Whether a column of numbers holds a code with all its digits. */
+/** Whether a numeric column can store a code with all its digits. */
 function fits(code: DomainCode, field: Field): boolean {
   if (typeof code === 'string') return false;
   if (field.type === 'integer') return toInt64(code) !== undefined;

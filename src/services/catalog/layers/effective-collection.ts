@@ -27,7 +27,7 @@ import { geoServicesFilter } from '../../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
 import type { Measurements } from '../visible-facts.js';
 
-/** What a collection becomes by the settings of its layer and of its service. */
+/** A collection with the settings of its layer and of its service applied. */
 export function settled(
   collection: Collection,
   settings: LayerSettings,
@@ -63,7 +63,10 @@ export function settled(
   );
 }
 
-/** Mosaics are drawn in the order of their members, the newest last. What merges values by itself stays as it is. */
+/**
+ * A raster collection with a merge strategy. Mosaics are drawn in the order of their members, the newest last.
+ * Rasters that merge values in their own way remain unchanged.
+ */
 function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefined): RasterCollection {
   const { raster, version, origin } = collection;
   const source = findMosaicSource(raster.source);
@@ -90,7 +93,7 @@ function withFields(collection: VectorCollection, settings: readonly FieldSettin
   return { ...collection, source: { ...source, fields } };
 }
 
-/** Infinity less infinity is no number. */
+/** Comparison without subtraction, because infinity minus infinity is NaN. */
 const compare = (a: number, b: number) => (a === b ? 0 : a - b);
 
 function buildField(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
@@ -104,7 +107,7 @@ function buildField(field: Field, settings: ReadonlyMap<string, FieldSettings>):
   };
 }
 
-/** What a field may hold by its domain. */
+/** Values that the domain of a field allows. */
 function buildValues(
   domain: NonNullable<FieldSettings['domain']>,
 ): Pick<Field, 'enumeration' | 'codedValues' | 'range'> {
@@ -113,7 +116,7 @@ function buildValues(
   return { enumeration: codedValues.map(({ code }) => code), codedValues };
 }
 
-/** What `datetime` selects is another by other fields, so the version is. */
+/** A collection with other time fields. They change the result of `datetime`, so they also change the version. */
 function withTime(collection: VectorCollection, time: TimeInfo | undefined): VectorCollection {
   if (!time || (time.startTimeField === null && time.endTimeField === null)) return collection;
   const { source, version, origin } = collection;

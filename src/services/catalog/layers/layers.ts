@@ -25,7 +25,7 @@ export interface LayersDeps {
   readonly announcements: Pick<Announcements, 'on'>;
   readonly catalog: Pick<Catalog, 'settle'>;
   readonly pools: Pick<Pools, 'run'>;
-  /** Waits until every process has taken over what was put. */
+  /** Waits until every process has applied the stored settings. */
   settle(): Promise<unknown>;
   /** Called before changed settings count as applied. */
   changed?(): Promise<void>;
@@ -57,7 +57,7 @@ export class Layers {
   readonly #measurements: Measurements;
   /** Counts what was measured. */
   #facts = 0;
-  /** What collections have become, by id. */
+  /** Effective collections by id. */
   readonly #settled = new Map<string, EffectiveCollection>();
 
   constructor(deps: LayersDeps) {
@@ -70,7 +70,7 @@ export class Layers {
     deps.announcements.on('layer', (subjects) => this.load(subjects as readonly Subject[] | 'all'));
   }
 
-  /** Takes over what is kept: all of it, or what changed. */
+  /** Loads stored settings: all, or the changed ones. */
   async load(subjects: readonly Subject[] | 'all' = 'all'): Promise<void> {
     if (subjects === 'all') await this.#loadAll();
     else {
@@ -90,7 +90,10 @@ export class Layers {
     this.#services = new Map(services.map(({ id, body }) => [id, body]));
   }
 
-  /** The same settings with those that changed. The others stay the same objects: no other collection is made again. */
+  /**
+   * The same settings with the changed ones replaced. Unchanged settings remain the same objects, so their
+   * collections are not rebuilt.
+   */
   async #reload<T extends object>(
     kept: ReadonlyMap<string, T>,
     kind: string,
@@ -119,7 +122,7 @@ export class Layers {
     return this.serviceSettings(service).protocols ?? PROTOCOLS;
   }
 
-  /** Changes settings of a layer; all processes show them when this resolves. */
+  /** Changes settings of a layer. When it resolves, all processes show them. */
   async put({ id }: Pick<Collection, 'id'>, change: Partial<LayerSettings>, by: string): Promise<void> {
     await this.#change(LAYER_KIND, id, change, by);
   }

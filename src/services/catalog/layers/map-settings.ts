@@ -13,7 +13,7 @@ const DEFAULTS: MapSettings = {
   maxFeaturesPerLayer: 0,
 };
 
-/** How maps are made, with what the settings leave open. */
+/** Map settings with defaults for missing members. */
 export function mapSettings(settings: Partial<MapSettings>): MapSettings {
   return { ...DEFAULTS, ...settings };
 }

@@ -10,7 +10,7 @@ import {
   readNumber,
 } from '../../../core/values/exact-number.js';
 
-/** How features of two layers belong together: by equal values of a field of each. */
+/** Key fields of a relationship. Features of two layers are related if the values of these fields are equal. */
 
 /** The field of the layer that has the relationship, and that of the layer at its other end. */
 export function getRelationshipFields({ role, originField, destinationField }: Relationship): {

@@ -7,7 +7,7 @@ import {
 } from '../../../core/catalog/collection.js';
 import { withSettings } from './index.js';
 
-/** What is published beside the sources. */
+/** Collections published in addition to the sources. */
 export interface CatalogLayers {
   readonly collections: readonly Collection[];
   /** Their ids, and those of layers that are switched off: no source gets them. */
@@ -17,7 +17,10 @@ export interface CatalogLayers {
 
 export const NO_LAYERS: CatalogLayers = { collections: [], ids: new Set(), quarantined: [] };
 
-/** Both in one catalog. A collection that was read before its id was taken is left out until the next reading. */
+/**
+ * The catalog of sources and layers. If a layer took the id of a collection that was read earlier, that collection is
+ * omitted until the next reading.
+ */
 export function withLayers(
   read: CatalogSnapshot,
   { collections, ids, quarantined }: CatalogLayers,

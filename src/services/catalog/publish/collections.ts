@@ -12,7 +12,7 @@ import { describeCrs } from '../../../native/index.js';
 import { buildFileStyles } from '../../styles/of-files.js';
 import { formatBoxSides } from '../inspections/crs-notes.js';
 
-/** Makes the collection once its identifiers are known. */
+/** Creates the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
 
 export type Versions = Pick<Collection, 'version' | 'origin' | 'readAt'>;
@@ -29,7 +29,7 @@ export function vectorCollection(
   const warning = [note ?? findWarning(layer), ...(layer.remarks ?? [])]
     .filter((text) => text !== undefined)
     .join(' ');
-  // What is served of a foreign file is a copy: edits of it would never reach the file.
+  // A copy of the foreign file is served: edits of it would never reach the file.
   const isCopy = layer.source.path !== undefined && layer.source.path !== file;
   return (id, layerId) => ({
     kind: 'vector',
@@ -48,7 +48,7 @@ export function vectorCollection(
     version,
     origin,
     readAt,
-    // Edits are told to streams in longitudes and latitudes.
+    // Edits are sent to streams in longitudes and latitudes.
     source: {
       ...layer.source,
       rows: layer.featureCount,
@@ -64,7 +64,7 @@ export function vectorCollection(
   });
 }
 
-/** `file` is what the data comes from, without passwords. */
+/** A raster collection. `file` is the source of the data, without passwords. */
 export function rasterCollection(
   raster: RasterInfo,
   name: string,
@@ -99,7 +99,7 @@ export function archiveCollection(archive: ArchiveInfo, name: string, version: s
     description: archive.description ?? '',
     extent84: globeExtent(archive.extent84),
     storageCrs: WEB_MERCATOR,
-    // Tiles are served as they are stored: in no other CRS.
+    // Tiles are served only in their stored CRS.
     crs: [WEB_MERCATOR],
     file: archive.path,
     version,
@@ -139,10 +139,10 @@ function crsOfData(text: string): Crs {
   }
 }
 
-/** Sides of a box that stand for NaN and infinity, as stores measure it. */
+/** Minimum size of a coordinate that represents NaN or infinity in measurements by stores. */
 const NOT_FINITE = 1e308;
 
-/** What people must know of the coordinates of a layer. */
+/** Warning for users about the coordinates of a layer. */
 function findWarning({ extent84, beyond }: VectorLayerInfo): string | undefined {
   const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
   if (!box) return undefined;

@@ -21,7 +21,7 @@ const MAKE = 7;
 export interface Copy {
   store: string;
   refusals: Refusal[];
-  /** What was assumed of each table, or changed. */
+  /** Notes about assumptions and changes, for each table. */
   notes: Notes;
 }
 
@@ -34,9 +34,10 @@ interface Refusal {
 }
 
 /**
- * Other vector files become a GeoPackage once; the copy is used until the file changes. It has the coordinates of the file,
- * and no CRS where the file names none: so one that is stated later needs no other copy. Layers without features are left
- * out: nobody can add any to a copy. So are those that cannot be read, with the reason, unless that is true of all.
+ * Converts other vector files to a GeoPackage once. The copy is used until the file changes. It has the coordinates
+ * of the file, and no CRS if the file declares none, so a CRS assigned later needs no other copy.
+ * Layers without features are omitted, because features cannot be added to a copy. Unreadable layers are omitted with
+ * the reason, unless all are unreadable.
  */
 export async function convert(path: string, version: string, deps: PublishDeps): Promise<Copy> {
   const folder = join(deps.dataDir, 'converted');
@@ -56,7 +57,7 @@ export async function convert(path: string, version: string, deps: PublishDeps):
     if (refusals.length > 0) await writeFile(refused, JSON.stringify(refusals));
     if (Object.keys(notes).length > 0) await writeFile(noted, JSON.stringify(notes));
     await writeThrough(partial);
-    // Renaming publishes the copy at once; a crash before leaves only the partial file.
+    // Renaming publishes the copy in one step. A crash before that leaves only the partial file.
     await rename(partial, store);
     return { store, refusals, notes };
   } finally {
@@ -84,7 +85,7 @@ async function readNoted<T>(path: string, nothing: T): Promise<T> {
   return text === undefined ? nothing : (JSON.parse(text) as T);
 }
 
-/** What OGR opens of a file: itself, or all that it holds. */
+/** The paths that OGR opens for a file: the file itself, or all its contents. */
 async function unpack(path: string, output: string, deps: PublishDeps) {
   if (!isZipped(path) && !isGzipped(path)) return { paths: [path], refusals: [] };
   await rm(output, { recursive: true, force: true });
@@ -104,7 +105,7 @@ interface SourceLayer {
   title: string;
 }
 
-/** Tables in which programs keep what is theirs. */
+/** Tables in which programs store their settings. */
 const TECHNICAL = new Set(['layer_styles', 'qgis_projects']);
 
 /** Layers that have features with geometries. */
@@ -144,7 +145,7 @@ async function layersIn(
   }));
 }
 
-/** The name of a layer, unless it says nothing. */
+/** The name of a layer, unless it is meaningless. */
 function wordsFor(file: string, info: OgrLayerInfo, all: readonly unknown[]): string {
   if (!info.isUnnamed) return info.name;
   return all.length === 1 ? file : `${file} ${info.name}`;
@@ -195,7 +196,7 @@ async function refusing(
 /** Longest name of a table, with room for a number. */
 const NAME_LENGTH = 56;
 
-/** Names of tables for layers: alike and foreign ones are told apart by numbers. */
+/** Table names for layers. Numbers distinguish equal and unsuitable names. */
 function tableNames(layers: readonly string[]): string[] {
   const names = new Set<string>();
   return layers.map((layer) => {

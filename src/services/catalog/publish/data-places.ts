@@ -7,15 +7,15 @@ import { isDatabase } from '../../../core/sources/database-url.js';
 import { isRemote } from '../../../core/sources/sources.js';
 
 /**
- * Where data is read from. Layers whose places overlap show the same data, so that one is a copy of the other. Tables of
- * databases are compared in `same-tables.ts`.
+ * Location that data is read from. Layers whose places overlap show the same data, so one is a copy of the other.
+ * `same-tables.ts` compares tables of databases.
  */
 export interface DataPlace {
   /** Real path of a file or folder, or a URL without scheme, credentials and query. */
   readonly path: string;
   /** Device and inode: a file can have several names, and get one at any moment. */
   readonly inode?: string;
-  /** The layer of another server. Default: all that is there. */
+  /** The layer of another server. Default: all layers there. */
   readonly layer?: string;
 }
 
@@ -29,7 +29,7 @@ export function overlap(a: DataPlace, b: DataPlace): boolean {
 const isInside = (path: string, container: string) =>
   path === container || path.startsWith(container.endsWith('/') ? container : `${container}/`);
 
-/** The place of a file, folder or URL. A file that is gone has its path only. */
+/** The place of a file, folder or URL. For a deleted file, only its path. */
 export async function findPlace(path: string): Promise<DataPlace> {
   if (isRemote(path)) return parseUrlPlace(path);
   try {

@@ -7,7 +7,7 @@ import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/tasks/ve
 import { rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { type CollectionDraft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
-/** What a PostGIS database holds, or why it cannot be published. */
+/** Contents of a PostGIS database, or the reason why it cannot be published. */
 export async function readDatabase(url: string, deps: PublishDeps): Promise<Found> {
   const path = withoutPassword(url);
   const contents: Found = { collections: [], quarantined: [] };
@@ -43,7 +43,7 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
   return contents;
 }
 
-/** One that cannot be read must not hide the others. */
+/** An unreadable raster must not hide the remaining contents. */
 async function addRaster(
   contents: Found,
   { identity, ...source }: DiscoveredDatabase['rasters'][number],

@@ -21,17 +21,17 @@ interface FileVersion {
   readonly version: string;
   /** See `FileWrites.content`. */
   readonly content: string;
-  /** Commits that the version has, as far as they are known. */
+  /** Number of commits that the version has, if known. */
   commits: number | undefined;
   /** The state in which the last of our commits left it. */
   ourState?: string;
-  /** Commits of ours beyond these, before which there was another. */
+  /** Commits by this server that are not counted yet, because a commit before them is unknown. */
   readonly later: FileWrites[];
 }
 
 /**
- * Versions of published files: what tells a changed file from an unchanged one without reading it. A file that edits
- * of ours changed keeps its version, because whoever keeps something of the file is told where they were.
+ * Versions of published files, which detect a changed file without reading it. A file that edits by this server
+ * changed keeps its version, because these edits report their extent to all caches.
  */
 export class FileVersions {
   /** By path. */
@@ -52,19 +52,19 @@ export class FileVersions {
   }
 
   /**
-   * Takes the state in which our writes left a file for one of the version, unless another program wrote to the file
-   * between them. By the time that this is told the file may be another one.
+   * Records the state in which writes of this server left a file as the state of its version. Does nothing if another
+   * program wrote to the file between them. The file may have changed again before this call.
    */
   leftByUs(path: string, writes: FileWrites): void {
     const version = this.#versions.get(path);
     if (!version || version.content !== writes.content) return;
     version.commits ??= writes.before;
-    // Those of several processes are told in any order.
+    // Commits of several processes arrive in any order.
     version.later.push(writes);
     version.later.sort((one, other) => one.before - other.before);
     while (version.later[0] && version.later[0].before <= version.commits) {
       const { after, state = currentState(path) } = version.later.shift()!;
-      // What is told late says nothing of the present state.
+      // A late report does not describe the present state.
       if (state !== undefined && after >= version.commits) version.ourState = state;
       version.commits = Math.max(version.commits, after);
     }
@@ -93,7 +93,7 @@ export class FileVersions {
   ): Promise<string[]> {
     const unread: string[] = [];
     const files = await findFiles(sources, dataDir);
-    // Folders that are one source have a version of their own.
+    // Folders that are one source have a version already.
     const paths = files.flatMap(({ path, problem, version }) => (problem || version ? [] : [path]));
     for (const [i, path] of paths.entries()) {
       if (i % FILES_A_TURN === 0) await setImmediate();

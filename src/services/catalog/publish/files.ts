@@ -23,7 +23,7 @@ interface FileDeps extends PublishDeps {
   inspector: Inspector;
 }
 
-/** What a file holds, or why it cannot be published. */
+/** Contents of a file, or the reason why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
   if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
   try {
@@ -44,7 +44,7 @@ const LASTING: ReadonlySet<string> = new Set(['source-unreadable', 'invalid-inpu
 
 const isLasting = (error: unknown) => error instanceof TaskFailure && LASTING.has(error.code);
 
-/** What tables of a file hold, those that are there. Their file is not looked at for anything else. */
+/** Contents of the existing tables among these. The file is not inspected for other contents. */
 export function readTableDrafts(path: string, tables: readonly string[], deps: PublishDeps): Promise<Found> {
   const kind = TABLES.get(extname(path).toLowerCase())!;
   const version = deps.versionOf(path);
@@ -86,7 +86,7 @@ async function readCopy(path: string, version: string, deps: FileDeps): Promise<
 /** A file of tables, and the store that reads it. */
 type TableFile = Pick<InspectTask, 'kind' | 'path' | 'tables'>;
 
-/** `file` is what people know: the tables may be a copy of it. */
+/** Contents of tables. `file` is the path that users know: the tables can be a copy of it. */
 async function readTables(
   tables: TableFile,
   file: string,
@@ -203,13 +203,13 @@ async function readOtherTables(
   return contents;
 }
 
-/** A single table is what the file itself opens as. */
+/** A single table needs no table name: opening the file opens it. */
 function tileLayers(path: string, tables: readonly string[]): RasterLayers['layers'] {
   if (tables.length === 1) return [{ source: { kind: 'file', path } }];
   return tables.map((table) => ({ name: table, source: { kind: 'file', path, table } }));
 }
 
-/** All rasters of a file or store that may hold several. */
+/** All rasters of a file or store that can contain several. */
 async function readRasters(path: string, version: string, deps: FileDeps): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const { layers, problems } = await deps.inspector.run('raster.layers', { path }, options);
@@ -221,7 +221,7 @@ async function readRasters(path: string, version: string, deps: FileDeps): Promi
   };
 }
 
-/** What can be read of them; the rest is quarantined. */
+/** The readable rasters. The rest is quarantined. */
 async function readLayers(
   layers: RasterLayers['layers'],
   path: string,
@@ -257,7 +257,7 @@ async function readRaster(
   return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
 }
 
-/** A raster that is a file of its own: its CRS can be stated. */
+/** A raster in a separate file, so operators can assign its CRS. */
 async function readRasterFile(path: string, version: string, deps: FileDeps): Promise<Found> {
   const { '': crs } = findStatedCrs(deps.statedCrs, path);
   const assumeCrs = await sidecarCrs(path);

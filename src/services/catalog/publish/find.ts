@@ -34,7 +34,7 @@ async function loadRoot(path: string): Promise<string> {
 }
 
 interface Search {
-  /** What was found. */
+  /** Files found. */
   readonly files: SourceFile[];
   /** Real path of the source that is searched. */
   readonly root: string;
@@ -42,7 +42,7 @@ interface Search {
   readonly dataDir: string | undefined;
 }
 
-/** `within` a STAC catalog its root alone stands for all JSON files. */
+/** Walks a folder. `within` a STAC catalog, the root document represents all JSON files. */
 async function walk(
   path: string,
   depth: number,
@@ -52,7 +52,7 @@ async function walk(
 ): Promise<void> {
   const { files, root, dataDir } = search;
   if (files.length >= MAX_FILES) return;
-  // The folder of an entry is a real path, so a file in it that is not a link is one too.
+  // The folder of an entry is a real path, so a file in it that is not a link also is one.
   const isPlain = entry?.isFile() ?? false;
   const real = isPlain ? path : await realpath(path).catch(() => undefined);
   if (!real) {
@@ -96,5 +96,5 @@ async function walk(
   }
 }
 
-/** Documents of a STAC catalog, and the small pictures that it shows of its items. */
+/** Whether a file is a document of a STAC catalog, or a thumbnail of its items. */
 const isOfCatalog = (path: string) => /\.(geo)?json$/i.test(path) || isPicture(path);

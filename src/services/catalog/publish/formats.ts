@@ -4,7 +4,7 @@ import type { ArchiveContainer } from '../../../core/tiles/archives.js';
 /** Files of tables by the store that reads them where they are. */
 export const TABLES: ReadonlyMap<string, string> = new Map([['.gpkg', 'geopackage']]);
 
-/** Extensions of what GDAL reads. */
+/** Extensions of raster files that GDAL reads. */
 export const RASTER = new Set([
   '.tif',
   '.tiff',
@@ -16,10 +16,10 @@ export const RASTER = new Set([
   '.dt0',
   '.dt1',
   '.dt2',
-  // By a world file; pictures of no place are named.
+  // Georeferenced by a world file. Images without georeference are reported by name.
   ...['.png', '.jpg', '.jpeg', '.webp', '.gif'],
 ]);
-/** Files that may hold several grids, with axes of time and level. */
+/** Extensions of files that can contain several grids, with time and level axes. */
 export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
 /** Vector files of which a copy is made. */
 const OGR = new Set([
@@ -48,7 +48,7 @@ const POINT_CLOUD = 'Point clouds are not published.';
 const WAVELETS =
   'Rasters of this kind need a library that is not free: translate it to GeoTIFF or JPEG 2000.';
 
-/** Files that hold data of places, but are not read, and what to do about it. */
+/** Extensions of geospatial files that are not read, with the remedy. */
 const NOT_READ: ReadonlyMap<string, string> = new Map([
   ...['.7z', '.rar', '.tar', '.tgz', '.bz2', '.xz', '.zst', '.tar.gz'].map(
     (end) => [end, OTHER_ARCHIVE] as const,
@@ -67,7 +67,10 @@ const NOT_READ: ReadonlyMap<string, string> = new Map([
   ['.000', 'Nautical charts (S-57) are not supported. Copy their layers into a GeoPackage (ogr2ogr).'],
 ]);
 
-/** Why files of this name are not published, although they hold data of places. Undefined for all others. */
+/**
+ * Reason why files with this name are not published although they contain geospatial data. Undefined for all other
+ * files.
+ */
 export function reasonNotRead(path: string): string | undefined {
   const name = basename(path).toLowerCase();
   const [, two = '', one = ''] = /((?:\.[^.]+)?)(\.[^.]+)$/.exec(name) ?? [];
@@ -102,13 +105,13 @@ export function isTableFolder(path: string): boolean {
   return path.toLowerCase().endsWith(TABLE_FOLDER);
 }
 
-/** Whether a file is one of those that are published. */
+/** Whether a file can be published. */
 export function isSource(path: string): boolean {
   const extension = extname(path).toLowerCase();
   return isCopied(path) || [TABLES, RASTER, GRIDDED, ARCHIVE].some((set) => set.has(extension));
 }
 
-/** Its name without what tells the format. */
+/** The file name without the parts that identify the format. */
 export function getFileStem(path: string): string {
   const name = basename(path, extname(path));
   return isGzipped(path) ? basename(name, extname(name)) : name;

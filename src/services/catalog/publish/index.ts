@@ -32,7 +32,7 @@ export async function readSources(
   deps: PublishDeps,
 ): Promise<void> {
   const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath), deps.dataDir);
-  // First the tile indexes: the rasters that they name are no collections of their own.
+  // Tile indexes are read first, because the rasters that they name are not separate collections.
   const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
   await inLanes(indexes.map((file) => () => reader.readFile(file, deps)));
   const named = listMembers(indexes, reader);
@@ -46,7 +46,7 @@ export async function readSources(
   ]);
 }
 
-/** What is known of all sources now, in the order in which collections are published. */
+/** Known contents of all sources, in the order in which collections are published. */
 function collectContents(
   { sources, own }: SourceSelection,
   reader: SourceReader,
@@ -89,7 +89,7 @@ export async function readObjects(
   return new Map(await mapInLanes(urls, PARALLEL, read));
 }
 
-/** Makes one catalog of what is known of all sources now. */
+/** Creates one catalog from the known contents of all sources. */
 export async function publishCatalog(
   published: SourceSelection,
   reader: SourceReader,
@@ -127,7 +127,7 @@ export async function publishCatalog(
   );
 }
 
-/** Collections of an unknown place, put where what lies beside them says. */
+/** Georeferences collections of unknown location by the neighbouring data. */
 async function placed(contents: readonly Found[]): Promise<readonly Found[]> {
   if (!contents.some(({ unplaced = [] }) => unplaced.length > 0)) return contents;
   const all = contents.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
@@ -144,7 +144,7 @@ async function placed(contents: readonly Found[]): Promise<readonly Found[]> {
   return Promise.all(contents.map(put));
 }
 
-/** Collections with their settings for tiles, by the collection as it was read. */
+/** Collections with their tile settings, by the collection from the source. */
 const SETTLED = new WeakMap<Collection, { tiles: TileSettings; settled: Collection }>();
 
 /** Other settings make other tiles, so they are a part of the version. The same arguments give the same object. */

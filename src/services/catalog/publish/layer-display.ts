@@ -15,10 +15,10 @@ import type { CatalogLayers } from './catalog-layers.js';
 import { vectorCollection } from './collections.js';
 import type { PublishedLayer, StoredLayer } from './layers.js';
 
-/** How often tables are looked at for changes of their columns and rights. */
+/** Interval for checking tables for changes of columns and rights, in milliseconds. */
 const LOOK_MS = 30_000;
 const DEADLINE_MS = 60_000;
-/** Tables that one task looks at. */
+/** Number of tables that one task checks. */
 const BATCH = 50;
 
 export interface LayerDisplayDeps {
@@ -27,9 +27,9 @@ export interface LayerDisplayDeps {
   readonly announcements: Pick<Announcements, 'on'>;
   readonly pools: Pools;
   show(layers: CatalogLayers): void;
-  /** Told which databases are read. */
+  /** Receives the URLs of the databases to monitor. */
   connect(urls: readonly string[]): void;
-  /** What could not be looked at. */
+  /** Called with errors of checks. */
   onError(error: unknown): void;
 }
 
@@ -37,9 +37,9 @@ interface Shown {
   stored: StoredLayer;
   info: VectorLayerInfo;
   readAt: number;
-  /** Of the table as `info` has it; undefined before it was looked at. */
+  /** Fingerprint of the table as in `info`. Undefined before the first check. */
   fingerprint?: string | null;
-  /** Why it cannot be read as it is published. */
+  /** Reason why the table cannot be read as published. */
   problem?: string;
   collection?: Collection;
 }
@@ -52,8 +52,9 @@ interface ConnectionUrl {
 }
 
 /**
- * Shows published layers in the catalog of this process, and follows what others change of them. What a table is stands
- * in the state, so layers are there from the start; then their tables are looked at beside the running catalog.
+ * Shows published layers in the catalog of this process, and follows changes by other processes. Descriptions of the
+ * tables are in the state database, so layers exist from the start. Their tables are then checked while the catalog
+ * is running.
  */
 export class LayerDisplay {
   readonly #layers = new Map<string, Shown>();
@@ -69,7 +70,7 @@ export class LayerDisplay {
     );
   }
 
-  /** Takes documents over: all, or those that changed. */
+  /** Loads documents: all, or the changed ones. */
   async load(subjects: readonly { kind: string; id: string }[] | 'all' = 'all'): Promise<void> {
     const { documents } = this.#deps;
     if (subjects === 'all') {
@@ -104,7 +105,7 @@ export class LayerDisplay {
     const { connections } = this.#deps;
     const connected = await connections.urlOf(stored).then(
       (url): ConnectionUrl => ({ stored, url }),
-      // Its layers are there, and answer that the database does not.
+      // The layers exist, and their requests fail because the database does not respond.
       (error: unknown): ConnectionUrl => ({
         stored,
         url: connections.publicUrlOf(stored),
@@ -157,7 +158,7 @@ export class LayerDisplay {
     return { path: withoutPassword(url), layer: `${stored.id} (${schema}.${table})`, reason };
   }
 
-  /** Looks at the tables from now on. */
+  /** Starts checking the tables at an interval. */
   watch(): void {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
     void this.look();
@@ -167,7 +168,7 @@ export class LayerDisplay {
     clearInterval(this.#timer);
   }
 
-  /** Looks at tables that changed, or were not looked at yet. Never rejects. */
+  /** Checks tables that changed or were not checked yet. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#lookAtAll().finally(() => {
       this.#looking = undefined;
@@ -180,7 +181,7 @@ export class LayerDisplay {
       try {
         if (await this.#lookAt(stored)) this.#show();
       } catch (error) {
-        // A database that is down is told of elsewhere.
+        // Another component reports a database that is down.
         if (!(error instanceof TaskFailure)) this.#deps.onError(error);
       }
     }
@@ -190,7 +191,7 @@ export class LayerDisplay {
   async #lookAt(connection: StoredConnection): Promise<boolean> {
     const before = this.#connections.get(connection.id);
     if (!before) return false;
-    // A password that is kept elsewhere may be another one by now.
+    // A password that is stored elsewhere may have changed.
     await this.#takeConnection(before.stored);
     const { url, problem, stored } = this.#connections.get(connection.id)!;
     const isOther = url !== before.url || problem !== before.problem;
@@ -201,7 +202,7 @@ export class LayerDisplay {
     return isOther || stale.length > 0;
   }
 
-  /** Layers whose table is not what it was. */
+  /** Layers whose table has changed. */
   async #stale(
     database: string,
     layers: readonly Shown[],
@@ -237,7 +238,7 @@ export class LayerDisplay {
   }
 }
 
-/** What was published stays as it was while the table cannot be read. */
+/** Applies the check of a table. While the table cannot be read, the published layer is unchanged. */
 function renew(shown: Shown, found: TableLayer): void {
   if ('problem' in found) {
     shown.problem = found.problem;
@@ -249,7 +250,7 @@ function renew(shown: Shown, found: TableLayer): void {
   shown.readAt = Date.now();
 }
 
-/** A published layer as a collection, by what its table was when it was read. */
+/** A published layer as a collection, from the description of the table at its last reading. */
 export function layerCollection(
   { id, body }: Pick<StoredLayer, 'id' | 'body'>,
   { info, readAt }: Pick<Shown, 'info' | 'readAt'>,

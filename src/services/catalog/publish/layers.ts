@@ -23,7 +23,7 @@ import { findSameTable, type PlacedTable } from '../copies/same-tables.js';
 import type { FolderNames } from '../folder-names.js';
 import type { SourceLayers } from './source-layers.js';
 
-/** A table that operators publish, as it is kept. */
+/** Stored record of a table that operators publish. */
 export interface PublishedLayer {
   readonly layerId: number;
   readonly connectionId: string;
@@ -37,12 +37,14 @@ export interface PublishedLayer {
   readonly publisher: string | null;
   readonly sourceUrl: string | null;
   readonly choice: TableChoice;
-  /** What the table was when it was looked at last: a server starts with this, whether the database answers or not. */
+  /**
+   * Description of the table at the last inspection. A server starts with it, whether the database responds or not.
+   */
   readonly info: VectorLayerInfo;
   readonly inspectedAt: number;
 }
 
-/** Its id is that of the collection. */
+/** A published layer with its id, which is the id of the collection. */
 export type StoredLayer = StoredDocument<PublishedLayer>;
 
 export type NewLayer = Omit<PublishedLayer, 'layerId' | 'connectionId' | 'info' | 'inspectedAt'>;
@@ -51,29 +53,29 @@ export interface PublishedLayersDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
   readonly connections: Connections;
-  /** What the configuration publishes beside these. */
+  /** Layers that the configuration publishes. */
   readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   readonly names?: Pick<FolderNames, 'isElsewhere'>;
   catalog(): CatalogSnapshot;
-  /** Says which collections a layer shows the same table as. */
+  /** Records the collections that show the same table as a layer. */
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Removes the attachments of a collection. */
   forget(id: string): Promise<void>;
-  /** Waits until every process shows what changed. */
+  /** Waits until every process shows the change. */
   settle(): Promise<void>;
 }
 
 const DEADLINE_MS = 60_000;
-/** Kind of the documents of layers that are removed, until nothing of theirs is left. */
+/** Kind of the documents of removed layers. A document exists until all data of the layer is deleted. */
 export const REMOVED_LAYER = 'removed layer';
-/** Who goes through with removals of processes that ended. */
+/** Principal of removals that are completed for ended processes. */
 const SYSTEM = 'system';
 /** Extents that are measured at the same time. */
 const PARALLEL = 4;
 
-/** Tables that operators publish as layers. A method resolves when all processes show what it changed. */
+/** Tables that operators publish as layers. A method resolves when all processes show its change. */
 export class PublishedLayers {
   readonly #documents: DocumentStore;
 
@@ -81,7 +83,7 @@ export class PublishedLayers {
     this.#documents = deps.documents.announcing('publishing');
   }
 
-  /** Of all connections, or of one. */
+  /** Layers of a connection. Default: of all connections. */
   async list(connectionId?: string, serviceName?: string): Promise<StoredLayer[]> {
     const layers = await this.#documents.list<PublishedLayer>(PUBLISHED_LAYER);
     return layers.filter(
@@ -104,7 +106,10 @@ export class PublishedLayers {
     return other ? refuseConfigured(other.collection.id) : missing(layerId);
   }
 
-  /** Those of a service, which are switched together. Throws `conflict` when the configuration alone has such. */
+  /**
+   * Layers of a service, which are switched together. Throws `conflict` if the service only has layers of the
+   * configuration.
+   */
   async ofService(connectionId: string, serviceName: string): Promise<StoredLayer[]> {
     const layers = await this.list(connectionId, serviceName);
     if (layers.length > 0) return layers;
@@ -112,7 +117,7 @@ export class PublishedLayers {
     return other ? refuseConfigured(other.collection.id) : [];
   }
 
-  /** What speaks for and against publishing a table under a name. Rejects while the database does not answer. */
+  /** Checks whether a table can be published under a name. Rejects while the database does not respond. */
   async validate(
     connection: StoredConnection,
     choice: TableChoice,
@@ -186,7 +191,10 @@ export class PublishedLayers {
     return stored;
   }
 
-  /** What a table is as a layer. Throws `invalid-body` for one that cannot be published, rejects when it does not answer. */
+  /**
+   * Description of a table as a layer. Throws `invalid-body` if the table cannot be published. Rejects if the
+   * database does not respond.
+   */
   async inspect(
     connection: StoredConnection,
     choice: TableChoice,
@@ -223,7 +231,10 @@ export class PublishedLayers {
     });
   }
 
-  /** Its id stays its own. Attachments of its features go with it: another table may come under its name. */
+  /**
+   * Removes a layer. Its id stays reserved. Attachments of its features are deleted, because another table can get
+   * its name.
+   */
   async remove({ id, body }: StoredLayer): Promise<void> {
     await this.#documents.together([PUBLISHED_LAYER], async (store) => {
       if (!(await store.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
@@ -232,13 +243,13 @@ export class PublishedLayers {
     await this.#forget(id);
   }
 
-  /** Goes through with removals that processes which ended have begun. */
+  /** Completes removals that ended processes have started. */
   async takeUp(): Promise<void> {
     for (const { id } of await this.#documents.list(REMOVED_LAYER))
       if ((await this.#documents.get(PUBLISHED_LAYER, id)) === undefined) await this.#forget(id);
   }
 
-  /** What belonged to a layer that is removed. Its rules hold until no process shows it. */
+  /** Deletes everything that belonged to a removed layer. Its rules apply until no process shows it. */
   async #forget(id: string): Promise<void> {
     await this.deps.forget(id);
     await this.deps.settle();
@@ -247,8 +258,8 @@ export class PublishedLayers {
   }
 
   /**
-   * The layers that show a table, those that are switched off among them: a further layer of the table is a copy of them, and
-   * no way round their rules. `url` has the password where that is not the one which is kept.
+   * The layers that show a table, including disabled ones. A further layer of the table is a copy of them, so it does
+   * not bypass their rules. `url` has the password if it differs from the stored one.
    */
   async sourcesOf(
     id: string,
@@ -264,7 +275,7 @@ export class PublishedLayers {
       one,
       others.filter(({ layer }) => layer.id !== id),
     );
-    // The further layer shows the table itself, also what settings of the others hide.
+    // The further layer shows the table itself, including data that settings of the other layers hide.
     const isSame = new Set(same.map(({ layer }) => layer.id));
     return derivations
       .sourcesOf(same.map(({ layer }) => layer))
@@ -299,7 +310,10 @@ export class PublishedLayers {
     });
   }
 
-  /** Before a connection leads to another database: its layers become copies of those that show the same tables there. */
+  /**
+   * Call before a connection changes to another database. Its layers become copies of the layers that show the same
+   * tables there.
+   */
   async nameSources(
     before: StoredConnection,
     after: StoredConnection,
@@ -316,7 +330,10 @@ export class PublishedLayers {
     }
   }
 
-  /** Measures extents anew; undefined where a layer has none, or cannot be read. Rejects when none can be read. */
+  /**
+   * Measures extents again. An extent is undefined if the layer is empty or cannot be read. Rejects if no layer can
+   * be read.
+   */
   async refreshExtents(
     connection: StoredConnection,
     layers: readonly StoredLayer[],
@@ -350,7 +367,7 @@ export class PublishedLayers {
     return { layers: stored, changed };
   }
 
-  /** Looks at the table anew, and counts its rows one by one. */
+  /** Inspects the table again, and counts its rows exactly. */
   async refresh(connection: StoredConnection, layer: StoredLayer, by: string): Promise<StoredLayer> {
     const { info, inspectedAt } = await this.inspect(connection, layer.body.choice);
     const database = await this.deps.connections.urlOf(connection);

@@ -9,9 +9,9 @@ export interface CollectionNames {
   layerIdOf(id: string, holder?: string): Promise<number>;
   /** Ids by the sources that have them. */
   holders(): Promise<ReadonlyMap<string, string>>;
-  /** Ids of these sources, of all when absent. */
+  /** Ids of these sources. Default: of all sources. */
   findNames(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
-  /** Ids of collections in the data folders of other servers; absent if there are none. */
+  /** Ids of collections in the data folders of other servers. Undefined if there are none. */
   listElsewhere?(): Promise<ReadonlySet<string>>;
 }
 
@@ -21,10 +21,10 @@ export interface KnownName {
   readonly layerId: number;
 }
 
-/** Sources that are looked for one by one; of more, all that are known are read. */
+/** Maximum number of sources that are queried one by one. For more, all known names are read. */
 const MAX_SEARCHED = 200;
 
-/** Ids that drafts got. A draft that was not read again keeps its own, and the state is not asked. */
+/** Ids that drafts received. A draft that was not read again keeps its id without a query to the state database. */
 export class GivenNames {
   readonly #given = new WeakMap<CollectionDraft, KnownName>();
   readonly #slugs = new WeakMap<CollectionDraft, string>();
@@ -45,8 +45,8 @@ export class GivenNames {
 }
 
 /**
- * Readable ids: the layer's name, with that of its file or schema in front when two layers share it. A source keeps the id
- * that it has, whatever comes beside it: under another id, rules for the layer would not apply to it any more.
+ * Assigns readable ids: the layer name, preceded by the name of the file or schema if two layers share it. A source
+ * keeps its id regardless of later sources, because rules for the layer would not apply under another id.
  */
 export async function assignIds(
   drafts: readonly CollectionDraft[],
@@ -72,8 +72,8 @@ export async function assignIds(
     names.add(name.id);
     kept.set(draft, name);
   }
-  // Another source must not take the id of a collection that comes back: rules name it by this id. The source itself keeps
-  // it, which may be served as it was while its file cannot be read.
+  // Another source must not take the id of a collection that comes back, because rules name the collection by this id.
+  // The source itself keeps the id: its former contents may be served while its file cannot be read.
   for (const id of awaited) names.add(id);
   let uses: ReadonlyMap<string, number> | undefined;
   const elsewhere = drafts.every((draft) => kept.has(draft)) ? new Set<string>() : await listElsewhere();
@@ -92,7 +92,7 @@ export async function assignIds(
   return collections;
 }
 
-/** The sources that could not be read, with the names of what they held before. */
+/** The sources that could not be read, with the names of their former collections. */
 export async function withAwaited(
   quarantined: readonly QuarantineEntry[],
   { layerIdOf, holders }: Pick<CollectionNames, 'layerIdOf' | 'holders'>,
@@ -124,7 +124,7 @@ function freeId(
   return id;
 }
 
-/** The file or the database that a draft comes from, and its layer there. */
+/** The file or the database of a draft, and its layer there. */
 function formatHolder({ name, group, make }: CollectionDraft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
@@ -135,5 +135,5 @@ export function parseHolder(holder: string): { file: string; layer: string } {
   return { file, layer: `${group}.${name}` };
 }
 
-/** A column of geometries is a part of the name of its collection: `town.trees.crown` holds `trees_crown`. */
+/** Layer names of a collection. A geometry column is a part of the name: `town.trees.crown` is in `trees_crown`. */
 const listNames = (layer: string): string[] => [layer, layer.replace(/(\..*)\.([^.]*)$/, '$1_$2')];

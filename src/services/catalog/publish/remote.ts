@@ -11,7 +11,7 @@ import { readStacApi } from './stac-api.js';
 
 const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);
 
-/** What is at a URL, or why it cannot be published. */
+/** Contents of a URL, or the reason why it cannot be published. */
 export async function readRemote(
   source: string,
   deps: Pick<PublishDeps, 'pools' | 'imagery'>,
@@ -44,7 +44,7 @@ async function readRaster(
 ): Promise<MakeCollection> {
   const source = { kind: 'remote', url } as const;
   const raster = await pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
-  // A query may hold a signature.
+  // The query is removed because it can contain a signature.
   return rasterCollection(raster, name, url.replace(/[?#].*$/, ''), computeVersion(url, raster.revision));
 }
 

@@ -7,7 +7,7 @@ import { requireStatedCrs } from '../inspections/sidecar-crs.js';
 import { configuredMatrixSets } from '../tiles/matrix-sets.js';
 import { requireTileSettings } from '../tiles/settings.js';
 
-/** What of the configuration says which data is published, and how. */
+/** Settings that select the published data and control its publication. */
 export interface DataSettings {
   readonly sources: readonly string[];
   /** Tiles by collection. */
@@ -19,7 +19,7 @@ export interface DataSettings {
   readonly tables?: TableRule;
 }
 
-/** Throws a `ConfigError` that names what is wrong. */
+/** Data settings of the configuration. Throws a `ConfigError` that describes the error. */
 export function dataSettings({ data, tiles, postgis }: Config): Required<DataSettings> {
   requireTileSettings(tiles.collections);
   requireStatedCrs(data.crs);

@@ -14,7 +14,7 @@ interface KnownFile {
   readonly identity: string | undefined;
 }
 
-/** Files whose numbers are read at the same time: other readers of the disk need threads, too. */
+/** Maximum number of files whose inode is read at the same time, because other disk reads also need threads. */
 export const STAT_LANES = 2;
 
 /** Identities of the tables and files that collections are published from. */
@@ -23,7 +23,7 @@ export class SourceIdentities {
   /** By path. */
   #files: ReadonlyMap<string, KnownFile> = new Map();
 
-  /** Nobody but the server names files in `ownFolders`: they have no identity. */
+  /** Files in `ownFolders` have no identity, because only the server names them. */
   constructor(private readonly ownFolders: readonly string[]) {}
 
   /** Reads the numbers of new and changed files. Call it before the collections are published. */
@@ -50,8 +50,8 @@ export class SourceIdentities {
   }
 
   /**
-   * Returns a hash that is the same when the table or file of a collection gets another name or folder; undefined if the source
-   * has no such number.
+   * Returns a hash that remains the same if the table or file of a collection gets another name or folder. Undefined
+   * if the source has no such number.
    */
   of(collection: IdentifiedCollection): string | undefined {
     const known = this.#known.get(collection);

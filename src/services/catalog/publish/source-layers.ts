@@ -10,7 +10,7 @@ export interface SourceLayersDeps {
   readonly documents: Pick<DocumentStore, 'list'>;
   readonly rasters: Pick<RasterStore, 'list'>;
   readonly connections: Pick<Connections, 'sourceFinder'>;
-  /** Folders that jobs publish files in: these are no sources, wherever they lie. */
+  /** Folders in which jobs publish files. They are not sources, regardless of their location. */
   readonly ownFolders: readonly string[];
   catalog(): CatalogSnapshot;
 }
@@ -22,11 +22,11 @@ export interface SourceLayer {
   readonly collection: Collection;
 }
 
-/** Collections that sources of the configuration publish by themselves: they come and go with what is there. */
+/** Collections that sources of the configuration publish automatically. They appear and disappear with their data. */
 export class SourceLayers {
   constructor(private readonly deps: SourceLayersDeps) {}
 
-  /** Of all sources, or of one. */
+  /** Layers of a source. Default: of all sources. */
   async list(connectionId?: string, serviceName?: string): Promise<SourceLayer[]> {
     const [sourceOf, isManaged] = await Promise.all([this.deps.connections.sourceFinder(), this.#managed()]);
     return this.deps.catalog().collections.flatMap((collection) => {

@@ -13,7 +13,7 @@ export const INSPECT_DEADLINE_MS = 60_000;
 
 export interface PublishDeps extends CollectionNames {
   pools: Pools;
-  /** Inspections of files, as far as they are kept. */
+  /** Stored inspections of files. */
   inspections: Pick<Inspections, 'start' | 'end'>;
   databases: Databases;
   /** Sources that are imagery of STAC APIs. */
@@ -28,20 +28,20 @@ export interface PublishDeps extends CollectionNames {
   versionOf(path: string): string;
   /** The content that a file had when its version was found. See `FileWrites.content`. */
   contentAt(path: string): string | undefined;
-  /** What operators state of the CRS of files. */
+  /** CRSs that operators assigned to files. */
   statedCrs: StatedCrs;
-  /** Told how much of a file is converted, from 0 to 1. */
+  /** Receives the progress of the conversion of a file, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
-  /** Folder for what is derived from sources: converted files. */
+  /** Folder for data derived from sources: converted files. */
   dataDir: string;
 }
 
 /** A collection before it has its final id. */
 export interface CollectionDraft {
   name: string;
-  /** Stands in front of the name when two collections share it. */
+  /** Prefix of the name if two collections share the name. */
   group: string;
-  /** Its table in a file of several. */
+  /** Its table in a file with several. */
   table?: string;
   make: MakeCollection;
 }
@@ -50,17 +50,17 @@ export interface CollectionDraft {
 export interface UnplacedData {
   draft: CollectionDraft;
   file: string;
-  /** In the units of its own plane. */
+  /** Extent in the units of the local CRS. */
   extent: Box;
-  /** The same in this CRS, with what people are told of it. */
+  /** The same data in this CRS, with a note for users. */
   in(crs: string, note: string): Promise<CollectionDraft>;
 }
 
-/** What one source holds. */
+/** Contents of one source. */
 export interface Found {
   collections: CollectionDraft[];
   quarantined: QuarantineEntry[];
-  /** Of the collections those that are in a plane of their own. */
+  /** The collections that are in a local CRS. */
   unplaced?: UnplacedData[];
   /** Files that are part of a mosaic. */
   members?: string[];

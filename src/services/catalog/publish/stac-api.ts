@@ -5,7 +5,7 @@ import { type Imagery, sceneStamp } from '../../rasters/stac-imagery/searches.js
 import { rasterCollection } from './collections.js';
 import type { Found, PublishDeps } from './source.js';
 
-/** The mosaic of the scenes of a STAC API, and what was left out of it. */
+/** The mosaic of the scenes of a STAC API, and the omitted scenes. */
 export async function readStacApi(
   address: string,
   { imagery: sources }: Pick<PublishDeps, 'imagery'>,

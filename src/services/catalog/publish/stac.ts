@@ -6,12 +6,12 @@ import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 /** STAC catalogs on disk: their items become a store once, and are published as footprints and as items. */
 
-/** Documents that a folder's catalog begins with. */
+/** Names of root documents of a catalog in a folder. */
 const ROOTS = ['catalog.json', 'collection.json'];
 const JSON_FILES = new Set(['.json', '.geojson', '.geojsonl', '.ndjson']);
-/** Where a document says that it is one of STAC. */
+/** Bytes at the start of a document in which it must declare itself as STAC. */
 const HEAD_BYTES = 65_536;
-/** Documents that were left out, named one by one. */
+/** Maximum number of omitted documents that are named one by one. */
 const MAX_NAMED = 20;
 
 /** The root of a STAC catalog among the names of a folder. */
@@ -20,7 +20,7 @@ export async function stacRoot(folder: string, names: readonly string[]): Promis
   return undefined;
 }
 
-/** Whether a file is a document of STAC, or lines of them. */
+/** Whether a file is a STAC document, or contains such documents as lines. */
 export async function isStac(path: string): Promise<boolean> {
   if (!JSON_FILES.has(extname(path).toLowerCase())) return false;
   const file = await open(path, 'r').catch(() => undefined);
@@ -40,7 +40,7 @@ export function collectionName({ stac, source }: VectorLayerInfo): string {
   return String(stac?.['id'] ?? source.table);
 }
 
-/** The collections of a catalog, and the documents that were left out. */
+/** The collections of a catalog, and the omitted documents. */
 export async function readStac(path: string, deps: PublishDeps): Promise<Found> {
   const folder = join(deps.dataDir, 'converted');
   const { store, stamp, refused, refusedCount } = await deps.pools.run('vector.stacIngest', {

@@ -5,12 +5,12 @@ import type { SourceFile } from './find.js';
 
 /** Chunks and metadata of one store. */
 const MAX_ENTRIES = 1_000_000;
-/** Up to this many entries are looked at one by one: of larger stores folders and metadata tell that they changed. */
+/** Maximum number of entries that are checked one by one. Folders and metadata show changes of larger stores. */
 const MAX_STATS = 20_000;
 /** Bytes of one metadata document. */
 const MAX_METADATA = 16 << 20;
 
-/** Looks through the folder of a Zarr store: nothing in it may lead elsewhere. */
+/** Walks the folder of a Zarr store. No entry can be a link to another folder. */
 export async function readStore(path: string): Promise<SourceFile> {
   const contents: Found = { entries: 0, hash: createHash('sha1').update(path) };
   try {

@@ -34,7 +34,10 @@ export class CloudRasters {
     return this.registered.get<CloudAbout>('cloud', id);
   }
 
-  /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
+  /**
+   * Registers an object of a bucket. Throws `not-found` for the layer, `conflict`, and `invalid-request` for an
+   * unreadable or unsuitable object.
+   */
   async register(
     { createLayer, provider, bucket, objectKey, connectionId, ...wanted }: NewCloudRaster,
     { right, by }: Registrant,
@@ -62,7 +65,10 @@ export class CloudRasters {
     return this.registered.change<CloudAbout>('cloud', id, { parts, scannedAt: Date.now() });
   }
 
-  /** Before a connection leads to another bucket: layers of its rasters become copies of those that show the same objects there. */
+  /**
+   * Call before a connection changes to another bucket. Layers of its rasters become copies of the layers that show
+   * the same objects there.
+   */
   async nameSources(
     connectionId: string,
     [before, after]: readonly [ObjectStore, ObjectStore],

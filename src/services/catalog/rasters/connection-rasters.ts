@@ -2,7 +2,7 @@ import type { RemoteRaster } from '../../../core/rasters/rasters.js';
 import { type ObjectStore, objectAddress } from '../../../core/sources/object-stores.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 
-/** What a cloud raster remembers of its registration. */
+/** Stored facts about the registration of a cloud raster. */
 export interface CloudAbout {
   provider: 'AwsS3' | 'AzureBlob';
   bucket: string;
@@ -11,10 +11,10 @@ export interface CloudAbout {
   connectionId?: string;
 }
 
-/** Finds the bucket of a connection, with its secret: undefined for one that is gone or switched off. */
+/** Finds the bucket of a connection, with its secret. Undefined for a deleted or disabled connection. */
 export type StoreOf = (connectionId: string) => Promise<ObjectStore | undefined>;
 
-/** How an object of a bucket is read. */
+/** Access to an object of a bucket as a raster. */
 export function remoteRaster(store: ObjectStore, key: string): RemoteRaster {
   const { credentials } = store;
   return { kind: 'remote', url: objectAddress(store, key), ...(credentials && { credentials }) };
@@ -24,7 +24,7 @@ export function findConnectionId({ kind, about }: RegisteredRaster): string | un
   return kind === 'cloud' ? (about as CloudAbout).connectionId : undefined;
 }
 
-/** Registered rasters as they are read now; those of a connection that is switched off, or gone, are left out. */
+/** Registered rasters with their present access. Rasters of a disabled or deleted connection are omitted. */
 export async function connectedRasters(
   rasters: readonly RegisteredRaster[],
   storeOf: StoreOf,

@@ -7,7 +7,7 @@ import { type FoundObject, findLocal, type ObjectPlace, type UrlOf } from '../..
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import { convertRasterError } from './registered-rasters.js';
 
-/** What the scan of a multidimensional file or store found. */
+/** Result of the scan of a multidimensional file or store. */
 export interface GridScan {
   /** Empty when there is no reader for it. */
   parts: RasterInfo[];
@@ -17,13 +17,13 @@ export interface GridScan {
   problems: string[];
 }
 
-/** Of what there is no reader for. */
+/** Result for a file or store without a reader. */
 export const NOT_READ: GridScan = { parts: [], variables: [], variableCount: 0, problems: [] };
 
 export interface GridDeps {
   pools: Pools;
   urlOf: UrlOf;
-  /** Folders that are published: those that a Local registration may name. */
+  /** Published folders, which a Local registration can name. */
   folders(): readonly string[];
 }
 
@@ -39,8 +39,8 @@ export async function findObject(
 }
 
 /**
- * Reads which variables there are, and the grid that holds those that are wanted (all of the first grid when none are).
- * Throws `invalid-request` for what cannot be read, and for variables that are not there or on different grids.
+ * Reads the variables, and the grid that contains the requested ones (default: all of the first grid). Throws
+ * `invalid-request` for unreadable data, and for variables that do not exist or are on different grids.
  */
 export async function scanGrid(
   path: string,

@@ -29,9 +29,9 @@ export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTr
   acquired: string | null;
 }
 
-/** What an imported raster remembers of its file. */
+/** Stored facts about the file of an imported raster. */
 export interface ImportAbout extends RasterBaggage {
-  /** GDAL driver of the file that was sent, and whether it was a cloud optimized GeoTIFF. */
+  /** GDAL driver of the uploaded file. `COG` for a cloud optimized GeoTIFF. */
   format: 'GTiff' | 'COG' | 'PNG' | 'JPEG';
 }
 
@@ -45,7 +45,7 @@ export interface RasterImportDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
-  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  /** Milliseconds for reading a file. Default: `LIMITS.importReadMs`. */
   readMs?: number;
   storage: Storage;
 }
@@ -56,11 +56,12 @@ const CONVERTED = 0.85;
 const INSPECTED = 0.95;
 
 /**
- * Imports rasters into the data folder: convert to a cloud optimized GeoTIFF, inspect, register. The file comes before
- * its row and is named by its job, so each stage can be repeated, and a file without a row is known for an orphan.
+ * Imports rasters into the data folder: convert to a cloud optimized GeoTIFF, inspect, register. The file is created
+ * before its row and is named by its job. Each stage can therefore be repeated, and a file without a row is
+ * recognised as an orphan.
  */
 export class RasterImports {
-  /** Where this process receives files. */
+  /** Folder in which this process receives files. */
   readonly uploads: string;
   readonly #folder: string;
 
@@ -87,7 +88,7 @@ export class RasterImports {
     return this.deps.jobs.before(KIND, options);
   }
 
-  /** Removes a received file that no job came to own. */
+  /** Removes a received file that no job has taken. */
   async discard(file: string): Promise<void> {
     await removeUpload(file);
   }
@@ -111,7 +112,10 @@ export class RasterImports {
     return this.registered.change<ImportAbout>('import', id, { ...to, modifiedAt: Date.now() });
   }
 
-  /** Keeps styles beside the raster of a layer, each in the place of one of its name. False for a layer that has no imported raster. */
+  /**
+   * Stores styles for the raster of a layer. A style replaces a style with the same name. Returns false for a layer
+   * without an imported raster.
+   */
   async addStyles(layerId: number, styles: readonly FileStyle[]): Promise<boolean> {
     const [first] = await this.registered.list<ImportAbout>('import', layerId);
     if (!first) return false;
@@ -135,7 +139,7 @@ export class RasterImports {
       folder: this.#folder,
       uploads: join(this.uploads, '..'),
       instance: jobs.instance,
-      // Jobs first: one that ends meanwhile has its row by then.
+      // Jobs are listed first: a job that ends in between has already stored its row.
       inventory: async () => {
         const active = await jobs.store.list({ kinds: [KIND], states: ['Queued', 'Running'], limit: 10_000 });
         const failed = await failedJobs(jobs.store, KIND);
@@ -197,7 +201,7 @@ export class RasterImports {
     return { rasterId };
   }
 
-  /** Where the file is read from now on. */
+  /** Location that the file is read from after the import. */
   async #store(context: JobContext<RasterImportInput>, path: string, key: string): Promise<RasterSource> {
     const { storage } = this.deps;
     const { signal } = context;
@@ -216,7 +220,7 @@ export class RasterImports {
     );
   }
 
-  /** Nothing is done twice: the file has its name once it is whole. */
+  /** A completed conversion is not repeated: the file gets its name once it is complete. */
   async #convert(context: JobContext<RasterImportInput>, path: string): Promise<ImportAbout> {
     const { input, signal } = context;
     const isConverted = context.saved && ((await exists(path)) || (await this.#isStored(context.id)));
@@ -255,7 +259,7 @@ export class RasterImports {
   }
 }
 
-/** Of an imported raster in the storage. */
+/** Storage key of an imported raster. */
 const buildKey = (place: string) => `rasters/${place}`;
 
 const WARNINGS = {

@@ -11,27 +11,27 @@ import { buildMosaicInfo, type MosaicPart, mismatch } from '../../rasters/mosaic
 import { buildFileStyles } from '../../styles/of-files.js';
 import { rasterCollection } from '../publish/collections.js';
 
-/** Layers of registered rasters: what the catalog publishes beside files and databases. */
+/** Layers of registered rasters, which the catalog publishes in addition to files and databases. */
 
-/** What is published of the registered rasters. */
+/** Published data of the registered rasters. */
 export interface LayerRasters {
   readonly rasters: readonly RegisteredRaster[];
   /** The collection identifier of a layer, when it has one. */
   slugOf(layerId: number): Promise<string | undefined>;
 }
 
-/** What a raster brings along, besides its data. */
+/** Accessories of a raster, in addition to its data. */
 export interface RasterBaggage {
-  /** Styles that are offered beside the one in force. */
+  /** Styles that are offered in addition to the active one. */
   readonly styles?: readonly FileStyle[];
 }
 
-/** Where an imported raster is kept. */
+/** Path of an imported raster. */
 export function importedPath(dataDir: string, place: string): string {
   return join(dataDir, 'rasters', place);
 }
 
-/** The collections with the registered rasters among them: joined to the layer that they name, or a layer of their own. */
+/** The collections with the registered rasters: each is joined to the layer that it names, or is a new layer. */
 export async function withRegistered(
   collections: readonly Collection[],
   { rasters, slugOf }: LayerRasters,
@@ -52,7 +52,7 @@ export async function withRegistered(
   return { collections: [...remaining, ...added], quarantined };
 }
 
-/** Rasters of one layer as one collection; those that cannot be part of it are quarantined. */
+/** Rasters of one layer as one collection. Rasters that cannot be part of it are quarantined. */
 function joined(
   present: Collection | undefined,
   members: readonly RegisteredRaster[],
@@ -111,12 +111,12 @@ function readAcquisition({ acquired }: RegisteredRaster, raster: RasterInfo): { 
 }
 
 interface Readable {
-  /** Absent when the file is gone. */
+  /** Undefined if the file was deleted. */
   raster?: RasterInfo;
   path: string;
 }
 
-/** Undefined for a raster that no reader knows, which is no failure. */
+/** A raster in readable form. Undefined for a raster that no reader supports, which is not a failure. */
 function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
   const [raster] = parts;
   if (!raster) return undefined;

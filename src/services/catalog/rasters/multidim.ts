@@ -16,10 +16,10 @@ export const EXTENSIONS: Readonly<Record<MultidimFormat, readonly string[]>> = {
   Grib: ['.grib', '.grib2', '.grb', '.grb2'],
 };
 
-/** What a coverage remembers of its registration and its scan. */
+/** Stored facts about the registration and the scan of a coverage. */
 interface MultidimAbout extends ObjectPlace {
   format: MultidimFormat;
-  /** Those that were asked for; all of the first grid when empty. */
+  /** Requested variables. Empty: all variables of the first grid. */
   wanted: string[];
   variables: string[];
   variableCount: number;
@@ -67,7 +67,10 @@ export class MultidimCoverages {
     return this.registered.get<MultidimAbout>('multidim', id);
   }
 
-  /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
+  /**
+   * Registers a multidimensional file. Throws `not-found` for the layer, `conflict`, and `invalid-request` for an
+   * unreadable or unsuitable file.
+   */
   async register(
     { layerId, name, description, createLayer, ...object }: NewMultidim,
     { right, by }: Registrant,
@@ -85,7 +88,7 @@ export class MultidimCoverages {
     return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row }, { sources, by });
   }
 
-  /** Begins to read its metadata again. Throws `not-found`. */
+  /** Starts a job that reads its metadata again. Throws `not-found`. */
   async refresh(id: number, options: SubmitOptions): Promise<JobRow> {
     await this.get(id);
     const { job } = await this.deps.jobs.submit(KIND, { id }, { resources: [`multidim:${id}`], ...options });

@@ -9,7 +9,7 @@ export interface Orphanage {
   uploads: string;
   /** This process. */
   instance: string;
-  /** What is known of the files there; asked once they are listed, so that a later one is none of them. */
+  /** Known files. Called after the files are listed, so that a later file is not among the listed ones. */
   inventory(): Promise<FileInventory>;
 }
 
@@ -21,7 +21,7 @@ interface FileInventory {
   files: ReadonlySet<string>;
 }
 
-/** Removes files that nobody will come back to: of jobs that have ended without a row, and of processes that have ended. */
+/** Removes abandoned files: files of jobs that ended without a row, and files of ended processes. */
 export async function removeOrphans({ folder, uploads, instance, inventory }: Orphanage): Promise<void> {
   const names = await namesIn(folder);
   const { places, jobs, files } = await inventory();
@@ -41,7 +41,10 @@ export async function removeOrphans({ folder, uploads, instance, inventory }: Or
   }
 }
 
-/** A process of our own number before us has ended too: containers give the same number each time. */
+/**
+ * Whether the owner has ended. An earlier process with the same process id has also ended: containers assign the same
+ * id each time.
+ */
 function isGone(owner: string, instance: string): boolean {
   if (owner === instance) return false;
   return hasEnded(owner) || owner.split(':')[1] === String(process.pid);

@@ -10,7 +10,7 @@ import { ZarrStores } from './zarr.js';
 
 export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
-  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  /** Milliseconds for reading a file. Default: `LIMITS.importReadMs`. */
   readMs?: number;
   storage: Storage;
   storeOf: StoreOf;

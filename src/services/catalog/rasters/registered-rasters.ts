@@ -24,17 +24,17 @@ import { importedPath, type LayerRasters } from './layers.js';
 export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse'>;
   dataDir: string;
   storage: Pick<Storage, 'remove'>;
   shownLayers: Pick<LayerFinder, 'at'>;
   derivations: Pick<Derivations, 'extend' | 'record'>;
-  /** Waits until every process shows what was registered. */
+  /** Waits until every process shows the registration. */
   settle(): Promise<void>;
 }
 
-/** Who registers a raster. */
+/** Principal that registers a raster. */
 export interface Registrant {
   readonly by: string;
   readonly right: CopyRight;
@@ -44,8 +44,8 @@ export interface Registrant {
 const MAX_NEW_LAYER = 1_000_000;
 
 /**
- * What the state database holds of registered rasters, for the catalog. They are published from their stored scans, so
- * an object store that is down delays no start.
+ * Registered rasters in the state database, for the catalog. They are published from their stored scans, so an
+ * unavailable object store does not delay a start.
  */
 export async function registeredIn(
   { rasters, collections }: RegisteredDeps['state'],
@@ -65,7 +65,7 @@ export class RegisteredRasters {
     return this.deps.state.rasters.list<A>({ kind, layerId });
   }
 
-  /** Those of all layers. */
+  /** Registered rasters of all layers. */
   all<A>(kind: RegisteredKind): Promise<RegisteredRaster<A>[]> {
     return this.deps.state.rasters.list<A>({ kind });
   }
@@ -76,8 +76,8 @@ export class RegisteredRasters {
   }
 
   /**
-   * Throws `not-found` for a layer that is not there, unless it may be made, `conflict` for one of another server, and `invalid-request` for one that cannot
-   * hold rasters.
+   * Checks the layer of a registration. Throws `not-found` for a missing layer that may not be created, and
+   * `conflict` for a layer of another server. Throws `invalid-request` for a layer that cannot contain rasters.
    */
   async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
     const catalog = this.deps.catalog();
@@ -130,13 +130,13 @@ export class RegisteredRasters {
       return { read: await read(path), sources };
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'invalid-request') throw error;
-      // Why an object cannot be read tells that it is there.
+      // The reason why an object cannot be read would reveal that it exists.
       if (right.has(await this.deps.shownLayers.at(await findPlace(container)))) throw error;
       throw absentObject(object);
     }
   }
 
-  /** Makes a layer a copy of those that show something of a path or URL, which it is going to show. */
+  /** Records a layer as a copy of the layers that show data of a path or URL, before it shows that path itself. */
   async nameSources(layerId: number, path: string, by: string): Promise<void> {
     const id = await this.deps.state.collections.slugOf(layerId);
     if (id === undefined) return;
@@ -176,7 +176,7 @@ export class RegisteredRasters {
     else await rm(importedPath(dataDir, place), { force: true });
   }
 
-  /** A layer that is gone is a copy of no other. */
+  /** A deleted layer is not a copy of any layer. */
   async #forgetSources(layerId: number): Promise<void> {
     const { state, catalog, derivations } = this.deps;
     const isAwaited = ({ awaited = [] }: QuarantineEntry) => awaited.some((one) => one.layerId === layerId);
@@ -198,7 +198,10 @@ export class RegisteredRasters {
   }
 }
 
-/** What is wrong with a raster itself is the request's fault; all else is ours, and may pass. */
+/**
+ * Converts an error of reading a raster. Errors in the raster itself become errors of the request. All other errors
+ * are server errors, which can be temporary.
+ */
 export function convertRasterError(error: unknown): unknown {
   if (!(error instanceof TaskFailure)) return error;
   switch (error.code) {

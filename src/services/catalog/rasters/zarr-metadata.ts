@@ -22,7 +22,10 @@ const MAX_BYTES = 4 << 20;
 const MAX_ARRAYS = 1000;
 const MAX_DEPTH = 4;
 
-/** Reads the metadata of a local store, whose folder holds no links. Throws `invalid-request` for what is none. */
+/**
+ * Reads the metadata of a local store, whose folder contains no links. Throws `invalid-request` for a folder that is
+ * not a Zarr store.
+ */
 export async function readZarrMetadata(folder: string): Promise<ZarrMetadata> {
   if (await isFile(join(folder, 'zarr.json'))) return { zarrFormat: 3, arrays: [] };
   const all = await readJson(join(folder, '.zmetadata'));

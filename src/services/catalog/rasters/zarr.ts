@@ -8,7 +8,7 @@ import { findObject, type GridDeps, scanGrid } from './grid-scan.js';
 import type { RegisteredRasters, Registrant } from './registered-rasters.js';
 import { readZarrMetadata, type ZarrArray } from './zarr-metadata.js';
 
-/** What a store remembers of its registration and its scan. */
+/** Stored facts about the registration and the scan of a store. */
 interface ZarrAbout extends ObjectPlace {
   zarrFormat: 2 | 3 | null;
   arrays: ZarrArray[];
@@ -43,7 +43,10 @@ export class ZarrStores {
     return this.registered.get<ZarrAbout>('zarr', id);
   }
 
-  /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
+  /**
+   * Registers a Zarr store. Throws `not-found` for the layer, `conflict`, and `invalid-request` for an unreadable or
+   * unsuitable store.
+   */
   async register(
     { layerId, name, description, createLayer, ...object }: NewZarr,
     { right, by }: Registrant,

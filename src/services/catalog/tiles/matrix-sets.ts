@@ -10,8 +10,8 @@ import { describeCrs } from '../../../native/index.js';
 const MAX_SETS = 200;
 
 /**
- * The sets that the configuration adds: definitions (OGC 17-083r4, JSON encoding), or the names of files that hold one.
- * Throws a `ConfigError` that names every wrong member of every wrong set.
+ * The sets that the configuration adds: definitions (OGC 17-083r4, JSON encoding), or the names of files with a
+ * definition. Throws a `ConfigError` that names every wrong member of every wrong set.
  */
 export function configuredMatrixSets(entries: readonly unknown[]): TileMatrixSet[] {
   const problems: string[] = [];
@@ -43,7 +43,9 @@ function parseDocument(file: string): unknown {
   }
 }
 
-/** A URI, or an object that holds one, or WKT or PROJJSON under `wkt` (17-083r4, 6.2.1.2). */
+/**
+ * The CRS of a definition: a URI, or an object with a URI, or with WKT or PROJJSON under `wkt` (17-083r4, 6.2.1.2).
+ */
 function getCrs(value: unknown): Crs | undefined {
   if (typeof value === 'string') return parseCrs(value);
   const { uri, wkt } = (value ?? {}) as { uri?: unknown; wkt?: unknown };

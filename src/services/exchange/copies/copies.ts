@@ -51,16 +51,16 @@ export interface CopiesDeps extends CopySourceDeps {
 }
 
 const DEGREES = 4326;
-/** Milliseconds within which the job of a copy is there. */
+/** Maximum milliseconds before the job of a copy exists. */
 const BEGIN_MS = 10_000;
-/** Who changes what was left behind. */
+/** Principal of changes that clean up after ended processes. */
 const SYSTEM = 'system';
 
 /** Layers of services and files of buckets that operators publish as copies. Each copy is a job, and whole or not made at all. */
 export class LayerCopies {
   constructor(private readonly deps: CopiesDeps) {}
 
-  /** Those that are there, of all connections or of one. */
+  /** The existing copies of a connection. Default: of all connections. */
   async list(connectionId?: string, serviceName?: string): Promise<PublishedCopy[]> {
     const all = await this.deps.documents.list<LayerCopy>(LAYER_COPY);
     const copies = await Promise.all(
@@ -91,12 +91,12 @@ export class LayerCopies {
     return { stored, isUnderWay, isMade: await this.#isMade(stored), isDraft: this.isDraft(stored) };
   }
 
-  /** Whether it was made for a manifest that was not written since, and nobody has switched it on. */
+  /** Whether the copy was created for a manifest that was never written, and no operator has enabled it. */
   isDraft({ id, body }: StoredCopy): boolean {
     return body.isDraft === true && this.deps.layers.settingsOf({ id }).enabled === false;
   }
 
-  /** What speaks against a copy. Rejects while the service does not answer. */
+  /** Checks whether a layer can be copied. Rejects while the service does not respond. */
   async validate(
     connection: StoredConnection,
     choice: CopyChoice,
@@ -124,9 +124,9 @@ export class LayerCopies {
   }
 
   /**
-   * Copies a layer, and resolves when it is on every surface; the job goes on when nobody waits. Throws `conflict` for a
-   * name that is taken, `invalid-body` for what cannot be copied, and what kept the job from its end. Data of layers that do
-   * not exist for the caller is as missing data.
+   * Copies a layer, and resolves when every API serves it. The job continues when no caller waits. Throws `conflict`
+   * for a taken name, `invalid-body` for a layer that cannot be copied, and the error of a failed job. Layers that do
+   * not exist for the caller are treated as missing.
    */
   async publish(
     connection: StoredConnection,
@@ -156,14 +156,14 @@ export class LayerCopies {
       return this.#submit('jobId', stored, { source, sources, srid, title: layerName }, by);
     };
     const jobId = await submit().catch(withdraw);
-    // Whatever keeps its end from being seen: the job goes on.
+    // Whatever prevents this process from seeing the end of the job, the job continues.
     const job = await this.deps.jobs.finishedForRequest(jobId);
     if (job.state !== 'Succeeded')
       await withdraw(await this.#describeFailure(job, connection, { schema, table }, right));
     return this.get(connection.id, await this.deps.collections.idOf(id));
   }
 
-  /** The layers that show the data of a new copy. Throws for those that the caller may not copy. */
+  /** The layers that show the data of a new copy. Throws for layers that the caller may not copy. */
   async sourcesOf(
     id: string,
     connection: StoredConnection,
@@ -175,7 +175,7 @@ export class LayerCopies {
     return sources;
   }
 
-  /** Why an object could not be copied tells that it is there. */
+  /** The reason why an object could not be copied would reveal that it exists. */
   async #describeFailure(
     job: JobRow,
     connection: StoredConnection,
@@ -199,7 +199,7 @@ export class LayerCopies {
     }
   }
 
-  /** Keeps what is copied before the copy is begun: it is known to its connection whatever ends this process. */
+  /** Stores the record of a copy before the copy starts, so its connection knows it even if this process ends. */
   async #begin(copy: LayerCopy, id: string, by: string): Promise<StoredCopy> {
     const { documents, imports } = this.deps;
     imports.refuse({ table: id });
@@ -214,7 +214,7 @@ export class LayerCopies {
     });
   }
 
-  /** Begins the job of a copy, which is known by its id before it is there. */
+  /** Starts the job of a copy. Its id is stored before the job exists. */
   async #submit(
     member: 'jobId' | 'refreshJobId',
     { id, etag }: StoredCopy,
@@ -244,8 +244,8 @@ export class LayerCopies {
   }
 
   /**
-   * Takes up what processes that ended have left: forgets copies that did not come to be, and goes through with deletions.
-   * Of a connection it forgets those too whose collection is gone.
+   * Cleans up after ended processes: removes the records of failed copies, and completes deletions. With a
+   * connection, it also removes the records of its copies whose collection was deleted.
    */
   async trim(connectionId?: string): Promise<void> {
     const { documents, catalog } = this.deps;
@@ -260,7 +260,7 @@ export class LayerCopies {
     }
   }
 
-  /** As `trim`, now and when jobs end that processes which ended have begun. Rejects with the signal's reason. */
+  /** Calls `trim` now, and again when open jobs of ended processes end. Rejects with the signal's reason. */
   async takeUp(signal: AbortSignal): Promise<void> {
     await this.trim();
     await afterOpenJobs(this.deps, signal, () => this.trim());
@@ -282,7 +282,7 @@ export class LayerCopies {
     return job ? isOpen(job) : Date.now() - updatedAt < BEGIN_MS;
   }
 
-  /** What was kept of a copy that did not come to be. */
+  /** Removes the stored record of a failed copy. */
   async #withdraw(id: string): Promise<void> {
     const stored = await this.deps.documents.get<LayerCopy>(LAYER_COPY, id);
     if (!stored) return;
@@ -292,7 +292,10 @@ export class LayerCopies {
     if (!goesOn && !(await this.#isMade(stored))) await this.#discard(stored);
   }
 
-  /** Forgets a copy that is not there, with the settings that it was to have, but for those that were changed since. */
+  /**
+   * Removes the record of a copy that does not exist, and its initial settings, except settings that were changed
+   * since.
+   */
   async #discard({ id, etag, body }: StoredCopy): Promise<void> {
     const { documents, layers } = this.deps;
     const current: Readonly<Record<string, unknown>> = { ...layers.settingsOf({ id }) };
@@ -305,8 +308,8 @@ export class LayerCopies {
   }
 
   /**
-   * Copies a layer anew in the place of what is there, which is served until then. Resolves with the number of features.
-   * Throws as `publish` does, and `conflict` while it is being copied.
+   * Copies a layer again. The present data is served until the new copy replaces it. Resolves with the number of
+   * features. Throws the errors of `publish`, and `conflict` while the layer is being copied.
    */
   async refresh(connection: StoredConnection, { stored }: PublishedCopy, by: string): Promise<number> {
     await this.requireRest(stored);
@@ -339,7 +342,7 @@ export class LayerCopies {
     });
   }
 
-  /** The layer and its rows; what it was copied from stays. Throws `conflict` while it is being copied. */
+  /** Removes the layer and its rows. Its source is unchanged. Throws `conflict` while the layer is being copied. */
   async remove({ stored, collection }: PublishedCopy, by: string): Promise<void> {
     await this.requireRest(stored);
     const { id, etag } = stored;
@@ -353,8 +356,8 @@ export class LayerCopies {
   }
 
   /**
-   * What belonged to a copy whose table is dropped: each step can be repeated. Its name is free last: a collection that takes
-   * it is never taken for the copy.
+   * Deletes everything that belonged to a copy whose table is dropped. Each step can be repeated. The name is
+   * released last, so a collection that takes it is never mistaken for the copy.
    */
   async #forget({ id, updatedBy }: StoredCopy): Promise<void> {
     const { documents, imports, layers } = this.deps;

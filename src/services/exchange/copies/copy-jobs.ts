@@ -6,7 +6,7 @@ import { LAYER_COPY } from '../../connections/connections.js';
 import type { JobEngine } from '../../jobs/engine.js';
 import { jobError } from '../../jobs/job-error.js';
 
-/** What jobs and changes of copies come to. */
+/** Results of jobs and changes of copies. */
 
 export const isOpen = ({ state }: Pick<JobRow, 'state'>): boolean =>
   state === 'Queued' || state === 'Running';
@@ -19,7 +19,10 @@ export const copyError = (job: JobRow): ApiError =>
     job.state === 'Cancelled' ? 'The copy was cancelled.' : 'The copy failed.',
   );
 
-/** A change of what is kept of a copy. Rejects with `conflict` when another one came first: callers know no tags. */
+/**
+ * Awaits a change of a stored copy. Rejects with `conflict` if another change came first, because callers do not send
+ * ETags.
+ */
 export async function sayingConflict<T>(id: string, change: Promise<T>): Promise<T> {
   try {
     return await change;

@@ -16,17 +16,17 @@ import { OBJECT, type ObjectSource } from '../remote/objects.js';
 import { OGC_FEATURES, type OgcFeaturesSource } from '../remote/ogc-features.js';
 import { WFS, type WfsSource } from '../remote/wfs.js';
 
-/** What a job imports it by. */
+/** Kind and input of the import job that copies a layer. */
 export type CopySource =
   | { jobKind: typeof OGC_FEATURES; remote: OgcFeaturesSource }
   | { jobKind: typeof WFS; remote: WfsSource }
   | { jobKind: typeof GEOSERVICES; remote: GeoServicesSource }
   | { jobKind: typeof OBJECT; remote: ObjectSource };
 
-/** Where a layer belongs, and the CRS that it is stored in. */
+/** Service of a layer, and the CRS that it is stored in. */
 export interface CopyPlace {
   readonly srid: number;
-  /** That of the layer as it is when absent. */
+  /** Default: the present service of the layer. */
   readonly service?: string | undefined;
   readonly disabled?: true;
 }
@@ -39,13 +39,16 @@ export interface CopySourceDeps {
 const REQUEST_MS = 120_000;
 const PAGE = 1000;
 const RETRIES = 3;
-/** Of a whole collection, whose pages are read one after another. */
+/** Maximum time for a complete collection, whose pages are read one after another. */
 const COLLECTION_SECONDS = 86_400;
 
-/** Layers of other services are seen by discovery alone. */
+/** Kinds of services whose layers can be copied. Layers of other services are only listed. */
 const COPIED: ReadonlySet<string> = new Set(['ogc-api-features', 'ogc-wfs', 'arcgis-geoservices-rest']);
 
-/** Finds what is to be copied. Throws `invalid-body` for what is not there, and `unavailable` while nobody answers. */
+/**
+ * Finds the source of a copy. Throws `invalid-body` if it does not exist, and `unavailable` while the server does not
+ * respond.
+ */
 export async function copySource(
   { connections, pools }: CopySourceDeps,
   connection: StoredConnection,
@@ -105,14 +108,14 @@ function layerNamed(
 const absentLayer = ({ schema, table }: CopyChoice): ApiError =>
   wrong('table', `there is no layer '${table}' in '${schema}'`);
 
-/** The error for what is missing, or does not exist for the caller. */
+/** The error for a source that is missing, or does not exist for the caller. */
 export function absentSource({ body }: StoredConnection, { schema, table }: CopyChoice): ApiError {
   return isBucketProvider(getConnectionProvider(body))
     ? absentObject({ bucket: schema, key: table })
     : absentLayer({ schema, table });
 }
 
-/** Whether the object is there, the copy finds out. */
+/** The source of an object. The copy itself checks whether the object exists. */
 function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
   if (schema !== body.databaseName)
     absent('schema', `must be ${body.databaseName}, the bucket of the connection`);

@@ -1,12 +1,12 @@
 import type { ExportDriver as Driver } from '../../../core/exchange/ogr.js';
 
-/** What the data of a layer is exported as. */
+/** File format of an export. */
 export interface ExportFormat {
   readonly mediaType: string;
   readonly ending: string;
-  /** OGR driver that writes the file; absent where the store writes it itself. */
+  /** OGR driver that writes the file. Undefined if the store writes it. */
   readonly driver?: Driver;
-  /** Its coordinates are longitudes and latitudes. */
+  /** Whether its coordinates are longitudes and latitudes. */
   readonly inDegrees?: true;
   /** Ids of features would be lost: they become a field. */
   readonly idAsField?: true;

@@ -11,21 +11,21 @@ import { resolveCrs } from '../../../native/crs.js';
 import { geoServicesFilter } from '../../geoservices/filter.js';
 import { type ExportFormat, type ExportName, getExportFormat } from './formats.js';
 
-/** What is asked for, as the request says it. */
+/** Parameters of an export request. */
 export interface ExportRequest {
   format: ExportName;
   /** A condition in SQL. */
   where?: string;
   /** Longitudes and latitudes, or the coordinates of data without a place on Earth. */
   bbox?: Box;
-  /** Names of attributes; all when absent. */
+  /** Names of attributes. Default: all. */
   outFields?: string[];
   outSR?: string;
-  /** Of CSV: texts that spreadsheets take for formulas get an apostrophe in front. */
+  /** CSV only: strings that spreadsheets interpret as formulas get a leading apostrophe. */
   guardsFormulas?: boolean;
 }
 
-/** How a collection is read for an export. */
+/** Plan for reading a collection for an export. */
 export interface ExportPlan {
   readonly format: ExportName;
   readonly collection: VectorCollection;
@@ -42,7 +42,7 @@ const IN_METRES = 4;
 const PART_BYTES = 524_288;
 const PART_FEATURES = 5000;
 
-/** Throws 400 naming the parameter. `collection` is what the caller may read. */
+/** Plans an export. Throws 400 with the name of the wrong parameter. `collection` is the caller's restricted view. */
 export function planExport(collection: VectorCollection, request: ExportRequest): ExportPlan {
   const crs = outputCrs(collection, request);
   const format = getExportFormat(request.format);
@@ -76,7 +76,7 @@ export function withKey(
   return { query: { ...query, source: keyed }, fields: [key, ...fields] };
 }
 
-/** Reads the first part of what is written as a whole. */
+/** The task that reads the first part of an export that is written as one document. */
 export function partTask(
   query: FeatureQuery,
   { format, crs, fields }: Pick<ExportPlan, 'crs' | 'fields'> & Pick<ItemsTask, 'format'>,
@@ -127,7 +127,7 @@ function buildQuery(collection: VectorCollection, { where, bbox }: ExportRequest
   return { source, filter };
 }
 
-/** Whether a collection has as many features as it says, and all of them are asked for. */
+/** Number of exported features, if it is known: the request has no filter and the feature count is exact. */
 export function findExportCount({ collection, query }: ExportPlan): number | undefined {
   const all = query.filter === undefined && !collection.countEstimated;
   return all ? collection.featureCount : undefined;
@@ -151,7 +151,7 @@ export function layerName({ id }: Pick<VectorCollection, 'id'>): string {
   );
 }
 
-/** What OGR cannot write is the fault of what was asked for, not of the server. */
+/** Error for data that OGR cannot write. The request is at fault, not the server. */
 export function refusal(format: ExportName): ApiError {
   return new ApiError(
     'unprocessable',

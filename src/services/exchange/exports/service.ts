@@ -34,7 +34,7 @@ export interface ExportDeps {
   visible(principal: Principal): CatalogSnapshot;
 }
 
-/** What a job of an export is given: it reads what its principal may read then. */
+/** Input of an export job. The job reads the data that its principal can read when it runs. */
 interface ExportInput {
   collection: string;
   request: ExportRequest;
@@ -51,10 +51,12 @@ export interface ExportFile {
 
 const KIND = 'export';
 const DAY_MS = 86_400_000;
-/** Milliseconds after which the folder of a request belongs to nobody. */
+/** Milliseconds after which the folder of a request counts as abandoned. */
 const STRAY_MS = 3_600_000;
 
-/** Exports of the features of a layer: answered at once where they are few, else as jobs that leave a file. */
+/**
+ * Exports of the features of a layer. Small exports are returned directly. Larger ones are jobs that create a file.
+ */
 export class Exports {
   readonly #deps: ExportDeps;
   readonly #folder: string;
@@ -65,12 +67,12 @@ export class Exports {
     deps.jobs.register(this.#kind());
   }
 
-  /** Features that an export holds. */
+  /** Number of features of an export. */
   async count(x: TaskContext, plan: ExportPlan): Promise<number> {
     return findExportCount(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
   }
 
-  /** The bytes of a short export; `length` is there if a file of them was made. */
+  /** The bytes of a short export. `length` is set if a file was created. */
   async open(
     x: TaskContext,
     plan: ExportPlan,
@@ -150,7 +152,7 @@ export class Exports {
     const x: TaskContext = { signal, timing: () => {} };
     const total = await this.count(x, plan);
     const folder = join(this.#folder, id);
-    // What a run before left is not whole, or not told of.
+    // The result of an earlier run is incomplete, or was not reported.
     await rm(folder, { recursive: true, force: true });
     await makeFolder(folder, 0o700);
     const path = join(folder, createExportFileName(plan));

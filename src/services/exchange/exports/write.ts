@@ -35,10 +35,10 @@ async function* exportParts(
   }
 }
 
-/** What of an export says how its bytes are read and written. */
+/** Members of an export plan for reading and writing its bytes. */
 type PartPlan = Pick<ExportPlan, 'task' | 'fields' | 'crs'>;
 
-/** Sentences on values and geometries that the features of an export do not have as they are stored. */
+/** Sentences about values and geometries that the exported features have in another form than the stored features. */
 export async function findExportLosses(
   { signal }: Pick<TaskContext, 'signal'>,
   pools: Runner,
@@ -47,7 +47,10 @@ export async function findExportLosses(
   return (await findLosses(pools, { source, filter, fields }, signal)).notes;
 }
 
-/** The bytes of an export that the store writes itself, once its first part is there: what fails before has a status. */
+/**
+ * Bytes of an export that the store writes itself. Resolves with the first part, so an earlier failure still gets an
+ * HTTP status.
+ */
 export async function openExport(
   x: TaskContext,
   pools: Runner,
@@ -64,7 +67,7 @@ async function* resumed<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): A
   yield* rest;
 }
 
-/** The bytes of an export that the store writes itself. `progress` is told of the features so far. */
+/** Bytes of an export that the store writes itself. `progress` receives the number of features written. */
 async function* exportBytes(
   plan: PartPlan,
   parts: AsyncIterable<ItemsResult>,
@@ -93,7 +96,7 @@ function geoJsonHead({ crs }: PartPlan): string {
   return `{"type":"FeatureCollection",${member}"features":[\n`;
 }
 
-/** What of an export says how its file is written. */
+/** Members of an export plan for writing its file. */
 export type FilePlan = PartPlan &
   Pick<ExportPlan, 'format'> & { readonly collection: Pick<ExportPlan['collection'], 'id' | 'source'> };
 
@@ -105,11 +108,11 @@ const READ = 0.6;
 /** A file that was written. */
 export interface WrittenExport {
   readonly features: number;
-  /** Sentences on values that the format cannot hold as they are. */
+  /** Sentences about values that the format cannot store unchanged. */
   readonly notes: readonly string[];
 }
 
-/** Writes an export into a file of its own, which is there whole or not at all. */
+/** Writes an export into a separate file. The file appears only once it is complete. */
 export async function writeExport(
   x: TaskContext,
   pools: Runner,

@@ -23,16 +23,16 @@ export interface MigrationBatch {
   readonly sourceUrl: string | null;
   readonly sourceDisplayName: string | null;
   readonly layers: readonly BatchLayer[];
-  /** Whether relationships between them are taken over. */
+  /** Whether relationships between the layers are imported. */
   readonly applyRelationships: boolean;
-  /** The manifest that was reviewed, as it came. */
+  /** The reviewed manifest in its original form. */
   readonly manifest: string | null;
 }
 
-/** What became of a layer: a job, or none and why. */
+/** Result of a layer: a job, or the reason why there is none. */
 type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
-/** Kept after each change. */
+/** Stored after each change. */
 interface BatchCheckpoint {
   /** By the place of the layer in the batch. */
   readonly children: Readonly<Record<number, Child>>;
@@ -63,7 +63,7 @@ export interface BatchDeps {
   readonly relationships: Pick<BatchRelationships, 'apply'>;
 }
 
-/** Imports of many layers of GeoServices, each a job of its own, in the order that they depend on each other. */
+/** Imports of many GeoServices layers, each as a separate job, in the order of their dependencies. */
 export class MigrationBatches {
   readonly #deps: BatchDeps;
 
@@ -140,10 +140,10 @@ function parseOutcome({
   }
 }
 
-/** One run of a batch: begins the jobs of its layers, some at a time, and waits for them. */
+/** One run of a batch: starts the jobs of its layers, several at a time, and waits for them. */
 class BatchRun {
   readonly #children: Record<number, Child>;
-  /** Layers whose job has ended, and whether they are there. */
+  /** Whether the collection exists, for layers whose job has ended. */
   readonly #outcomes = new Map<string, boolean>();
 
   constructor(
@@ -172,7 +172,7 @@ class BatchRun {
     return { layers: layers.length };
   }
 
-  /** Begins the jobs of layers whose turn it is, as many as there is room for. */
+  /** Starts the jobs of the next layers, as many as there are free places. */
   async #beginSome(): Promise<void> {
     const { layers } = this.context.input;
     for (const [i, layer] of layers.entries()) {
@@ -191,7 +191,7 @@ class BatchRun {
     }
   }
 
-  /** The same job again where an earlier run began it. */
+  /** Starts the job of a layer. If an earlier run started it, returns the same job. */
   async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
     const { context, deps } = this;
     const options = { ...context.submitter, idempotencyKey: `${context.id}:${ordinal}` };

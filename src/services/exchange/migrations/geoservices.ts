@@ -14,7 +14,10 @@ import {
 
 const READABLE = /\/(?:Feature|Map)Server$/i;
 
-/** Reads a service of GeoServices REST, or all FeatureServers and MapServers of a catalog. `timeoutMs` is for all of it. */
+/**
+ * Reads a GeoServices REST service, or all FeatureServers and MapServers of a catalog. `timeoutMs` limits the
+ * complete reading.
+ */
 export async function scanGeoServices(
   request: RemoteRequest,
   pools: Pick<Pools, 'run'>,
@@ -38,7 +41,7 @@ export async function scanGeoServices(
       const task = { ...request, url: service.url, timeoutMs };
       services.push(await pools.run('ingest.geoservices', task, { signal }));
     } catch (error) {
-      // A catalog may list services that are stopped; the one that was named must answer.
+      // A catalog can list stopped services, but the service that the request names must respond.
       const isGap = error instanceof TaskFailure && /^(source-unreadable|too-large)$/.test(error.code);
       if (!isGap || entries.length === 1) throw error;
       services.push(service);

@@ -1,4 +1,4 @@
-/** What a source of a migration holds, and how much of it this server can take over, as the management API tells it. */
+/** Contents of a migration source, with the compatibility of each part, as returned by the management API. */
 
 export type CompatibilityLevel = 'compatible' | 'partial' | 'incompatible';
 
@@ -103,7 +103,7 @@ export interface Scan extends InventoryParts {
   readonly sourceKind: InventoryKind;
   readonly source: SourceIdentity;
   readonly warnings: readonly string[];
-  /** What could not be read. */
+  /** Parts that could not be read. */
   readonly missingArtifacts: readonly string[];
 }
 
@@ -127,7 +127,7 @@ function verdict(
   return { level, reason, code, warnings, manualSteps };
 }
 
-/** Resources and styles by what can be taken over of them. */
+/** Numbers of resources and styles by compatibility level. */
 export function countLevels(items: readonly { compatibility: Compatibility }[]) {
   const count = (level: CompatibilityLevel) =>
     items.filter(({ compatibility }) => compatibility.level === level).length;
@@ -138,7 +138,7 @@ export function countLevels(items: readonly { compatibility: Compatibility }[]) 
   };
 }
 
-/** Of all of them together. */
+/** Compatibility of all items together. */
 export function overall(items: readonly { compatibility: Compatibility }[]): Compatibility {
   const { compatibleCount, partiallyCompatibleCount, incompatibleCount } = countLevels(items);
   if (items.length === 0) return partial('empty', 'The source has no layers and no styles.');

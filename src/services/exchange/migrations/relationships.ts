@@ -22,7 +22,7 @@ export class BatchRelationships {
     private readonly catalog: () => CatalogSnapshot,
   ) {}
 
-  /** Takes over those whose two ends are there, and tells which are not. May be called again. */
+  /** Imports relationships whose two ends exist, and returns warnings about the rest. Can be called again. */
   async apply(ends: readonly RelatedLayer[], signal: AbortSignal): Promise<string[]> {
     const warnings: string[] = [];
     const show = (end: RelatedLayer) => shownCollection(this.catalog, end.input.table, hasFeatures, signal);

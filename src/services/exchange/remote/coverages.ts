@@ -18,9 +18,9 @@ export interface CoverageImportsDeps {
   catalog(): CatalogSnapshot;
 }
 
-/** What a coverage becomes here. */
+/** Target of an imported coverage. */
 export interface CoverageTarget {
-  /** Layer that it joins; a layer of its own when absent. */
+  /** Layer that the coverage joins. Default: a new layer. */
   layerId?: number | undefined;
   name: string;
   description: string | null;
@@ -37,12 +37,12 @@ export interface ImportedCoverage {
 export class CoverageImports {
   constructor(private readonly deps: CoverageImportsDeps) {}
 
-  /** Whether a layer of that name is there: a second import would mix two coverages. */
+  /** Whether a layer with that name exists. A second import would mix two coverages. */
   isTaken({ layerId, name }: CoverageTarget): boolean {
     return layerId === undefined && this.deps.catalog().byId(createCollectionId(name)) !== undefined;
   }
 
-  /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
+  /** Imports a coverage. Rejects with a `TaskFailure` or `ApiError`, after which no part of it remains. */
   async run(
     request: RemoteRequest,
     target: CoverageTarget,
@@ -60,7 +60,7 @@ export class CoverageImports {
     };
   }
 
-  /** The import that was begun with the same key before. */
+  /** The earlier import with the same key. */
   before(options: SubmitOptions): Promise<JobRow | undefined> {
     return this.deps.imports.before(options);
   }
@@ -83,7 +83,7 @@ export class CoverageImports {
       await imports.discard(file);
       throw error;
     });
-    // A job of the same key was there, with a file of its own.
+    // A job with the same key exists already, with another file.
     if ((JSON.parse(job.input_json) as RasterImportInput).file !== file) await imports.discard(file);
     return { id: job.id, layerId, bytes };
   }

@@ -32,7 +32,7 @@ type Context = JobContext<RemoteInput<GeoServicesSource>>;
 /** Features whose attachments are listed together, and downloads at a time. */
 const FEATURES = 200;
 const AT_ONCE = 4;
-/** Failures one after another behind which nothing more is asked for. */
+/** Number of consecutive failures after which the import requests no more attachments. */
 const PATIENCE = 20;
 /** Reasons that a warning names. */
 const REASONS = 3;
@@ -134,7 +134,7 @@ class Run {
       const isTold = error instanceof TaskFailure || error instanceof ApiError;
       if (!isTold || context.signal.aborted) throw error;
       counts.failed++;
-      // What is wrong with one file says nothing of the next.
+      // Only task failures count: an error in one file does not concern the next one.
       if (error instanceof TaskFailure) this.#failures++;
       const { id, objectId } = attachment;
       if (this.#reasons.length < REASONS)
@@ -161,7 +161,7 @@ class Run {
         maxBytes: LIMITS.attachmentBytes,
       });
       this.#bytes += bytes;
-      // A failure that is told with the status 200 is a document of another length.
+      // A failure reported with status 200 is a document of another length.
       if (size !== undefined && size > 0 && size !== bytes)
         throw new ApiError('invalid-request', `it has ${bytes} bytes, but its server reports ${size}.`);
       const file = await checkFile(path, { name, mediaType }, 'it');

@@ -26,13 +26,13 @@ import type { GeoServicesLayerNotes, GeoServicesSource } from './geoservices-sou
 import { shownCollection } from './shown-collection.js';
 import { hasOwnStyle, IMPORT, putSourceStyle, STYLE_STAYS } from './source-style.js';
 
-/** As the management API has them. */
+/** Limits of the management API. */
 const CODED_VALUES = 512;
 const CHARACTERS = 256;
 const DESCRIPTION = 2000;
 type Context = JobContext<RemoteInput<GeoServicesSource>>;
 
-/** What a layer of GeoServices says besides its features, as settings and style of the collection that it became. */
+/** Imports the metadata of a GeoServices layer as settings and style of the collection created from it. */
 export class GeoServicesSettings {
   constructor(
     private readonly layers: Layers,
@@ -40,7 +40,7 @@ export class GeoServicesSettings {
     private readonly catalog: () => CatalogSnapshot,
   ) {}
 
-  /** The service of a new collection, and whether it is on surfaces, are settled before it is there. */
+  /** Sets the service of a new collection, and whether APIs serve it, before the collection exists. */
   async place({ table, remote }: RemoteInput<GeoServicesSource>): Promise<void> {
     const id = table.toLowerCase();
     if (!this.catalog().byId(id)) await this.layers.put({ id }, buildPlace(remote), IMPORT);
@@ -54,7 +54,10 @@ export class GeoServicesSettings {
       await this.layers.put({ id }, { service: undefined, enabled: undefined }, IMPORT);
   }
 
-  /** What has no counterpart here becomes warnings of the job. May be called again. */
+  /**
+   * Imports settings and style. Parts without an equivalent in Graticule become warnings of the job. Can be called
+   * again.
+   */
   async take(context: Context, folder: string): Promise<void> {
     const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as GeoServicesLayerNotes;
     const { input, signal } = context;
@@ -91,7 +94,7 @@ export class GeoServicesSettings {
     const description = layer.description?.slice(0, DESCRIPTION);
     const settings: LayerSettings = {
       ...(fields.length > 0 ? { fields } : { fields: undefined }),
-      // What somebody put stays.
+      // A description by an operator is kept.
       ...(description && current.description === undefined ? { description } : {}),
       ...buildPlace({ service, disabled }, current),
     };
@@ -99,7 +102,7 @@ export class GeoServicesSettings {
     return warnings;
   }
 
-  /** A style that somebody put stays. */
+  /** Sets the style of the source. A style by an operator is kept. */
   async #draw(collection: VectorCollection, { layer }: GeoServicesLayerNotes): Promise<string[]> {
     const { drawingInfo } = layer;
     if (drawingInfo === undefined) return [];
@@ -131,7 +134,7 @@ function leftBehind(
   ];
 }
 
-/** What an import says of the service and of surfaces; what it leaves open stays as it was. */
+/** Service and enabled state from an import. The present values are kept if the import does not set them. */
 function buildPlace(
   { service, disabled }: Pick<GeoServicesSource, 'service' | 'disabled'>,
   before: LayerSettings = {},

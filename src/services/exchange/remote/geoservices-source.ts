@@ -2,7 +2,7 @@ import type { GeoServicesLayer, GeoServicesRelationship } from '../../../core/ex
 import type { FieldType } from '../../../core/sources/vector-source.js';
 import type { SecretReferences } from './secret-references.js';
 
-/** What imports of layers of GeoServices read, and what they keep of it. */
+/** Inputs and stored results of imports of GeoServices layers. */
 
 /** A layer of a FeatureServer or MapServer. */
 export interface GeoServicesSource {
@@ -11,21 +11,21 @@ export interface GeoServicesSource {
   targetSrid: number;
   /** Condition in SQL. */
   where: string;
-  /** All when absent. */
+  /** Default: all. */
   fields?: readonly string[] | undefined;
   batchSize?: number | undefined;
   maxRetries: number;
   requestMs: number;
   credentials: SecretReferences;
-  /** Service that the collection belongs to; it stays in that of a collection that it replaces when absent. */
+  /** Service of the collection. Default: for a replaced collection, its present service. */
   service?: string | undefined;
-  /** Imported, and on no surface until somebody enables it. */
+  /** Whether APIs do not serve the imported collection until an operator enables it. */
   disabled?: true;
-  /** Whoever began the import takes over relationships, when both ends are there. */
+  /** Whether the initiator of the import creates the relationships later, when both ends exist. */
   relatesLater?: boolean;
 }
 
-/** How far the reading is, and what it came to. */
+/** Progress and results of the reading. */
 export interface GeoServicesReport {
   layerName: string;
   features: number;
@@ -35,25 +35,25 @@ export interface GeoServicesReport {
   fields: readonly string[];
   /** With columns for fields. */
   relationships: readonly GeoServicesRelationship[];
-  /** Where the next page begins in the file. */
+  /** Offset of the next page in the file. */
   offset: number;
   attachments?: AttachmentCounts;
 }
 
-/** What becomes a column of the table. */
+/** Field that becomes a column of the table. */
 export interface ImportColumn {
   readonly name: string;
   readonly field: string;
   readonly type: FieldType;
 }
 
-/** Kept beside the features, for the settings that follow. */
+/** Stored with the features, for the later import of settings. */
 export interface GeoServicesLayerNotes {
   readonly layer: GeoServicesLayer;
   readonly columns: readonly ImportColumn[];
 }
 
-/** What became of the attachments of a layer. */
+/** Results of the attachments of a layer. */
 export interface AttachmentCounts {
   processed: number;
   failed: number;

@@ -91,7 +91,7 @@ class LayerReader {
     return { path: await this.#writeTyped(layer, columns, srid), title: layer.name.slice(0, 200), report };
   }
 
-  /** Lists the ids: a run after a crash goes on with the same ones. */
+  /** Lists the feature ids. A run after a crash continues with the same ids. */
   async #begin(layer: GeoServicesLayer, columns: readonly ImportColumn[]): Promise<GeoServicesReport> {
     const { count: matched, name: layerName, objectIdField } = layer;
     if (matched === 0)
@@ -158,7 +158,7 @@ class LayerReader {
     return askAgain(this.pools, this.context, this.#source.maxRetries, name, input);
   }
 
-  /** That of the layer, which PROJ knows how to project; else the server projects. */
+  /** The layer's CRS if PROJ can transform it. Otherwise the server transforms the data. */
   #sridOf({ srid }: GeoServicesLayer): number {
     return srid !== undefined && findEpsgCrs(srid) ? srid : this.#source.targetSrid;
   }
@@ -175,7 +175,7 @@ class LayerReader {
     }));
   }
 
-  /** A GeoPackage with the types that the layer declares: JSON does not tell them. */
+  /** Writes a GeoPackage with the types that the layer declares, because JSON does not contain them. */
   async #writeTyped(
     layer: GeoServicesLayer,
     columns: readonly ImportColumn[],

@@ -18,7 +18,7 @@ interface ObjectReport {
 
 export const OBJECT = 'import-object';
 
-/** Import of a file of vector data out of a bucket. */
+/** Import of a vector data file from a bucket. */
 export function createObjectImport(
   pools: Pick<Pools, 'run'>,
   storeOf: (connection: string) => Promise<ObjectStore>,

@@ -9,7 +9,7 @@ import type { FetchedFile, RemoteInput, RemoteKind } from '../import-input.js';
 import { type PagePosition, restored } from './page-place.js';
 import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 
-/** Which features of a collection of OGC API Features are imported. */
+/** Selection of the features of an OGC API Features collection to import. */
 export interface OgcFeaturesSource {
   serviceUrl: string;
   collectionId: string;
@@ -25,7 +25,7 @@ export interface OgcFeaturesSource {
   credentials?: SecretReferences;
 }
 
-/** How far the reading is, and what it came to. */
+/** Progress and results of the reading. */
 export interface ItemsReport {
   pages: number;
   features: number;
@@ -36,11 +36,11 @@ export interface ItemsReport {
   drifted: boolean;
 }
 
-/** Kept after each page: another run goes on behind it. */
+/** Stored after each page, so that another run can resume after it. */
 interface ItemsPlace extends ItemsReport, PagePosition {
   /** URL of the items whose pages are read. */
   items: string;
-  /** URL of the page that comes next; null behind the last one. */
+  /** URL of the next page. Null after the last one. */
   next: string | null;
 }
 
@@ -75,7 +75,7 @@ class ItemsReader {
   readonly #end: number;
   /** Whether an earlier run read the page before. */
   #isResumed = false;
-  /** Links that were followed; one that comes again leads nowhere new. */
+  /** Followed links, to detect a repeated link. */
   readonly #followed = new Set<string>();
   #before: ReadonlySet<string> = new Set();
 
@@ -113,7 +113,10 @@ class ItemsReader {
     return plan;
   }
 
-  /** Goes on where an earlier run was, or begins: also where the server does not go on with what it gave that run. */
+  /**
+   * Resumes after an earlier run, or starts at the first page. Also starts again if the server does not accept the
+   * next link of the earlier run.
+   */
   async #readAll({ items }: ItemsPlan): Promise<void> {
     const { context } = this;
     const place = await this.#resume(items);
@@ -130,7 +133,7 @@ class ItemsReader {
     await this.#readPages({ items, offset: 0, next: firstPage(items, context.input.remote) });
   }
 
-  /** What an earlier run kept of these items; undefined when it has left nothing, or not all of it is there. */
+  /** Position that an earlier run stored for these items. Undefined if there is none, or its data is incomplete. */
   async #resume(items: string): Promise<ItemsPlace | undefined> {
     const { pools, context } = this;
     const place = await restored<ItemsPlace>({ pools, context, path: this.#output });
@@ -161,7 +164,7 @@ class ItemsReader {
 
   async #read(url: string, offset: number): Promise<RemoteItemsPage> {
     const { context } = this;
-    // Credentials are for the server that was named, wherever its links lead.
+    // Credentials are only sent to the server in the request, regardless of its links.
     const isNamed = new URL(url).origin === new URL(context.input.remote.serviceUrl).origin;
     const request = { url, timeoutMs: this.#left(), headers: isNamed ? this.headers : {} };
     const task = { ...request, output: this.#output, offset, limit: this.#room() };
@@ -205,7 +208,7 @@ class ItemsReader {
     this.#before = new Set(ids);
   }
 
-  /** Of the parameters that were sent, the likeliest. */
+  /** The error of a refused request, for the parameter that most likely caused it. */
   #refused(reason: string): SourceFault {
     const { filter, bbox, datetime } = this.context.input.remote;
     const named = (['filter', 'bbox', 'datetime'] as const).find((name) => reason.includes(name));
@@ -214,7 +217,9 @@ class ItemsReader {
     return fault(code, `The server refuses the request: ${reason}`);
   }
 
-  /** Links may lead to other pages of these items alone: what else they lead to was not asked for. */
+  /**
+   * Requires that a link leads to another page of the same items, because the request did not name other resources.
+   */
   async #requireScope(url: string, items: string): Promise<void> {
     const [next, first] = [new URL(url), new URL(items)];
     if (next.origin !== first.origin || next.pathname !== first.pathname) {
@@ -273,7 +278,7 @@ const nothingRead = (): ItemsReport => ({
   drifted: false,
 });
 
-/** Whether it is what the server answers that is wrong. */
+/** Whether the responses of the server are wrong. */
 function isOfSource(error: unknown): error is Error {
   if (error instanceof SourceFault) return error.code !== `${PREFIX}timeout`;
   return (

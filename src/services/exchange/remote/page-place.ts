@@ -3,9 +3,9 @@ import type { JobContext } from '../../jobs/kinds.js';
 
 /** The last page that was read, in the file that pages are appended to. Kept when its bytes are on the disk. */
 export interface PagePosition {
-  /** Where it begins. */
+  /** Start offset of the page. */
   begin: number;
-  /** Where it ends, and the next one begins. */
+  /** End offset of the page, and start of the next one. */
   offset: number;
 }
 
@@ -13,11 +13,14 @@ export interface PageFile {
   pools: Pick<Pools, 'run'>;
   context: JobContext;
   path: string;
-  /** Attribute that tells features apart, where ids do not. */
+  /** Attribute that distinguishes features whose ids do not. */
   idProperty?: string | undefined;
 }
 
-/** What an earlier run of a job kept, with the ids of its last page; undefined when there is none, or its file is shorter. */
+/**
+ * Position that an earlier run of a job stored, with the ids of its last page. Undefined if there is none, or its
+ * file is shorter.
+ */
 export async function restored<P extends PagePosition>({
   pools,
   context,

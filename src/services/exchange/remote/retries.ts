@@ -8,7 +8,7 @@ const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exc
 /** Milliseconds before the first request that is sent again. */
 const RETRY_MS = 500;
 
-/** Asks another server for a job: again, a little later each time, where it may answer the next time. */
+/** Sends a request of a job to another server. Retries with increasing delays if the failure can be temporary. */
 export async function askAgain<N extends keyof IngestTasks>(
   pools: Pick<Pools, 'run'>,
   context: Pick<JobContext, 'signal' | 'log'>,

@@ -2,7 +2,7 @@ import type { RemoteRequest } from '../../../core/exchange/ingest.js';
 import { buildRemoteRequest, type RemoteCredentials } from '../../connections/remote-credentials.js';
 import { secretAt } from '../../connections/secrets.js';
 
-/** Secrets stand in no job: it names where they are, and reads them when it runs. */
+/** References to secrets. A job contains no secrets: it names their location, and reads them when it runs. */
 export interface SecretReferences {
   mode?: 'none' | 'basic' | 'token' | 'arcgis-token' | undefined;
   username?: string | undefined;
@@ -12,7 +12,7 @@ export interface SecretReferences {
   connection?: string | undefined;
 }
 
-/** Where jobs find secrets when they run. */
+/** Source of secrets for running jobs. */
 export interface SecretSource {
   /** References that may be followed. */
   readonly allowed: readonly string[];
@@ -20,7 +20,7 @@ export interface SecretSource {
   credentialsOf(connection: string, url: URL): Promise<RemoteCredentials>;
 }
 
-/** A request with the secrets that are there now. */
+/** A request with the present secrets. */
 export async function requestWith(
   url: URL,
   { mode, username, passwordReference, tokenReference, connection }: SecretReferences,

@@ -3,10 +3,13 @@ import type { StyleLayer } from '../../../core/styles/model.js';
 import type { StyledCollection, StylePut, Styles } from '../../styles/index.js';
 import { buildStyleDocument } from '../../styles/translations.js';
 
-/** Who puts settings and styles that an import takes over. */
+/** Principal of imported settings and styles. */
 export const IMPORT = 'import';
 
-/** Draws a layer as its source does, and tells what of that is not possible. A style that somebody put stays. */
+/**
+ * Sets the style of the source for a layer, and returns warnings about unsupported parts. A style by an operator is
+ * kept.
+ */
 export async function putSourceStyle(
   styles: Styles,
   { layerId }: StyledCollection,
@@ -24,7 +27,7 @@ export async function putSourceStyle(
   }
 }
 
-/** Whether somebody has put a style, other than imports. */
+/** Whether the layer has a style that was not set by an import. */
 export async function hasOwnStyle(styles: Styles, layerId: number): Promise<boolean> {
   const current = await styles.current(layerId);
   return current !== undefined && current.changedBy !== IMPORT;

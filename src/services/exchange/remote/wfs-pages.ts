@@ -15,7 +15,7 @@ export interface WfsRead {
   readonly count: number;
   readonly ids: readonly string[];
   readonly matched: number | undefined;
-  /** CRS that the page names; degrees when absent. */
+  /** CRS that the page declares. Default: degrees. */
   readonly srid?: number;
 }
 
@@ -30,12 +30,12 @@ export interface WfsType {
   serviceUrl: string;
   version: string;
   typeName: string;
-  /** How the server calls GeoJSON; GML is read when absent. */
+  /** Output format for GeoJSON in the server's naming. Default: GML is read. */
   geoJson?: string | undefined;
   /** CRS of a type whose geometries name none. */
   srid?: number | undefined;
   requestMs: number;
-  /** How often a request is sent again; never when absent. */
+  /** Number of retries of a request. Default: 0. */
   maxRetries?: number;
 }
 
@@ -90,7 +90,7 @@ export class WfsPages {
     if (isEmpty) return { offset, count: 0, ids: [], matched };
     const { signal } = context;
     const [layer] = await pools.run('ogr.inspect', { path }, { signal });
-    // GDAL has put longitude first by now, whatever the name of the CRS says of it.
+    // At this point GDAL has put longitude first, regardless of the axis order of the named CRS.
     const crs = layer!.crs ?? (srid === undefined ? undefined : `EPSG:${srid}`);
     const stated = crs === undefined ? {} : { sourceCrs: crs };
     const translation = {

@@ -27,7 +27,7 @@ export interface WfsReport {
   matched: number | null;
 }
 
-/** Kept after each page: another run goes on behind it. */
+/** Stored after each page, so that another run can resume after it. */
 interface WfsPlace extends WfsReport, PagePosition {
   srid?: number | undefined;
   isLast: boolean;
@@ -92,7 +92,10 @@ class WfsReader {
     return { path: this.#output, title: this.#source.title, report, ...sourceCrs };
   }
 
-  /** Goes on where an earlier run was, or begins: also where the server does not go on with what it gave that run. */
+  /**
+   * Resumes after an earlier run, or starts at the first page. Also starts again if the server does not accept the
+   * position of the earlier run.
+   */
   async #readAll(matched: number | null): Promise<void> {
     const { context } = this;
     const place = await this.#resume(matched);
@@ -110,7 +113,10 @@ class WfsReader {
     await this.#readPages(0);
   }
 
-  /** What an earlier run kept of as many features; undefined when it has left nothing, or not all of it is there. */
+  /**
+   * Position that an earlier run stored for the same number of features. Undefined if there is none, or its data is
+   * incomplete.
+   */
   async #resume(matched: number | null): Promise<WfsPlace | undefined> {
     const { pools, context } = this;
     const idProperty = this.#source.geoJson === undefined ? ID_PROPERTY : undefined;
@@ -150,7 +156,10 @@ class WfsReader {
     this.#srid = srid;
   }
 
-  /** Takes account of a page. What does not fit what the server said before ends the import. */
+  /**
+   * Records a page, and returns whether it is the last. A contradiction to an earlier response of the server ends the
+   * import.
+   */
   #isLast({ count, ids, matched }: WfsRead): boolean {
     const report = this.#report;
     const { pageSize } = this.#source;

@@ -24,7 +24,7 @@ export interface PackageInput {
   maxZoom: number;
 }
 
-/** What an import of a package told. */
+/** Results of a package import. */
 export interface PackageOutcome {
   imported: number;
   skipped: number;
@@ -46,20 +46,22 @@ const READ = 0.05;
 const COPIED = 0.9;
 
 /**
- * Imports tile packages: the tiles of one become a PMTiles archive, part by part, which is published once it is whole. The
- * archive's draft keeps which parts it has, so a job whose process dies goes on behind them.
+ * Imports tile packages. The tiles of a package become a PMTiles archive, part by part, which is published once it is
+ * complete. The archive's draft stores the completed parts, so a job whose process ends resumes after them.
  */
 export class TilePackages {
   constructor(private readonly deps: TilePackagesDeps) {
     deps.jobs.register(this.#kind());
   }
 
-  /** What a package holds. Rejects with a `TaskFailure`. */
+  /** Contents of a package. Rejects with a `TaskFailure`. */
   read(path: string, signal: AbortSignal): Promise<TilePackage> {
     return this.deps.pools.run('archive.package', { path }, { signal });
   }
 
-  /** Throws `conflict` for the id of a collection that is no published archive of this server. */
+  /**
+   * Submits an import. Throws `conflict` for the id of a collection that is not a published archive of this server.
+   */
   async submit(input: PackageInput, options: SubmitOptions): Promise<JobRow> {
     await this.deps.tilesets.refuseTakenAnywhere(input.name);
     const resources = [`collection:${input.name}`];
@@ -153,7 +155,7 @@ export class TilePackages {
   }
 }
 
-/** Saved once the archive is whole. */
+/** Saved once the archive is complete. */
 const DONE = 'copied';
 
 export interface Selection {

@@ -11,11 +11,13 @@ import { PUBLISHED, type Storage } from '../../storage/storage.js';
 export interface TilesetsDeps {
   dataDir: string;
   storage: Pick<Storage, 'take' | 'locate'>;
-  /** What is published. */
+  /** Published collections. */
   collections(): readonly Collection[];
-  /** Names of collections in the data folders of several servers; absent if the archives are in no data folder. */
+  /**
+   * Names of collections in the data folders of several servers. Undefined if the archives are not in data folders.
+   */
   names?: Pick<FolderNames, 'refuse' | 'during'>;
-  /** Publishes what lies in the folder of published archives. */
+  /** Publishes the files in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
 
@@ -23,12 +25,12 @@ export interface TilesetsDeps {
 export class Tilesets {
   constructor(private readonly deps: TilesetsDeps) {}
 
-  /** The folder of archives that are being made. */
+  /** The folder of archives in progress. */
   get drafts(): string {
     return join(this.deps.dataDir, 'archives');
   }
 
-  /** Throws `conflict` for the id of a collection that is no imported tileset. */
+  /** Throws `conflict` for the id of a collection that is not an imported tileset. */
   refuseTaken(name: string): void {
     const present = this.deps.collections().find(({ id }) => id === name);
     if (present && !this.#isImported(present, name))
@@ -38,13 +40,13 @@ export class Tilesets {
       );
   }
 
-  /** As `refuseTaken`, also for a tileset in the data folder of another server. */
+  /** Like `refuseTaken`, also for a tileset in the data folder of another server. */
   async refuseTakenAnywhere(name: string): Promise<void> {
     this.refuseTaken(name);
     await this.deps.names?.refuse(name);
   }
 
-  /** The collection that an import has made; undefined while it is not shown here. */
+  /** The collection that an import created. Undefined while it is not published here. */
   collectionOf(name: string): Collection | undefined {
     return this.deps.collections().find((one) => this.#isImported(one, name));
   }

@@ -45,25 +45,25 @@ export interface WmtsImportsDeps {
 }
 
 const KIND = 'import-wmts';
-/** Tiles that are asked for, and written, together. */
+/** Number of tiles that are requested and written together. */
 const TOGETHER = 64;
 const COPIED = 0.95;
 
-/** How far a draft is: the number of addresses that are behind it. */
+/** Progress of a draft: the number of completed tile addresses. */
 interface Cursor extends WmtsOutcome {
   offset: number;
 }
 
 /**
- * Copies the tiles of a tile set of a WMTS into a PMTiles archive, which is published once it is whole. The draft keeps how
- * far it is, so a job whose process dies goes on from there.
+ * Copies the tiles of a WMTS tile set into a PMTiles archive, which is published once it is complete. The draft
+ * stores its progress, so a job whose process ends resumes there.
  */
 export class WmtsImports {
   constructor(private readonly deps: WmtsImportsDeps) {
     deps.jobs.register(this.#kind());
   }
 
-  /** Throws `conflict` for the id of a collection that is no imported tileset. */
+  /** Submits an import. Throws `conflict` for the id of a collection that is not an imported tileset. */
   async submit(input: WmtsInput, options: SubmitOptions): Promise<JobRow> {
     await this.deps.tilesets.refuseTakenAnywhere(input.name);
     const resources = [`collection:${input.name}`];

@@ -29,7 +29,10 @@ import {
   parseOutStatistics,
 } from './members.js';
 
-/** Analytics over any store, computed in the workers, whatever protocol asks for them. Each throws 400 naming the member. */
+/**
+ * Analytics over any store, computed in the workers, for all protocols. Each function throws 400 with the name of the
+ * wrong member.
+ */
 
 export interface AnalyticsDeps extends Catalogs {
   readonly pools: Pools;
@@ -39,11 +42,11 @@ export interface AnalyticsDeps extends Catalogs {
 export interface Analysis {
   readonly operation: 'h3' | 'clusters' | 'spatial-join' | 'buffer-aggregate' | 'density';
   readonly result: AnalyticsResult;
-  /** Where a limit applies to the features of the answer. */
+  /** Maximum number of output features. */
   readonly maxOutputRows?: number;
 }
 
-/** What a request is about. */
+/** Subject of an analytics request. */
 export interface Subject {
   readonly deps: AnalyticsDeps;
   readonly x: TaskContext & { readonly principal: Principal };
@@ -62,7 +65,7 @@ export function licensedView(deps: AnalyticsDeps, principal: Principal, id: stri
   return view;
 }
 
-/** What the features of a view must pass: the rows that exist, and the filters of the request. */
+/** Filter of the features of a view: the visible rows, and the filters of the request. */
 function query({ view, asFeatureSet = false }: Subject, filter: GeoServicesFilter) {
   const own = geoServicesFilter(filter, filterOptions(view), view.collection.storageCrs);
   return { source: view.source, filter: and(view.rows, own), asFeatureSet };

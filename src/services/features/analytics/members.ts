@@ -37,7 +37,7 @@ export function parseFlag(name: string, value: boolean | Text, fallback: boolean
   return text === 'true';
 }
 
-/** A word and what it means; the first word when there is none. */
+/** The choice that a word represents. Default: the first choice. */
 export function parseChoice<T extends string>(
   name: string,
   value: Text,

@@ -24,7 +24,7 @@ import {
 } from './parts.js';
 import { parseSummary, summaryStatisticsInput } from './statistics.js';
 
-/** Processes that look at attributes, or give features new ones. */
+/** Processes that read attributes, or add attributes to features. */
 
 function measureProcess(
   of: 'area' | 'length',
@@ -53,7 +53,10 @@ function measureProcess(
   };
 }
 
-/** Metres of a plane are metres over the ground, too, once they are asked for. */
+/**
+ * The facts for the requested method. With `geodesic`, lengths and areas in a projected CRS are also measured over
+ * the ground.
+ */
 function withMethod({ method, unit }: InputValues, facts: FeaturesFacts): FeaturesFacts {
   if (method === undefined) return facts;
   if (method === 'geodesic' && unit === 'crs')

@@ -3,8 +3,8 @@ import type { InputDefinition, OutputDefinition, ProcessDefinition } from '../de
 import { makeOptional } from './parts.js';
 
 /**
- * Returns its inputs as outputs of the same names: tools that test conformance ask for such a process. The suite of OGC 18-062r2
- * sends one and the same text to all inputs of strings, whatever their format.
+ * Process that returns its inputs as outputs with the same names. Conformance test tools require such a process. The
+ * suite of OGC 18-062r2 sends the same text to all string inputs, whatever their format.
  */
 
 const SHORT = { maxLength: 1000 };

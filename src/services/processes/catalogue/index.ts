@@ -52,7 +52,7 @@ export function findProcess(id: string): ProcessDefinition | undefined {
   return PROCESSES.get(Object.hasOwn(OTHER_IDS, id) ? OTHER_IDS[id]! : id);
 }
 
-/** What there is, as tools that are to become processes are told. */
+/** Descriptions of all processes, for the translation of tools into processes. */
 export const PROCESS_DESCRIPTIONS: readonly ProcessDescription[] = [...PROCESSES.values()].map(
   ({ id, inputs }) => ({
     id,

@@ -51,7 +51,7 @@ export const FEATURES_OUTPUT: OutputDefinition = {
   isFeatures: true,
 };
 
-/** A file that goes out as it is. */
+/** Output that is a file, sent unchanged. */
 export function fileOutput(title: string, description: string): OutputDefinition {
   const schema = Type.String({ contentEncoding: 'binary', contentMediaType: 'application/octet-stream' });
   return { title, description, schema, isFile: true };
@@ -127,7 +127,7 @@ export function metresOnGround(
   return unit === 'crs' || !crs.isGeographic ? undefined : getNumberInput(values, name) * METRES[unit];
 }
 
-/** How lengths are told: over the ground where a unit of length is asked for in a geographic CRS, else in the plane. */
+/** Measure of lengths: over the ground for a unit of length in a geographic CRS, otherwise in the plane. */
 export const getLengthMeasure = (values: InputValues, facts: FeaturesFacts): Measure =>
   measureIn(METRES, (values['unit'] as Unit | undefined) ?? 'metre', facts);
 
@@ -142,7 +142,7 @@ function measureIn<U extends string>(
     : { ground: false, perUnit: metres[unit] / crs.metresPerUnit };
 }
 
-/** What a square has as its side, in metres, for units of area. */
+/** Side of a square of each area unit, in metres. */
 const SIDES = {
   'square-metre': 1,
   hectare: 100,
@@ -158,7 +158,7 @@ export const areaUnitInput: InputDefinition = makeOptional({
   schema: Type.String({ enum: [...Object.keys(SIDES), 'crs'], default: 'square-metre' }),
 });
 
-/** The same for areas; `perUnit` is of the sides. */
+/** Measure of areas, by the same rules as for lengths. `perUnit` is the length of a unit's side. */
 export const getAreaMeasure = (values: InputValues, facts: FeaturesFacts): Measure =>
   measureIn(SIDES, (values['unit'] as keyof typeof SIDES | 'crs' | undefined) ?? 'square-metre', facts);
 

@@ -18,7 +18,7 @@ import {
 } from './parts.js';
 import { parseStatistics, statisticsInput } from './statistics.js';
 
-/** Processes that look for patterns in where features are. */
+/** Processes that search for patterns in the locations of features. */
 
 const SHAPES: readonly CellShape[] = ['square', 'hexagon'];
 

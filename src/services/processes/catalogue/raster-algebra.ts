@@ -18,7 +18,7 @@ import {
   resamplingInput,
 } from './raster-parts.js';
 
-/** Processes that work out the values of pixels from those of others at the same place. */
+/** Processes that compute pixel values from other pixel values at the same location. */
 
 /** Results have a band each. */
 const MAX_EXPRESSIONS = 16;
@@ -60,7 +60,7 @@ const algebra = rasterProcess({
 
 const METHODS = ['difference', 'ratio', 'percent', 'classes'] as const;
 
-/** Of b1 before and b2 after. */
+/** Expression for a change from b1 to b2. */
 function formatChange(method: (typeof METHODS)[number], threshold: number): string {
   switch (method) {
     case 'difference':

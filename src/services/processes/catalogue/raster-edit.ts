@@ -11,7 +11,7 @@ import {
   requirePolygons,
 } from './raster-parts.js';
 
-/** Processes that make rasters of features, and mend or cut rasters. */
+/** Processes that create rasters from features, and repair or clip rasters. */
 
 /** The field, if there is one, has numbers. Throws 400 naming it. */
 function requireNumbers(values: InputValues, { fields, source }: FeaturesFacts): void {

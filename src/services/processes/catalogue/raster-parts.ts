@@ -80,7 +80,7 @@ interface RasterSpec {
   rasters?: Record<string, InputDefinition>;
   /** All bands are worked on. */
   allBands?: boolean;
-  /** A raster when absent; values have a schema. */
+  /** Default: a raster. Outputs that are values have a schema. */
   output?: 'features' | { name: string; definition: OutputDefinition };
   /** Features that go with it. */
   features?: RasterFeatures & { definition: InputDefinition };
@@ -126,7 +126,7 @@ export function rasterProcess({
   };
 }
 
-/** Features of lines or points are no areas. Throws 400 naming the input. */
+/** Throws 400 with the name of the input if its features are lines or points, which are not areas. */
 export function requirePolygons(input: string, { source }: FeaturesFacts): void {
   if (/Point|Line/.test(source.geometryType))
     throw badParameter(

@@ -4,7 +4,7 @@ import type { ProcessDefinition } from '../definition.js';
 import { getNumberInput, makeOptional } from './parts.js';
 import { defineNumberInput, pointsInput, prefixInput, rasterProcess, requirePoints } from './raster-parts.js';
 
-/** Processes that tell the values of rasters. */
+/** Processes that return values of rasters. */
 
 const Bound = Type.Union([Type.Number(), Type.Null()]);
 

@@ -26,7 +26,7 @@ const buildScale = ({ crs }: RasterFacts) => [
   String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit),
 ];
 
-/** What the usual refraction of light leaves, 6/7. */
+/** Coefficient of the Earth's curvature with average refraction of light, 6/7. */
 const CURVATURE = 0.857_14;
 
 const hillshade = rasterProcess({
@@ -74,7 +74,7 @@ const slope = rasterProcess({
     zFactor,
   },
   plan(values, facts) {
-    // GDAL knows no factor for heights here: horizontal lengths are divided by it.
+    // GDAL has no height factor for slopes, so horizontal lengths are divided by it.
     const [flag, scale] = buildScale(facts);
     const units = values['units'] === 'percent' ? ['-p'] : [];
     return {

@@ -41,12 +41,12 @@ interface StatisticInput<T extends string> {
   name?: string;
 }
 
-/** Statistics of values that have an order; others need numbers. */
+/** Statistics for ordered values of any type. Other statistics need numbers. */
 const OF_ANY: readonly string[] = ['count', 'min', 'max'];
 
 /**
- * The items of the input `statistics` with the names of their attributes. Throws 400 naming what does not fit: fields that
- * the features have not, values that are no numbers, names twice or among `others`.
+ * The items of the input `statistics` with the names of their attributes. Throws 400 with the wrong item: unknown
+ * fields, values that are not numbers, names that are repeated or in `others`.
  */
 function namedStatistics<T extends string>(
   values: InputValues,
@@ -80,7 +80,10 @@ function namedStatistics<T extends string>(
   });
 }
 
-/** Those of the input `statistics`; `others` are attributes beside them. Throws 400 naming what does not fit. */
+/**
+ * Statistics of the input `statistics`. `others` are further attributes of the output. Throws 400 with the wrong
+ * item.
+ */
 export function parseStatistics(
   values: InputValues,
   facts: FeaturesFacts,
@@ -90,7 +93,7 @@ export function parseStatistics(
   return list.map(({ type, field, name }) => ({ type, field, name }));
 }
 
-/** The same where medians and percentiles are among them. */
+/** Like `parseStatistics`, for statistics that include medians and percentiles. */
 export function parseSummary(
   values: InputValues,
   facts: FeaturesFacts,

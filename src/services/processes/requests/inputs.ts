@@ -14,7 +14,7 @@ import { parseFeaturesInput, readRaster, readRasters, type SourceValue } from '.
 /** Filters, expressions and attributes of features keep the digits of their numbers. */
 export const EXACT_MEMBERS = ['filter', 'expression', 'properties'];
 
-/** What the JSON of an execution may hold. */
+/** Bounds of the JSON of an execution. */
 export const EXECUTE_BOUNDS = {
   values: LIMITS.editValues,
   names: LIMITS.editNames,
@@ -24,7 +24,7 @@ export const EXECUTE_BOUNDS = {
 export const noInput = (name: string) =>
   fault(`/inputs/${name}`, 'is not an input of the process', 'additionalProperties');
 
-/** Reads the inputs of a process; adds to `errors` what is wrong. What comes from other steps of a plan stands in `steps`. */
+/** Reads the inputs of a process, and adds faults to `errors`. `steps` has the inputs from other steps of a plan. */
 export function readInputs(
   process: ProcessDefinition,
   inputs: Record<string, unknown>,
@@ -59,7 +59,7 @@ export function readInputs(
 /** Names by which existing clients send the features or the raster of a process. */
 export const LAYER_ALIASES = ['inputGeoJson', 'queryResultId', 'layerId', 'rasterId', 'source'] as const;
 
-/** Existing clients name the features that a process works on in ways of their own. */
+/** The inputs with the standard names, because existing clients name the features of a process in other ways. */
 function clientInputs(
   { work }: ProcessDefinition,
   inputs: Record<string, unknown>,
@@ -79,7 +79,7 @@ function clientInputs(
   return inputs;
 }
 
-/** Of a raster that is sent, of a layer, or of a raster of its own number. */
+/** The inputs with a raster that was sent, of a layer, or with a raster number. */
 function clientRaster(input: string, inputs: Record<string, unknown>): Record<string, unknown> {
   const { source, layerId, rasterId, ...others } = inputs;
   const [sent, ...more] = [source, layerId, rasterId].filter((one) => one !== undefined);

@@ -19,7 +19,7 @@ type StepReference = Extract<SourceValue, { kind: 'step' }>;
 type ClientPlan = Plan<SourceValue>;
 type ClientStep = PlanStep<SourceValue>;
 
-/** A step whose process is there. */
+/** A step whose process exists. */
 interface Draft {
   readonly at: string;
   readonly stepId: string;
@@ -63,7 +63,9 @@ function planBody(input: unknown, errors: FieldError[]): PlanBody | undefined {
   return faults.length === 0 ? (value as PlanBody) : undefined;
 }
 
-/** Within the bounds of bodies. What is no JSON is told by the schema. */
+/**
+ * Parses a plan within the bounds of bodies. Text that is not JSON is returned unchanged, and the schema reports it.
+ */
 function planText(text: string): unknown {
   try {
     const bounds = { ...EXECUTE_BOUNDS, string: LIMITS.processBodyBytes };
@@ -113,7 +115,7 @@ function readStep(
   return { stepId, process: process.id, values, sources, dependsOn };
 }
 
-/** Inputs that are results of other steps: the id of the step, perhaps with the name of its output. */
+/** Inputs that are results of other steps: the id of the step, optionally with the name of its output. */
 function stepReferences(
   { process, body }: Draft,
   drafts: ReadonlyMap<string, Draft>,
@@ -133,7 +135,7 @@ function stepReferences(
   };
   for (const [name, { isFeatures = false, isRasterList }] of layers) {
     const value = others[name];
-    // The list stays: what it holds beside steps is read as it is elsewhere.
+    // The list remains: its members other than steps are read in the standard way.
     if (isRasterList && Array.isArray(value)) {
       for (const [i, one] of value.entries()) refer(`${name}/${i}`, one, false);
     } else {
@@ -163,7 +165,7 @@ function withDependency(
 
 interface Target {
   readonly draft: Draft;
-  /** Whatever fits when absent. */
+  /** Default: the first suitable output. */
   readonly output?: string;
 }
 
@@ -188,7 +190,7 @@ function getStep(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | u
   return draft && { draft, output: step.slice(point + 1) };
 }
 
-/** Kinds of outputs that are asked for have to be among those of the last steps. */
+/** Requires that each requested kind of output is an output of the last steps. */
 function requireKinds({ outputs = [] }: PlanBody, steps: readonly ClientStep[]): void {
   const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => listKinds(definition)));
   const missing = outputs.find((kind) => !kinds.has(kind));

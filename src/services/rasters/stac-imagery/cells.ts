@@ -1,12 +1,12 @@
 import { type Box, commonBox, plainBoxes } from '../../../core/geometry/box.js';
 
-/** Cells are no smaller than this: below it all windows share them. */
+/** Maximum level of cells, at which they have their minimum size. All smaller windows share these cells. */
 const MAX_LEVEL = 10;
 
 /**
- * Cells of a grid that cover what of a window lies within an area, cut at its sides; four at most where neither lies across
- * the antimeridian. Their sides are the world's halved so often that they are no smaller than it. Windows that lie near each
- * other have the same ones.
+ * Cells of a grid that cover the part of a window within an area, clipped to the area. There are at most four cells
+ * if neither crosses the antimeridian. The world's sides are halved while a cell is at least as large as the window.
+ * Nearby windows have the same cells.
  */
 export function listCoveringCells(window: Box, area: Box = WORLD): Box[] {
   return plainBoxes(area).flatMap((part) => {
@@ -18,7 +18,7 @@ export function listCoveringCells(window: Box, area: Box = WORLD): Box[] {
 
 const WORLD: Box = [-180, -90, 180, 90];
 
-/** A window that goes on beyond the antimeridian, as one that lies across it. */
+/** A window that continues beyond the antimeridian, as a box that crosses it. */
 function onGlobe([west, south, east, north]: Box): Box {
   if (west >= -180 && east <= 180) return [west, south, east, north];
   if (east - west >= 360) return [-180, south, 180, north];

@@ -20,7 +20,7 @@ import type { Imagery } from './searches.js';
 /** Pixels per side that a mosaic has at most: GDAL counts them in 32 bits. */
 const MAX_SIDE = 2 ** 30;
 
-/** The raster that a scene is: its asset, or the bands of several. Throws for an address that nobody can read. */
+/** The raster of a scene: its asset, or several assets as bands. Throws for an unreadable URL. */
 export function sceneRaster(
   { bands, credentials }: Pick<StacSource, 'bands' | 'credentials'>,
   { hrefs }: Scene,
@@ -29,7 +29,7 @@ export function sceneRaster(
     (href): RemoteRaster => ({
       kind: 'remote',
       url: resolveSourceUrl(href),
-      // An API could name what only this server may read.
+      // An API could name data that only this server may read.
       ...(credentials !== 'environment' && { isAnonymous: true }),
     }),
   );
@@ -40,14 +40,16 @@ export function sceneRaster(
 /** Rasters of scenes that are members of mosaics. */
 const rasters = new WeakMap<Scene, RemoteRaster | BandStack>();
 
-/** Throws for an address that nobody can read. */
+/** The raster of a member. Throws for an unreadable URL. */
 function memberRaster(source: StacSource, scene: Scene): RemoteRaster | BandStack {
   const raster = rasters.get(scene) ?? sceneRaster(source, scene);
   rasters.set(scene, raster);
   return raster;
 }
 
-/** Members that are published are read from where the same scenes lie now: signatures of addresses end. */
+/**
+ * Updates the URLs of published members from a new search with the same scenes, because signatures in URLs expire.
+ */
 export function renewAddresses(
   source: StacSource,
   before: readonly Scene[],
@@ -58,7 +60,7 @@ export function renewAddresses(
       const addresses = listParts(sceneRaster(source, scenes[i]!)).map(({ url }) => url);
       for (const [k, part] of listParts(memberRaster(source, scene)).entries()) part.url = addresses[k]!;
     } catch {
-      // Nobody can read it, so it is no member.
+      // An unreadable scene is not a member.
     }
   }
 }
@@ -108,7 +110,7 @@ const DEGREES = 'EPSG:4326';
 /** In which Web Mercator has a place for everything. */
 const MERCATOR_WORLD: Box = [-180, -85, 180, 85];
 
-/** Where scenes may be found. */
+/** Area in which scenes can be found. */
 function computeArea({ source, search, sample }: Imagery): Box {
   return source.bbox ?? search.extent ?? (source.search === 'window' ? MERCATOR_WORLD : sample.extent84);
 }
@@ -129,7 +131,7 @@ function collectIds({ collections }: StacSource, scenes: readonly Scene[]): Read
   );
 }
 
-/** How members are read. */
+/** Options for reading the members. */
 function chooseReading(
   { merge }: StacSource,
   { bands }: RasterInfo,
@@ -141,7 +143,10 @@ function chooseReading(
 /** Scenes that are merged to see what becomes of their values. */
 const MERGED_SAMPLES = 16;
 
-/** What is merged where a sample lies; undefined where scenes only lie over each other. Throws for what cannot be merged. */
+/**
+ * Mosaic of the scenes around the sample, to inspect the bands of a merge. Undefined if scenes are only drawn over
+ * each other. Throws for bands that cannot be merged.
+ */
 export function mergedSample({
   source,
   search,
@@ -165,7 +170,7 @@ export function mergedSample({
 function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly Scene[] {
   switch (merge) {
     case 'newest':
-      // Of one instant the first one of the API is on top.
+      // Among scenes with the same time, the first one in the API's order is on top.
       return scenes.toReversed().sort((a, b) => compare(a.acquired ?? '', b.acquired ?? ''));
     case 'lowest-cloud':
       return scenes.toReversed().sort((a, b) => (b.cloudCover ?? 101) - (a.cloudCover ?? 101));
@@ -176,7 +181,7 @@ function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly S
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** None for an address that nobody can read. */
+/** Members for a scene. Empty for an unreadable URL. */
 function buildMembers(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
   const { bbox, acquired, self, cloudCover } = scene;
   try {
@@ -195,7 +200,7 @@ function buildMembers(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, 
   }
 }
 
-/** Merges of values; the others are orders. */
+/** Merges that compute values. The other merges are drawing orders. */
 const MERGE: Partial<Record<SceneMerge, Merge>> = {
   highest: 'max',
   lowest: 'min',
@@ -221,7 +226,7 @@ function parseGrid(crs: string, boxes84: readonly Box[], sample: RasterInfo): Ra
   return { crs, geoTransform: [left, dx, 0, top, 0, -dy], width, height };
 }
 
-/** That of the sample, where no scene says that it is in another; else degrees. */
+/** CRS of the sample, unless a scene declares another CRS; then degrees. */
 export function commonCrs({ source, search, sample }: Pick<Imagery, 'source' | 'search' | 'sample'>): string {
   const isSame = search.scenes.every(({ epsg }) => epsg === undefined || epsg === sample.epsg);
   return source.search === 'static' && isSame ? sample.crs : DEGREES;

@@ -9,7 +9,7 @@ export type Runner = Pick<Pools, 'run'>;
 
 const turns = new WeakMap<Runner, Turns>();
 
-/** Searches a STAC API when it is its turn: geocoding and imports need places of the ingest thread, too. */
+/** Searches a STAC API in turn, because geocoding and imports also need the ingest thread. */
 export async function searchInTurn(pools: Runner, task: SceneSearchTask): Promise<SceneSearch> {
   const own = turns.get(pools) ?? new Turns(RASTER_LIMITS.stacSearches);
   turns.set(pools, own);
@@ -21,7 +21,7 @@ export async function searchInTurn(pools: Runner, task: SceneSearchTask): Promis
   }
 }
 
-/** Waits for work that goes on for others: no longer than a request may take, nor than its client is there. */
+/** Waits for shared work: at most as long as a request may take, and only while its client is connected. */
 export function waitFor<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () =>

@@ -7,28 +7,28 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { commonCrs, mergedSample, renewAddresses, sceneRaster } from './mosaic.js';
 import { searchInTurn } from './search-turns.js';
 
-/** How often sources are looked at whose search is old. */
+/** Interval for finding sources with an old search, in milliseconds. */
 const LOOK_MS = 5000;
-/** So long a source that failed is not searched again. */
+/** Milliseconds before a failed source is searched again. */
 const FAILED_MS = 60_000;
 const INSPECT_DEADLINE_MS = 60_000;
 /** Scenes that are tried until one can be read. */
 const TRIES = 8;
 
-/** Scenes that are looked at where others are searched for each window. */
+/** Number of scenes in the sample of a source whose scenes are searched for each window. */
 const SAMPLE_SCENES = 20;
 
-/** What a source of a STAC API was when it was searched last. */
+/** Result of the last search of a STAC API source. */
 export interface Imagery {
   readonly source: StacSource;
   readonly search: SceneSearch;
-  /** One of its scenes: its pixels are those of the mosaic. */
+  /** Metadata of one of its scenes, whose pixels define the pixels of the mosaic. */
   readonly sample: RasterInfo;
   /** Stamp of the scene that was read last to see whether the bands are still these. */
   readonly sampleStamp: string;
   /** Bands of the mosaic. */
   readonly bands: readonly BandInfo[];
-  /** CRS of the mosaic: it stays what it was first. */
+  /** CRS of the mosaic. It never changes after the first search. */
   readonly crs: string;
 }
 
@@ -45,14 +45,14 @@ interface Failure {
   readonly until: number;
 }
 
-/** Sources that are imagery of STAC APIs: searched when they are published, and again from time to time. */
+/** Imagery sources of STAC APIs. They are searched when they are published, and again at an interval. */
 export class StacImagery {
   readonly #entries = new Map<string, Entry>();
   readonly #failures = new Map<string, Failure>();
   /** Searches that are made now. */
   readonly #searches = new Map<string, Promise<Imagery>>();
   readonly #pools: Pick<Pools, 'run'>;
-  /** What may be remembered; all before the first `keep`. */
+  /** Addresses whose results may be kept. Undefined before the first `keep`: all. */
   #addresses: ReadonlySet<string> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,7 +60,7 @@ export class StacImagery {
     this.#pools = pools;
   }
 
-  /** Forgets what is no source any more. */
+  /** Removes results of former sources. */
   keep(addresses: readonly string[]): void {
     this.#addresses = new Set(addresses);
     for (const map of [this.#entries, this.#failures, this.#searches])
@@ -71,7 +71,9 @@ export class StacImagery {
     return this.#addresses?.has(address) ?? true;
   }
 
-  /** What a source was when it was searched last, or is now where it was not. Rejects with `TaskFailure`. */
+  /**
+   * Result of the last search of a source. If there is none, the source is searched now. Rejects with `TaskFailure`.
+   */
   async read(address: string): Promise<Imagery> {
     const source = stacSource(address);
     const before = this.#entries.get(address);
@@ -81,7 +83,7 @@ export class StacImagery {
     return this.#search(source);
   }
 
-  /** Searches once for all who ask meanwhile. */
+  /** Searches a source once for all concurrent callers. */
   #search(source: StacSource): Promise<Imagery> {
     const { address } = source;
     const running = this.#searches.get(address);
@@ -89,7 +91,7 @@ export class StacImagery {
     const search = this.#searched(source);
     this.#searches.set(address, search);
     const end = (remember: () => void) => {
-      // Another one may have begun, or nobody wants it any more.
+      // Another search can have started, or the source can have been removed.
       if (this.#searches.get(address) !== search) return;
       this.#searches.delete(address);
       if (this.#isSource(address)) remember();
@@ -103,7 +105,7 @@ export class StacImagery {
       (error: unknown) =>
         end(() => {
           const before = this.#entries.get(address);
-          // What it was stays, and it is asked again after the same time.
+          // The former result is kept, and the next search is after the same interval.
           if (before) before.due = Date.now() + source.refreshMs;
           else this.#failures.set(address, { error, until: Date.now() + FAILED_MS });
         }),
@@ -130,7 +132,7 @@ export class StacImagery {
     return { ...sampled, source, search: { ...search, scenes }, crs };
   }
 
-  /** The scene that was read before, while it is there; else another one, where its bands are others. */
+  /** The former sample scene while it exists. Otherwise another scene, if its bands differ. */
   async #sampled(
     source: StacSource,
     search: SceneSearch,
@@ -162,7 +164,7 @@ export class StacImagery {
     throw failure;
   }
 
-  /** Those of the sample; of values that are merged, what becomes of them where the sample lies. */
+  /** Bands of the sample. If values are merged, the bands after the merge. */
   async #bands(imagery: Pick<Imagery, 'source' | 'search' | 'sample'>): Promise<readonly BandInfo[]> {
     const merged = mergedSample(imagery);
     return merged ? (await this.#inspect(merged)).bands : imagery.sample.bands;
@@ -195,7 +197,7 @@ export class StacImagery {
 
 const formatTypes = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
 
-/** Whether what is published is to be another. */
+/** Whether the published source must be replaced. */
 function isOther(before: Imagery, now: Imagery): boolean {
   if (formatTypes(before.sample) !== formatTypes(now.sample)) return true;
   // Scenes for windows are searched for then.

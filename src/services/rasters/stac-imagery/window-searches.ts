@@ -7,11 +7,11 @@ import type { StacSource } from '../../../core/stac/stac-source.js';
 import { type Runner, searchInTurn } from './search-turns.js';
 import { createSceneSearchTask } from './searches.js';
 
-/** What was found for one address, cell and time. */
+/** Search results for one address, cell and time. */
 interface Entry {
   /** Undefined until a search has ended well. */
   scenes?: readonly Scene[];
-  /** Of the search that ended last. */
+  /** Error of the last search. */
   failure?: unknown;
   /** The search that is made now. */
   search?: Promise<readonly Scene[]>;
@@ -22,7 +22,7 @@ interface Entry {
 /** Searches of one process. */
 interface Searches {
   readonly entries: LRUCache<string, Entry>;
-  /** How many are made now, or wait for their turn. */
+  /** Number of searches that run or wait for their turn. */
   pending: number;
 }
 
@@ -52,10 +52,10 @@ function computeSize({ id, collection, acquired = '', self = '', hrefs }: Scene)
   return texts.reduce((sum, { length }) => sum + 2 * length, SCENE_BYTES);
 }
 
-/** So long a search that failed is not made again. */
+/** Milliseconds before a failed search is repeated. */
 const FAILED_MS = 3000;
 
-/** The scenes of a box; those of the search before at once, where there was one, while it is made again. */
+/** The scenes of a box. If there is a former result, it is returned immediately while the search is repeated. */
 export async function scenesIn(
   pools: Runner,
   source: StacSource & { bbox: Box },
@@ -79,7 +79,7 @@ export async function scenesIn(
     .then(
       (scenes) => own.entries.set(key, { scenes, until: Date.now() + source.refreshMs }),
       (failure: unknown) => {
-        // While the API does not answer, what it found before stays.
+        // While the API does not respond, the former result is kept.
         const { scenes } = entry;
         own.entries.set(key, { ...(scenes && { scenes }), failure, until: Date.now() + FAILED_MS });
       },

@@ -12,16 +12,16 @@ import { sceneMembers } from './mosaic.js';
 import { type Runner, waitFor } from './search-turns.js';
 import { scenesIn } from './window-searches.js';
 
-/** What is asked of collections whose scenes are searched for each window. */
+/** Window for collections whose scenes are searched for each window. */
 export interface SceneWindow {
-  /** CRS84; may lie across the antimeridian. The whole of a collection when absent. */
+  /** Window in CRS84. It can cross the antimeridian. Undefined: the complete collection. */
   readonly window84: Box | undefined;
   readonly datetime: AcquisitionTime | undefined;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no caller waits any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The collections with the scenes that a window needs; those that are no searches stay what they are. */
+/** The collections with the scenes that a window needs. Collections without a scene search remain unchanged. */
 export async function withScenes<C extends Collection>(
   pools: Runner,
   collections: readonly C[],
@@ -57,7 +57,7 @@ export async function withItsScenes<C extends RasterCollection>(
   };
 }
 
-/** Each scene once, by its best rank in a search: tiles of other cells are to have the same order. */
+/** Each scene once, by its best rank in a search, because tiles of other cells must have the same order. */
 function ranked(searches: readonly (readonly Scene[])[]): Scene[] {
   const best = new Map<string, { scene: Scene; rank: number }>();
   for (const scenes of searches)
@@ -73,7 +73,7 @@ function ranked(searches: readonly (readonly Scene[])[]): Scene[] {
 
 const DAY_MS = 86_400_000;
 
-/** What is searched for, in whole days: clients that ask for other times of a day share a search. */
+/** Time range of a search, in whole days, so that clients with different times of a day share a search. */
 export function searchTime(
   ofSource: string | undefined,
   asked: TimeRange | undefined,
@@ -85,7 +85,7 @@ export function searchTime(
   return narrowed(ofSource, { start: first, end: last });
 }
 
-/** Milliseconds since 1970; undefined where nothing tells. */
+/** Milliseconds since 1970. Undefined if unknown. */
 function findInstant({ acquired }: Scene): number | undefined {
   const instant = Date.parse(acquired ?? '');
   return Number.isNaN(instant) ? undefined : instant;

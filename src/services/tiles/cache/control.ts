@@ -16,7 +16,10 @@ export interface CacheParts {
 /** Stars in a pattern; each of them multiplies the work of a look-up in Redis. */
 const MAX_STARS = 8;
 
-/** What the management API sees of the tile cache, and may do to it. `announce` has all other processes drop the same. */
+/**
+ * Status and operations of the tile cache for the management API. `announce` makes all other processes drop the same
+ * tiles.
+ */
 export function cacheControl(
   parts: CacheParts,
   announce: (scope: CacheScope) => Promise<void>,
@@ -63,7 +66,7 @@ export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<
     case 'all':
       return tiles.invalidate(() => true) + (await levels.drop('*'));
     case 'metadata':
-      // Documents are made from the catalog on each request: none is kept.
+      // Documents are created from the catalog on each request and are not cached.
       return 0;
     case 'collection':
     case 'layer': {
@@ -92,7 +95,10 @@ async function dropCollection({ id, layerId }: Collection, { tiles, levels }: Ca
   return tiles.dropCollection(layerId) + (await levels.drop(`*/${id}@*`));
 }
 
-/** Whether a key is these parts in this order, with anything between them. Looks at each character once per part. */
+/**
+ * Whether a key consists of these parts in this order, with any text between them. Checks each character once per
+ * part.
+ */
 function fits(key: string, parts: readonly string[]): boolean {
   const first = parts[0]!;
   if (parts.length === 1) return key === first;

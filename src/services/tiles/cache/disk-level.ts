@@ -11,7 +11,7 @@ import { decodeTile, encodeTile, type StoredTile } from './stored-tile.js';
 const GATHER_MS = 50;
 const CACHE = 'tile-disk';
 
-/** Tiles in a file below a folder, written and read by a thread of its own. */
+/** Tiles in a file in a folder. A separate thread reads and writes it. */
 export class DiskLevel implements TileLevel {
   readonly reach = 'server';
   readonly #store: TileStoreLink;
@@ -59,7 +59,7 @@ export class DiskLevel implements TileLevel {
 
   async drop(pattern: string): Promise<number> {
     await this.#flush();
-    // Only the star means something in a pattern of ours.
+    // In patterns of the tile cache, only the star is a wildcard.
     const drop = () => this.#store.drop(pattern.replace(/[[?]/g, '[$&]'));
     return timedOperation(CACHE, 'remove', drop).catch(() => 0);
   }
@@ -88,7 +88,7 @@ export class DiskLevel implements TileLevel {
       this.#healthy = false;
       this.#errors.value++;
     }
-    // What the thread has not written yet counts too.
+    // Bytes that the thread has not written yet also count.
     this.#gatheredBytes -= bytes;
   }
 

@@ -6,20 +6,23 @@ import type { TileRequest } from '../request.js';
 import { touches } from './pyramid.js';
 
 interface Log {
-  /** Of the last edit. */
+  /** Cursor of the last edit. */
   cursor: number;
-  /** What lies before this cursor is not known any more. */
+  /** Edits before this cursor are no longer known. */
   floor: number;
   edits: CollectionChange[];
   /** Areas of all the edits. */
   areas: number;
 }
 
-/** Where the last edits of each collection were: tells of a tile from elsewhere whether it is older than one of them. */
+/**
+ * Areas of the last edits of each collection. They show whether a tile from another level is older than an edit of
+ * its area.
+ */
 export class EditLog {
   readonly #logs = new Map<string, Log>();
 
-  /** Follows a reload: edits that it found, and that nobody told of, may lie anywhere. */
+  /** Follows a reload. Edits that the reload found, but no event reported, can be anywhere. */
   replaced(changed: readonly ChangedCollection[]): void {
     for (const { after } of changed) {
       if (!hasFeatures(after)) continue;

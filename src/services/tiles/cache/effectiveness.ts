@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TileSlot } from './tile-cache.js';
 
-/** How one kept tile was used. */
+/** Usage of one cached tile. */
 export interface TileUse {
   readonly key: string;
   readonly accessCount: number;
@@ -16,16 +16,18 @@ export interface TileUse {
 
 export interface TileUses {
   readonly mostUsed: TileUse[];
-  /** Of those never used, and else the least used, the largest. */
+  /** The least used tiles for their size. Among unused tiles, the largest. */
   readonly leastUseful: TileUse[];
   readonly largest: TileUse[];
 }
 
 const SHOWN = 10;
-/** Tiles that are looked at in one turn of the event loop. */
+/** Number of tiles checked in one event-loop iteration. */
 const PER_TURN = 20_000;
 
-/** The kept tiles that stand out. Looks at each once, a part at a time; the cache goes on meanwhile. */
+/**
+ * Cached tiles with exceptional usage. Checks each tile once, a part at a time. The cache is in use while this runs.
+ */
 export async function tileUses(slots: Iterable<TileSlot>, count: number): Promise<TileUses> {
   const mostUsed = new Best((slot) => slot.uses);
   const leastUseful = new Best(({ uses, tile }) => tile.bytes / (uses + 1) ** 2);
@@ -33,7 +35,7 @@ export async function tileUses(slots: Iterable<TileSlot>, count: number): Promis
   let sum = 0;
   for (const slot of slots) {
     for (const best of [mostUsed, leastUseful, largest]) best.offer(slot);
-    // Those that are used while this looks go to the end of the line, again and again.
+    // Tiles that are used during this loop are moved to the end repeatedly, so the loop needs a limit.
     if (++sum >= count) break;
     if (sum % PER_TURN === 0) await nextTurn();
   }

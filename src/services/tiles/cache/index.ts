@@ -14,25 +14,25 @@ import { TileCache } from './tile-cache.js';
 
 export interface CachingOptions {
   config: Config['cache'];
-  /** Absolute: names this server among those of one Redis. */
+  /** Absolute path, which identifies this server among those of one Redis. */
   dataDir: string;
   log: Log;
   catalog: Catalog;
   cluster: Pick<Cluster, 'announcements' | 'settle'>;
   announcements: Pick<AnnouncementStore, 'add'>;
-  /** Tells the other gateways of this server. */
+  /** Sends a note to the other gateways of this server. */
   tell(note: CacheNote): void;
 }
 
-/** The cache of a gateway, and how it keeps up with what others change. */
+/** The cache of a gateway, which follows changes by other processes. */
 export interface GatewayCache {
   readonly tiles: TileCache;
   readonly control: CacheControl;
-  /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
+  /** Applies an edit of this gateway, or an edit that events report, and announces it to all other processes. */
   edited(note: EditNote): void;
-  /** Takes over that the log of an edited file was moved into the file, and tells all others. */
+  /** Records that the log of an edited file was moved into the file, and announces it to all other processes. */
   rested(note: RestedNote): void;
-  /** Takes over what another gateway tells. */
+  /** Applies a note of another gateway. */
   hear(note: CacheNote): void;
   /** Follows a reload of the catalog. */
   replaced(change: CatalogChange): void;
@@ -56,7 +56,7 @@ export async function startCaching({
     levels,
     catalog: () => catalog.current,
   };
-  /** False for an edit that is known already, from the events of its database or by a note. */
+  /** Returns false for an edit that is already known from the events of its database or from a note. */
   const take = ({ collection, change }: EditNote): boolean => {
     if (!catalog.touch(collection, change)) return false;
     levels.edited(collection, change);

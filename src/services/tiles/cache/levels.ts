@@ -9,50 +9,56 @@ import { findMaxAge, newTile } from '../tile.js';
 import { EditLog } from './edit-log.js';
 import type { StoredTile } from './stored-tile.js';
 
-/** What a level tells of itself. */
+/** Status of a level. */
 export interface LevelStatus {
   readonly name: 'disk' | 'redis';
-  /** False while it is left out because it fails. */
+  /** False while the level is skipped because it fails. */
   readonly healthy: boolean;
   /** By this process since its start. */
   readonly lookUps: { readonly hits: number; readonly misses: number };
-  /** Of a shared Redis, all that is in it. */
+  /** Number of entries. For a shared Redis, of the complete database. */
   readonly entries?: number;
   readonly bytes?: number;
   readonly server?: {
     readonly version: string;
     readonly clients: number;
     readonly uptimeSeconds: number;
-    /** As the server writes it: `1.2M`. */
+    /** Memory in the notation of the Redis server: `1.2M`. */
     readonly usedMemory: string;
   };
 }
 
-/** A place for tiles behind the memory of this process. Its failures cost renderings, never answers. */
+/**
+ * A store for tiles after the memory of this process. Its failures cause additional renderings, but never failed
+ * responses.
+ */
 export interface TileLevel {
   readonly reach: Exclude<CacheReach, 'process'>;
   /** Undefined when the tile is not there, or does not come in time. Never rejects. */
   read(key: string): Promise<StoredTile | undefined>;
-  /** Returns at once; the tile may get lost. */
+  /** Returns immediately. The tile can get lost. */
   write(key: string, tile: StoredTile, maxAgeMs: number): void;
-  /** Drops the tiles whose key fits, `*` standing for any characters; returns how many. Never rejects. */
+  /**
+   * Drops the tiles whose key matches the pattern, in which `*` matches any characters. Returns their number. Never
+   * rejects.
+   */
   drop(pattern: string): Promise<number>;
   status(): Promise<LevelStatus>;
   close(): Promise<void>;
 }
 
-/** A tile found, and for how long it may be kept. */
+/** A cached or new tile with the time for which it can be kept. */
 export interface TimedTile {
   readonly tile: Tile;
   readonly maxAgeMs: number;
-  /** When its making began, if it was made now: a time of `Date.now()`. */
+  /** Start of the rendering, in milliseconds of `Date.now()`. Undefined for cached tiles. */
   readonly began?: number;
 }
 
-/** Where tiles are kept: in the memory of one process alone, for all processes of a server, or for all servers. */
+/** Reach of a cache: the memory of one process, all processes of a server, or all servers. */
 export type CacheReach = 'process' | 'server' | 'all';
 
-/** The levels behind memory, fastest first, and what tells which of their tiles still hold. */
+/** The levels after memory, fastest first, with the check whether their tiles are still valid. */
 export class TileLevels {
   readonly #levels: readonly TileLevel[];
   readonly #edits = new EditLog();
@@ -61,7 +67,7 @@ export class TileLevels {
     this.#levels = levels;
   }
 
-  /** False when there is nothing to look into. */
+  /** Whether there are any levels. */
   get any(): boolean {
     return this.#levels.length > 0;
   }
@@ -71,7 +77,7 @@ export class TileLevels {
     return this.any ? 'server' : 'process';
   }
 
-  /** The first tile that still holds. Never rejects. */
+  /** The first tile that is still valid. Never rejects. */
   async read(request: TileRequest, span?: unknown): Promise<TimedTile | undefined> {
     const key = sharedKey(request);
     for (const level of this.#levels) {
@@ -82,7 +88,7 @@ export class TileLevels {
     return undefined;
   }
 
-  /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
+  /** Stores a tile whose rendering started at `began`, in milliseconds of `Date.now()`. */
   write(request: TileRequest, tile: Tile, began: number, maxAgeMs: number): void {
     const { encoding = 'identity', dropped = 0 } = tile;
     const { body = NOTHING, tag = '' } = tile.empty ? {} : tile;
@@ -112,7 +118,7 @@ export class TileLevels {
     await Promise.all(this.#levels.map((level) => level.close()));
   }
 
-  /** Milliseconds for which a tile still holds; 0 when it does not. */
+  /** Milliseconds for which a tile is still valid. 0 if it is not. */
   #remainingAge(stored: StoredTile, request: TileRequest): number {
     const left = stored.began + (findMaxAge(request) ?? Number.POSITIVE_INFINITY) - Date.now();
     for (const [i, collection] of request.collections.entries()) {
@@ -127,7 +133,7 @@ export class TileLevels {
 
 const TIERS = { server: 'disk', all: 'redis' } as const;
 
-/** The span of a look into a tier of the cache. */
+/** The span of a look-up in a tier of the cache. */
 export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
   name: 'svc.cache.operation',
   attributes: { 'svc.operation': 'get', 'svc.cache.tier': tier },

@@ -5,7 +5,10 @@ import { exception } from '../../telemetry/log.js';
 import { DiskLevel } from './disk-level.js';
 import { type TileLevel, TileLevels } from './levels.js';
 
-/** The configured levels behind memory. One that cannot be opened is left out: tiles are only made more often. */
+/**
+ * Opens the configured levels after memory. A level that cannot be opened is skipped, so tiles are only rendered more
+ * often.
+ */
 export async function openLevels({ disk, redis }: Config['cache'], log: Log): Promise<TileLevels> {
   const levels: TileLevel[] = [];
   if (disk.directory) {
@@ -15,7 +18,7 @@ export async function openLevels({ disk, redis }: Config['cache'], log: Log): Pr
       log.write('cache.disk.failed', exception(error));
     }
   }
-  // The client of Redis is loaded by those who use it.
+  // The Redis client is loaded only if it is configured.
   if (redis.url) levels.push(new (await import('./redis-level.js')).RedisLevel(redis.url));
   return new TileLevels(levels);
 }

@@ -11,20 +11,20 @@ import { extentInSet } from '../extent.js';
 import type { TileAddress, TileRequest } from '../request.js';
 
 /**
- * Where the cached tiles lie that differ in nothing but their address. An edit finds those that it touches by their
- * rows and columns, however many there are. An edit therefore keeps the version of its collection.
+ * Addresses of cached tiles that differ only in their address. An edit finds the tiles that it touches by rows and
+ * columns, however many tiles there are. An edit therefore keeps the version of its collection.
  */
 export class Pyramid<T> {
   readonly #zooms = new Map<number, Map<number, T>>();
   entries = 0;
-  /** Of all tiles as they are sent, also where several share one body. */
+  /** Bytes of all tiles in responses. A body that several tiles share counts for each tile. */
   bytes = 0;
 
   readonly layerIds: readonly number[];
   readonly #set: TileMatrixSet;
   readonly #format: Format;
 
-  /** `tile` is any of the tiles; it is not kept, because it may hold a whole catalog. */
+  /** `tile` is any of the tiles. It is not kept, because it can refer to a complete catalog. */
   constructor(
     readonly name: string,
     tile: TileRequest,
@@ -88,7 +88,7 @@ export function touches({ at, format }: TileRequest, area84: Box): boolean {
 
 const extents = new WeakMap<Box, Map<TileMatrixSet, Box | undefined>>();
 
-/** An area is looked at for many tiles, and PROJ takes its time. */
+/** The extent of an area in a set. It is cached, because an area is checked for many tiles and PROJ is slow. */
 function findExtent(set: TileMatrixSet, area84: Box): Box | undefined {
   let extent = extents.get(area84);
   if (!extent) extents.set(area84, (extent = new Map()));
@@ -97,8 +97,8 @@ function findExtent(set: TileMatrixSet, area84: Box): Box | undefined {
 }
 
 /**
- * Tiles in which something inside of the extent can be seen. Vector tiles carry what lies a 64th of their side around
- * them; symbols of images reach further.
+ * Tiles that show a part of the extent. Vector tiles include features within a 64th of their side around them.
+ * Symbols in images reach further.
  */
 function touchedTiles(
   set: TileMatrixSet,
@@ -112,7 +112,7 @@ function touchedTiles(
   const [dx, dy] = [(maxx - minx) * reach, (maxy - miny) * reach];
   const window = tileLimits(set, zoom, [extent[0] - dx, extent[1] - dy, extent[2] + dx, extent[3] + dy]);
   if (!window) return undefined;
-  // A merged tile is known by the first of its columns.
+  // The first column of a merged tile identifies it.
   const merged = Math.max(1, ...set.matrices[zoom]!.variableWidths.map(({ coalesce }) => coalesce));
   return merged === 1 ? window : { ...window, minTileCol: Math.max(0, window.minTileCol - merged + 1) };
 }

@@ -5,16 +5,16 @@ import { timedOperation } from '../../telemetry/cache-metrics.js';
 import type { LevelStatus, TileLevel } from './levels.js';
 import { decodeTile, encodeTile, REDIS_PREFIX, type StoredTile } from './stored-tile.js';
 
-/** Who is asked and does not answer in time is left alone for so long. */
+/** Milliseconds without requests after a timeout of Redis. */
 const PAUSE_MS = 1000;
 const LONGEST_RECONNECT_MS = 5000;
 const MAX_QUEUED = 4096;
-/** What nobody made anew for so long goes. */
+/** Milliseconds after which a tile expires in Redis, if it was not rendered again. */
 const KEPT_MS = 7 * 86_400_000;
 const SCANNED_KEYS = 1000;
 const CACHE = 'tile-redis';
 
-/** A client that connects by itself, again and again, and fails at once while there is no connection. */
+/** A client that reconnects automatically. Without a connection, its commands fail immediately. */
 export function redisClient(url: string) {
   const client = createClient({
     url,
@@ -26,7 +26,7 @@ export function redisClient(url: string) {
     },
     commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
   });
-  // Told by `isReady`; without a listener the process would end.
+  // `isReady` shows the state. Without a listener, an error would end the process.
   client.on('error', () => {});
   void client.connect().catch(() => {});
   return client;
@@ -125,7 +125,7 @@ export class RedisLevel implements TileLevel {
     this.#client.destroy();
   }
 
-  /** Rejects what takes longer than a tile may, and then asks nothing more for a while. */
+  /** Rejects a command that takes longer than a tile may, and pauses further requests. */
   #inTime<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {

@@ -4,9 +4,9 @@ import { redisClient } from './redis-level.js';
 
 const CHANNEL = 'graticule:notes';
 
-/** A note as it goes to other servers. */
+/** A note in the form for other servers. */
 export interface SharedNote {
-  /** Who tells; the processes of one server hear of it by their supervisor. */
+  /** Sending server. Processes of one server receive the note from their supervisor. */
   readonly from: string;
   /** `origin` of the edited collection: another server may have a collection of that name which is another one. */
   readonly origin?: string;
@@ -14,8 +14,8 @@ export interface SharedNote {
 }
 
 /**
- * Tells other servers of edits and invalidations, and hears of theirs. What is told while there is no connection is
- * lost: then tiles are as old as they may be without it.
+ * Sends edits and invalidations to other servers, and receives theirs. Notes are lost while there is no connection.
+ * Then tiles can be as old as without this channel.
  */
 export class RedisNotes {
   readonly #sender: ReturnType<typeof redisClient>;
@@ -27,7 +27,7 @@ export class RedisNotes {
     this.#sender = redisClient(url);
     this.#receiver = redisClient(url);
     this.#receiver.once('ready', () => {
-      // Subscriptions are made again by the client after each reconnection.
+      // The client restores subscriptions after each reconnection.
       this.#receiver.subscribe(CHANNEL, (text) => this.#hear(String(text), heard)).catch(() => {});
     });
   }

@@ -4,8 +4,8 @@ import type { CatalogSnapshot, Collection } from '../../../core/catalog/collecti
 import type { TileCache } from './tile-cache.js';
 
 /**
- * Drops the tiles of collections that a reload took away or found changed: their keys are not asked for again. Tiles of
- * collections that became private, or open to everybody, say to caches what does not hold any more.
+ * Drops the tiles of collections that a reload removed or changed, because their keys are no longer requested. If a
+ * collection became private or public, the cache headers of its tiles are no longer valid.
  */
 export function dropReplaced(
   tiles: TileCache,
@@ -17,7 +17,10 @@ export function dropReplaced(
   }
 }
 
-/** Edits that the reload found, but that nobody told of, may lie anywhere. */
+/**
+ * Whether the tiles of a collection are still valid. Edits that the reload found, but no event reported, can be
+ * anywhere.
+ */
 function isSame(before: Collection, after: Collection | undefined): boolean {
   if (after?.version !== before.version || after.isPrivate !== before.isPrivate) return false;
   return getEditCursor(before) === getEditCursor(after);

@@ -35,7 +35,7 @@ export class SharedTiles {
   }
 }
 
-/** What makes two answers the same; the entity tag stands for the body. */
+/** Key of equal responses. The entity tag represents the body. */
 function findName({ tag, bytes, mediaType, encoding, lifetime }: Tile): string | undefined {
   if (tag === undefined && bytes > 0) return undefined;
   return `${tag} ${bytes} ${mediaType} ${encoding} ${lifetime}`;

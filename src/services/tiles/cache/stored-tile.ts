@@ -1,21 +1,21 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import { contentTag } from '../../../core/http/content-tag.js';
 
-/** All keys of tiles in Redis begin so. */
+/** Prefix of all tile keys in Redis. */
 export const REDIS_PREFIX = 'graticule:tile:';
 
-/** A tile outside of this process's memory, with what tells whether it still holds. */
+/** A tile outside the memory of this process, with the facts that show whether it is still valid. */
 export interface StoredTile {
-  /** Milliseconds since the epoch when its making began. */
+  /** Start of the rendering, in milliseconds since 1970. */
   readonly began: number;
   /** By collection: cursor of the last edit that its maker knew of; 0 for collections without edits. */
   readonly cursors: readonly number[];
   readonly encoding: ContentCoding;
-  /** Features left out of it for want of room. */
+  /** Number of features omitted from the tile for lack of space. */
   readonly dropped: number;
   /** The entity tag; empty for an empty tile. */
   readonly tag: string;
-  /** Empty when nothing is in the tile. */
+  /** Empty for a tile without content. */
   readonly body: Uint8Array;
 }
 

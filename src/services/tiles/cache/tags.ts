@@ -4,9 +4,10 @@ import { extentInSet } from '../extent.js';
 import type { TileRequest } from '../request.js';
 
 /**
- * Names by which a content delivery network (CDN) finds the tiles that an edit touches: every tile has that of all tiles,
- * those of its collections, and one for each collection and cell. A cell is a tile of WebMercatorQuad down to
- * `CELL_ZOOM`, and stands for all tiles within it; tiles of other sets share one name for each collection.
+ * Tags by which a content delivery network (CDN) finds the tiles that an edit touches. Every tile has the tag of all
+ * tiles, the tags of its collections, and one for each collection and cell.
+ * A cell is a tile of WebMercatorQuad down to `CELL_ZOOM`, and represents all tiles within it. Tiles of other sets
+ * share one tag for each collection.
  */
 
 /** Every tile has it. */
@@ -16,10 +17,10 @@ export const ALL_TILES = 'tiles';
 const CELL_ZOOM = 8;
 /** Part of a tile by which the symbols of a feature may reach over its edge. */
 const REACH = 1 / 4;
-/** An edit that touches more cells than that is one of the whole collection. */
+/** Maximum number of cells of an edit. An edit of more cells counts as an edit of the complete collection. */
 const MAX_CELLS = 500;
 
-/** Of all tiles of a collection. */
+/** Tag of all tiles of a collection. */
 export function collectionTag(layerId: number): string {
   return `c${layerId}`;
 }
@@ -28,7 +29,7 @@ function cellTag(layerId: number, zoom: number, row: number, column: number): st
   return `c${layerId}-${zoom}-${row}-${column}`;
 }
 
-/** Of the tiles of a collection in sets other than WebMercatorQuad. */
+/** Tag of the tiles of a collection in sets other than WebMercatorQuad. */
 function otherSetsTag(layerId: number): string {
   return `c${layerId}-other`;
 }
@@ -46,7 +47,7 @@ export function tileTags({ collections, at }: Pick<TileRequest, 'collections' | 
   ];
 }
 
-/** The names of the tiles that an edit touches, or may: areas in CRS84, anywhere when absent. */
+/** The tags of the tiles that an edit can touch. Areas are in CRS84. Default: anywhere. */
 export function editTags(layerId: number, areas: readonly Box[] | undefined): readonly string[] {
   const tags = new Set([otherSetsTag(layerId)]);
   for (const area of areas ?? []) {
@@ -74,7 +75,10 @@ function* cellTags(layerId: number, area: Box): Generator<string> {
   }
 }
 
-/** As the header has them: separated by spaces in Surrogate-Key and xkey, by commas in Cache-Tag and Edge-Cache-Tag. */
+/**
+ * Tags in the syntax of the header: separated by spaces in Surrogate-Key and xkey, by commas in Cache-Tag and
+ * Edge-Cache-Tag.
+ */
 export function joinTags(header: string, tags: readonly string[]): string {
   return tags.join(/cache-tag$/i.test(header) ? ',' : ' ');
 }

@@ -9,21 +9,21 @@ import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
 
 /**
- * A place in the cache. Who asks for the same tile again may keep it, and finds the tile without a look-up. The members
- * that a hit reads come first and are no fractions: then they are in one line of the processor's cache.
+ * A slot in the cache. A caller that requests the same tile repeatedly can keep the slot, and needs no look-up. The
+ * members that a hit reads come first and are not fractions, so they are in one line of the processor's cache.
  */
 export interface TileSlot {
-  /** What the API that serves the tile has made of it. */
+  /** Response that the API created from the tile. */
   answer: unknown;
   /** False once the tile has left the cache. */
   live: boolean;
-  /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
+  /** Whether it was used since the last eviction check. Marking is cheaper than keeping the map in order of use. */
   used: boolean;
-  /** How often it was found. */
+  /** Number of hits. */
   uses: number;
-  /** Milliseconds since the epoch; none for tiles of data that tells when it changes. */
+  /** Expiry in milliseconds since 1970. Undefined for tiles of data whose changes are reported. */
   readonly expires: number | undefined;
-  /** When it was found or made last: seconds since the epoch. */
+  /** Time of its last hit or rendering, in seconds since 1970. */
   usedAt: number;
   readonly tile: Tile;
   /** Milliseconds that its making took. */
@@ -33,7 +33,7 @@ export interface TileSlot {
   readonly pyramid: Pyramid<TileSlot>;
 }
 
-/** A tile that is being made. */
+/** A tile that is being rendered. */
 interface PendingTile {
   readonly request: KeyedTileRequest;
   tile?: Promise<Tile>;
@@ -41,7 +41,7 @@ interface PendingTile {
   stale: boolean;
 }
 
-/** Tiles that are made together. */
+/** Tiles that are rendered together. */
 export interface TileBlock {
   /** Names these very tiles. */
   readonly key: string;
@@ -49,11 +49,11 @@ export interface TileBlock {
   readonly tiles: readonly KeyedTileRequest[];
   readonly width: number;
   readonly height: number;
-  /** The tile that is asked for. */
+  /** Index of the requested tile. */
   readonly index: number;
 }
 
-/** A block that is being made. */
+/** A block that is being rendered. */
 interface PendingBlock {
   readonly requests: readonly KeyedTileRequest[];
   readonly began: number;
@@ -68,21 +68,21 @@ export interface CacheStatistics {
   hits: number;
   misses: number;
   evictions: number;
-  /** Of tiles whose time was over, and of those that were dropped as stale or by order. */
+  /** Expired tiles, and tiles that were dropped as stale or on request. */
   expirations: number;
   deletions: number;
-  /** What a tile takes that has to be made, waiting included. */
+  /** Mean milliseconds to render a tile, including waiting. */
   meanMakingMs: number;
 }
 
-/** What an entry costs beyond its bytes: key, object, slots of maps. */
+/** Memory of an entry in addition to its bytes: key, object, slots of maps. */
 const ENTRY_OVERHEAD = 384;
 const NEVER = Number.POSITIVE_INFINITY;
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
 /**
- * Tiles in memory, bounded by bytes; those that were not used for long go first. Concurrent requests for one missing
- * tile wait for a single rendering.
+ * Tiles in memory, limited by bytes. Tiles that were not used for a long time are evicted first. Concurrent requests
+ * for one missing tile wait for a single rendering.
  */
 export class TileCache {
   readonly #tiles = new Map<string, TileSlot>();
@@ -95,18 +95,18 @@ export class TileCache {
   readonly #hits = caches.cacheHits.cell('tile');
   readonly #misses = caches.cacheMisses.cell('tile');
   readonly #evictions = caches.cacheEvictions.cell('tile');
-  /** Tiles that were ever stored, and those that left again. */
+  /** Numbers of tiles ever stored and removed. */
   #stored = 0;
   #removed = 0;
-  /** Tiles made, and how long they were waited for altogether. */
+  /** Number of rendered tiles, and total milliseconds of waiting for them. */
   #generations = 0;
   #generationMs = 0;
-  /** Seconds since the epoch, set each second: asking the clock for each tile costs more than finding it. */
+  /** Seconds since 1970, updated each second. Reading the clock for each tile costs more than finding the tile. */
   #second = seconds(Date.now());
   readonly #tileHits = metrics.tileCacheHits.cell();
   readonly #tileMisses = metrics.tileCacheMisses.cell();
 
-  /** False when no tile is kept anywhere, so that there is no use in making more than are asked for. */
+  /** Whether tiles are cached at any level. If not, rendering more than the requested tile is useless. */
   get keeps(): boolean {
     return this.#maxBytes > 0 || this.#levels.any;
   }
@@ -137,7 +137,7 @@ export class TileCache {
     return this.#shared.bytes + this.#tiles.size * ENTRY_OVERHEAD;
   }
 
-  /** The slot of a tile that is there; `last` is where the caller found it before. */
+  /** The slot of a cached tile. `last` is the slot in which the caller found it before. */
   find(key: string, last?: TileSlot): TileSlot | undefined {
     const slot = last?.live ? last : this.#tiles.get(key);
     if (!slot) return undefined;
@@ -154,7 +154,9 @@ export class TileCache {
     return slot;
   }
 
-  /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
+  /**
+   * The tile from an ongoing or new rendering, cached for at most `maxAgeMs`. Call it after `find` returned no slot.
+   */
   load(
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
@@ -167,7 +169,7 @@ export class TileCache {
     return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs, span));
   }
 
-  /** Looks into the levels behind memory before it makes a tile. */
+  /** Reads the levels after memory before it renders a tile. */
   #readOrMake(
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
@@ -183,8 +185,8 @@ export class TileCache {
   }
 
   /**
-   * As `load`, for a tile that is made together with its neighbours: `draw` gives the tiles of the block in their order.
-   * Who asks for one of them meanwhile waits for it; those that are there, or on their way, stay as they are.
+   * Like `load`, for a tile that is rendered together with its neighbours. `draw` returns the tiles of the block in
+   * their order. Requests for one of them wait for the block. Tiles that are cached or being rendered are unchanged.
    */
   loadBlock(
     block: TileBlock,
@@ -225,7 +227,7 @@ export class TileCache {
     tiles.then(done, done);
     requests.forEach((one, i) => {
       if (this.#tiles.has(one.key) || this.#making.has(one.key)) return;
-      // Perhaps nobody asks for it.
+      // It is possible that no request waits for this tile.
       this.#follow(
         one,
         tiles.then((all) => ({ tile: all[i]!, maxAgeMs, began })),
@@ -278,9 +280,9 @@ export class TileCache {
     const tile = this.#shared.hold(ready);
     const now = Date.now();
     const expires = maxAgeMs === NEVER ? undefined : now + maxAgeMs;
-    // Not the wanted tile itself: a plan holds its whole catalog.
+    // The slot does not refer to the request itself, because a plan refers to its complete catalog.
     const { key, at } = request;
-    // One literal, no spread: this is what the hottest path reads.
+    // One literal without spread, because the hottest path reads this object.
     const slot: TileSlot = {
       answer: tile.answer,
       live: true,
@@ -306,7 +308,9 @@ export class TileCache {
     return pyramid;
   }
 
-  /** Second chance: a tile that was used since it was last looked at goes to the end of the line instead. */
+  /**
+   * Evicts tiles by the second-chance algorithm: a tile used since the last check is moved to the end of the queue.
+   */
   #makeRoom(): void {
     for (const [key, slot] of this.#tiles) {
       if (this.#bytes <= this.#maxBytes) return;
@@ -341,8 +345,8 @@ export class TileCache {
   }
 
   /**
-   * Drops the tiles of a collection: those that show something of the areas (CRS84), or all. Returns how many. Renderings
-   * of them under way are not kept either, and who asks from now on gets a new one.
+   * Drops the tiles of a collection: tiles that show a part of the areas (CRS84), or all tiles. Returns their number.
+   * Running renderings of them are not cached, and later requests get a new rendering.
    */
   dropCollection(layerId: number, areas?: readonly Box[]): number {
     const doomed = new Set<TileSlot>();
@@ -388,7 +392,7 @@ export class TileCache {
     };
   }
 
-  /** The tiles that stand out by how they are used. */
+  /** The tiles with exceptional usage. */
   uses(): Promise<TileUses> {
     return tileUses(this.#tiles.values(), this.#tiles.size);
   }

@@ -13,7 +13,7 @@ export interface TileRange {
 
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
 export function computeTileRanges(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
-  // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
+  // In a CRS other than longitudes and latitudes, the two parts can be anywhere, so all columns are included.
   const [first, second] = plainBoxes(area84).flatMap((part) => buildRange(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
   const apart = first.minColumn > second.maxColumn;
@@ -37,12 +37,12 @@ function buildRange(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] 
   ];
 }
 
-/** What two areas in CRS84 have in common; undefined when that is nothing. */
+/** The intersection of two areas in CRS84. Undefined if they do not intersect. */
 export function intersection(a: Box, b: Box): Box | undefined {
   const south = Math.max(a[1], b[1]);
   const north = Math.min(a[3], b[3]);
   if (south > north) return undefined;
-  // Across the antimeridian the common part may be two boxes: the longitudes of the narrower area then stand for it.
+  // Across the antimeridian the intersection can be two boxes. The longitudes of the narrower area then represent it.
   if (a[0] > a[2] || b[0] > b[2]) {
     const narrower = width(a) <= width(b) ? a : b;
     return [narrower[0], south, narrower[2], north];
@@ -54,7 +54,7 @@ function width([west, , east]: Box): number {
   return west <= east ? east - west : 360 - west + east;
 }
 
-/** The area that holds both; a whole turn where one crosses the antimeridian. */
+/** The area that contains both. All longitudes if one of them crosses the antimeridian. */
 export function union(a: Box | undefined, b: Box | undefined): Box | undefined {
   if (!a || !b) return a ?? b;
   return around(uncrossed(a), uncrossed(b));

@@ -14,7 +14,7 @@ import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/
 import { listTileProperties } from '../layer.js';
 import type { TileWork } from './work.js';
 
-/** Throws `invalid-request` for tiles that the container cannot hold. */
+/** Throws `invalid-request` for tiles that the container cannot store. */
 export function checkContainer(container: WrittenContainer, { set, format, selection }: TileWork): void {
   if (container !== 'gpkg') {
     if (set !== WEB_MERCATOR_QUAD)
@@ -30,7 +30,7 @@ export function checkContainer(container: WrittenContainer, { set, format, selec
     throw new ApiError('invalid-request', `GeoPackage cannot store the grid of ${set.id} at these zooms.`);
 }
 
-/** What the archive of some work says of itself. */
+/** Metadata of the archive of a tile job. */
 export function archiveDescription(work: TileWork): ArchiveDescription {
   const { collections, area, format, selection } = work;
   const { minZoom, maxZoom } = selection;

@@ -31,21 +31,23 @@ export interface ExportResult {
   cut: boolean;
 }
 
-/** What is written together: about a second's work, and little enough to copy between threads. */
+/**
+ * Maximum tiles and bytes that are written together: about a second's work, and small enough to copy between threads.
+ */
 const PART_TILES = 512;
 const PART_BYTES = 1_048_576;
 /** Addresses without a tile after which their place is kept. */
 const PART_EMPTY = 10_000;
 
-/** Kept beside the tiles, in the same transaction: what has been counted is in the archive, and nothing else is. */
+/** Stored with the tiles, in the same transaction. The archive contains exactly the counted tiles. */
 interface ExportCheckpoint {
   position: Position;
   tally: TileTally;
 }
 
 /**
- * Writes the tiles of a selection into an archive. One that was begun with the same selection goes on where it was: no
- * tile that is in it is made again.
+ * Writes the tiles of a selection into an archive. An interrupted archive with the same selection is resumed: its
+ * tiles are not rendered again.
  */
 export async function exportTiles(work: TileWork, options: TileExportOptions): Promise<ExportResult> {
   const { pools, signal } = options;
@@ -75,7 +77,7 @@ interface Begun {
   progress: TileProgress;
 }
 
-/** Makes the next part while one is being written. True when `maxTiles` was reached. */
+/** Renders the next part while one is being written. Returns true if `maxTiles` was reached. */
 async function writeTiles(
   work: TileWork,
   draft: ArchiveDraft,
@@ -90,7 +92,7 @@ async function writeTiles(
     await writing;
     const to = JSON.stringify({ position, tally: progress.tally } satisfies ExportCheckpoint);
     writing = options.pools.run('archive.append', { draft, tiles: part.take(), from: at, to });
-    // Met at the next flush; until then it is nobody's.
+    // The next flush handles a rejection. Until then, it must not count as unhandled.
     writing.catch(() => {});
     at = to;
   };
@@ -110,7 +112,7 @@ async function writeTiles(
     await writing;
     return cut;
   } catch (error) {
-    // What was made before is kept: a later run goes on behind it.
+    // The rendered tiles are written, so a later run resumes after them.
     if (last && part.begun) await flush(last).catch(() => {});
     await writing.catch(() => {});
     throw error;

@@ -7,8 +7,8 @@ interface Slot<R> {
 const AHEAD = 8;
 
 /**
- * Works on what a source gives, a few at a time, and gives the results in the order of the source. What waits for an
- * earlier result is bounded. All work has ended when it ends or rejects.
+ * Processes the items of a source, a few at a time, and yields the results in the order of the source. The number of
+ * results that wait for an earlier one is limited. When it ends or rejects, all work has ended.
  */
 export async function* mapInOrder<T, R>(
   source: AsyncIterator<T>,
@@ -26,7 +26,7 @@ export async function* mapInOrder<T, R>(
       slot.settled = true;
       wake();
     };
-    // Failures are met when their turn comes.
+    // Failures are handled in the order of the results.
     slot.result.then(settle, settle);
     slots.push(slot);
   };

@@ -1,7 +1,7 @@
 import type { WrittenContainer } from '../../../core/tiles/archives.js';
 import type { TileJobRequest } from './tally.js';
 
-/** What a tile job may do, in the words of the contract. */
+/** Operations of tile jobs, in the words of the contract. */
 export const TILE_OPERATIONS = [
   'seed',
   'warm',
@@ -14,7 +14,7 @@ export const TILE_OPERATIONS = [
 ] as const;
 export type TileOperation = (typeof TILE_OPERATIONS)[number];
 
-/** What is kept of a tile job. */
+/** Stored input of a tile job. */
 export interface TileJobInput extends TileJobRequest {
   operation: TileOperation;
   layerId?: number;

@@ -16,35 +16,35 @@ export interface MakingOptions {
   pools: Pools;
   signal: AbortSignal;
   concurrency: number;
-  /** Where to begin; the beginning when absent. */
+  /** Start position. Default: the start of the walk. */
   from: Position | undefined;
-  /** Where to end, at the side of a block; the end when absent. */
+  /** End position, at the side of a block. Default: the end of the walk. */
   to?: Position;
   make(request: TileRequest, signal: AbortSignal): Promise<Tile>;
   /** Resolves when there is room for one more tile. */
   room(): Promise<void>;
-  /** Milliseconds of all pauses together before tiles are made again that lack rasters; a minute when absent. */
+  /** Milliseconds of all pauses together before lossy tiles are rendered again. Default: one minute. */
   lossPatience?: number;
 }
 
-/** What became of an address, or of several that are empty together. */
+/** Result of an address, or of several that are empty together. */
 export interface MadeStep {
-  /** Where to go on behind it. */
+  /** Position at which the walk resumes after this step. */
   position: Position;
   /** Addresses. */
   count: number;
   at?: { zoom: number; row: number; column: number };
-  /** Absent for empty addresses and failures. */
+  /** Undefined for empty addresses and failures. */
   body?: Uint8Array;
   failure?: Error;
-  /** It lacks rasters that could not be read. */
+  /** Whether it lacks rasters that could not be read. */
   isLossy?: boolean;
 }
 
 /** Pauses between attempts, milliseconds: together longer than a database takes to start again. */
 const PAUSES = [100, 500, 2000, 5000, 10_000];
 const LOSS_PATIENCE = 60_000;
-/** What may be otherwise when it is tried again. */
+/** Codes of errors that a retry can resolve. */
 const PASSING: ReadonlySet<string> = new Set([
   'queue-full',
   'worker-lost',
@@ -54,8 +54,9 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Makes the tiles of a selection zoom by zoom, in the order of the Hilbert curve. A tile that cannot be made is told as
- * a failure, one that lacks rasters after it was tried again as lossy; rejects when the store stays away, and on abort.
+ * Renders the tiles of a selection zoom by zoom, in the order of the Hilbert curve. A tile that cannot be rendered is
+ * reported as a failure. A tile that lacks rasters after retries is reported as lossy. Rejects if the store remains
+ * unavailable, and on abort.
  */
 export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
   const patience = { left: options.lossPatience ?? LOSS_PATIENCE };
@@ -66,7 +67,7 @@ export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncG
     const to = options.to?.zoom === zoom ? options.to.next : undefined;
     const { level } = work.set.matrices[zoom]!;
     const collections = work.collections.filter((collection) => hasTilesAt(collection, level));
-    // Without a collection at this zoom nothing lies anywhere.
+    // If no collection has tiles at this zoom, all addresses are empty.
     const occupied =
       collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
     const steps = walk({ set: work.set, zoom, ranges, from, to, occupied });
@@ -111,7 +112,7 @@ async function makeStep(
   }
 }
 
-/** Archives hold gzip, whatever the tile was read from. */
+/** The body with gzip. Archives contain gzip, regardless of the tile's source. */
 async function archived({ body, encoding }: Tile): Promise<Uint8Array | undefined> {
   if (body === undefined || encoding === undefined || encoding === 'gzip') return body;
   return compress(await decompress(body, encoding), 'gzip');
@@ -134,10 +135,10 @@ async function patiently(request: TileRequest, options: PatientOptions): Promise
   }
 }
 
-/** Milliseconds between looks at the queues. */
+/** Milliseconds between checks of the queues. */
 const LOOK_MS = 5;
 
-/** Lets who waits for an answer go first: nothing is begun while anything is queued. */
+/** Gives priority to requests: no tile is started while any task is queued. */
 export function yielding(pools: Pools, signal: AbortSignal): () => Promise<void> {
   return async () => {
     while (pools.status().some(({ name, queued }) => queued > 0 && name !== 'archive')) {
@@ -147,7 +148,7 @@ export function yielding(pools: Pools, signal: AbortSignal): () => Promise<void>
   };
 }
 
-/** Tiles made at a time: one thread is left to those who wait for answers. */
+/** Number of tiles rendered at the same time. One thread remains for requests. */
 export function tileConcurrency(pools: Pools): number {
   const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
   return Math.max(1, threads - 1);

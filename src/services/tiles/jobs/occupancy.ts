@@ -5,12 +5,14 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import type { OccupancyCheck } from './walk.js';
 import type { TileWork } from './work.js';
 
-/** How far content of a tile may lie outside it, as a part of the side: clip buffers, symbols of maps. */
+/**
+ * Margins around a tile within which features can appear in it, as fractions of its side: clip buffers, map symbols.
+ */
 const MARGIN_MVT = 1 / 32;
 const MARGIN_IMAGE = 1 / 8;
 
 /**
- * Asks the spatial indexes where anything lies. Undefined when a collection can be anywhere in its extent: rasters,
+ * Check of the spatial indexes for data in boxes. Undefined if a collection can be anywhere in its extent: rasters,
  * archives.
  */
 export function occupancy(

@@ -10,7 +10,7 @@ export interface TilePart {
   to: Position;
 }
 
-/** What became of the tiles of a part. */
+/** Results of the tiles of a part. */
 export interface PartResult {
   tally: TileTally;
   failures: string[];
@@ -18,10 +18,10 @@ export interface PartResult {
 
 /** Addresses of a part at least: a second's work of tiles, and some seconds' of maps. */
 export const PART_TILES = 512;
-/** Parts of a job at most. */
+/** Maximum number of parts of a job. */
 const PARTS = 2000;
 
-/** Cuts the walk into stretches of about the same number of addresses, which hold each tile once. */
+/** Divides the walk into parts with about the same number of addresses. Each tile is in exactly one part. */
 export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total / PARTS)): TilePart[] {
   const parts: TilePart[] = [];
   let from: Position = { zoom: work.selection.minZoom, next: 0 };
@@ -39,7 +39,7 @@ export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total 
   return parts;
 }
 
-/** Blocks of the walk that hold at most so many addresses each, in its order, with the place behind each. */
+/** Blocks of the walk with at most this number of addresses each, in walk order, with the position after each. */
 function* blocks(work: TileWork, tiles: number): Generator<{ position: Position; addresses: number }> {
   for (const [zoom, ranges] of work.ranges) {
     const order = computeBlockLevels(work.set, zoom);
@@ -65,7 +65,7 @@ function quarters({ level, row, column }: Block, order: number): Block[] {
     .sort((a, b) => blockEnd(a, order) - blockEnd(b, order));
 }
 
-/** The tally of all parts together, of those that run as far as they have told. */
+/** The tally of all parts together. For running parts, the last reported tally. */
 export function mergePartTallies(states: readonly PartState[], total: number): TileTally {
   const sum = newTally(total);
   for (const { result, progress } of states) {

@@ -4,7 +4,7 @@ import { newTally, type TileTally } from './tally.js';
 /** Addresses whose failure is logged one by one. */
 export const TOLD_FAILURES = 5;
 
-/** Counts what is done and tells of it. */
+/** Counts results, and reports the progress. */
 export class TileProgress {
   readonly tally: TileTally;
   readonly #began = performance.now();

@@ -12,7 +12,7 @@ export interface TileSeedOptions extends MakingOptions {
 /** No cache keeps what lacks something. */
 const NOT_KEPT = new ApiError('unavailable', 'Some of its rasters could not be read.');
 
-/** Has the tiles of a selection made and kept. What is in the cache costs a look-up. */
+/** Renders and caches the tiles of a selection. Cached tiles cost only a look-up. */
 export async function seedTiles(
   work: TileWork,
   options: TileSeedOptions,

@@ -41,25 +41,25 @@ export interface TileJobsDeps {
   visible(principal: Principal): CatalogSnapshot;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   cacheReach: CacheReach;
-  /** The tile from the cache, made and kept when it is not there. */
+  /** The tile from the cache. A missing tile is rendered and cached. */
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers. Undefined with one server. */
   names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
-  /** Publishes what lies in the folder of published archives. */
+  /** Publishes the files in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
 
 interface ArchiveFile {
-  /** Of the file, or URL of the object. */
+  /** Path of the file, or URL of the object. */
   path: string;
   bytes: number;
-  /** Of an object that all servers share. */
+  /** Key of an object that all servers share. */
   key?: string;
 }
 
-/** What a tile job tells of itself while it runs, and at its end. */
+/** State of a tile job while it runs, and at its end. */
 export interface TileJobState {
   tally?: TileTally;
   archive?: ArchiveFile;
@@ -81,13 +81,19 @@ const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
   'tiles.publish': { title: 'Publish a tile archive', operationType: 13 },
 };
 
-/** A server that dies is no fault of the job: what it made stays, so it is not given up soon. */
+/**
+ * Maximum number of attempts. A server that ends is not a fault of the job, and its tiles remain, so the number is
+ * high.
+ */
 export const TILE_JOB_ATTEMPTS = 1000;
 
-/** Share of an archive job that writing is, where all servers have made the tiles before. */
+/** Share of writing in an archive job whose tiles all servers have rendered before. */
 const WRITING = 0.1;
 
-/** Jobs that make tiles: into the cache, into archives. One at a time in each process, behind those who wait. */
+/**
+ * Jobs that render tiles into the cache or into archives. Each process runs one at a time, with lower priority than
+ * requests.
+ */
 export class TileJobs {
   readonly #deps: TileJobsDeps;
   readonly #archives: string;
@@ -107,8 +113,8 @@ export class TileJobs {
   }
 
   /**
-   * Throws `invalid-request` for what cannot be made, also of layers that the caller may not read, and `forbidden` for tiles of
-   * layers of which the caller reads a part: a job makes them of all rows.
+   * Submits a job. Throws `invalid-request` for tiles that cannot be rendered, and for layers that the caller cannot
+   * read. Throws `forbidden` for layers that the caller can read only in part, because a job renders all rows.
    */
   async submit(input: TileJobInput, principal: Principal, options: SubmitOptions): Promise<JobRow> {
     this.#requireReadable(input, principal);
@@ -128,7 +134,7 @@ export class TileJobs {
     return job;
   }
 
-  /** The extents of layers with a permanent filter are known once somebody has asked for them. */
+  /** Measures extents first: extents of layers with a permanent filter are known only after a request for them. */
   async #workOf(input: TileJobInput): Promise<TileWork> {
     await measureRules(input.collections.map((id) => this.catalog.byId(id)));
     return tileWork(input, this.catalog);
@@ -143,7 +149,7 @@ export class TileJobs {
     }
   }
 
-  /** Newest first; only those of a tenant where one is named. */
+  /** Tile jobs, newest first. With `tenant`, only jobs of that tenant. */
   list(active: boolean, limit: number, tenant?: string): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
     return this.#deps.jobs.store.list({ kinds: KINDS, limit, tenant, ...(states ? { states } : {}) });
@@ -212,7 +218,10 @@ export class TileJobs {
     return { tally };
   }
 
-  /** Begins at the beginning whatever a run before did: a cache in memory lost that with its process. */
+  /**
+   * Starts at the first tile even if an earlier run made progress, because a cache in memory was lost with its
+   * process.
+   */
   #seedAlone(context: JobContext<TileJobInput>, work: TileWork): Promise<PartResult> {
     const note = noting(context);
     const count = counting(0);
@@ -225,7 +234,7 @@ export class TileJobs {
     });
   }
 
-  /** Each process that shares the cache makes a part at a time. It is this share of the job. */
+  /** Lets each process that shares the cache render a part at a time. `share` is the part of the job's progress. */
   async #seedTogether(context: JobContext<TileJobInput>, work: TileWork, share: number): Promise<PartResult> {
     const note = noting(context, share);
     const began = performance.now();
@@ -350,12 +359,12 @@ export class TileJobs {
     };
   }
 
-  /** What the shared cache has lost since is made again. */
+  /** Tiles that the shared cache has lost since then are rendered again. */
   #takingCached(context: JobContext<TileJobInput>): Pick<TileExportOptions, 'make' | 'progress'> {
     return { make: (request) => this.#deps.warm(request), progress: notingRest(context, WRITING) };
   }
 
-  /** Gives the archive its place in the storage. A published one replaces the one of the same name, at once. */
+  /** Moves the archive into the storage. A published archive replaces the one with the same name in one step. */
   async #store(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
     const { input, id, signal } = context;
     const { storage } = this.#deps;
@@ -365,7 +374,7 @@ export class TileJobs {
     const key = isPublished ? PUBLISHED + publishedName(input) : `archives/${basename(path)}`;
     const title = isPublished ? `Publishing ${publishedName(input)}` : 'Storing the archive';
     const take = async () => {
-      // No file here any more: a run before this one has taken it over.
+      // If the file is missing, an earlier run has already stored it.
       if (existsSync(path))
         await storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal });
       if (isPublished) await this.#removeOtherContainers(input);
@@ -393,7 +402,7 @@ export class TileJobs {
     return { dropped };
   }
 
-  /** Archives that jobs made of the collections, and those that they published. */
+  /** Removes the archives that jobs created and published for the collections. */
   async #removeArchives({ input }: JobContext<TileJobInput>): Promise<void> {
     const { jobs, storage, derivations, reload } = this.#deps;
     const removed = new Set<string>();

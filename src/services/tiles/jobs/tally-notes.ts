@@ -4,10 +4,13 @@ import * as metrics from '../../telemetry/metrics.js';
 import type { TileJobInput } from './input.js';
 import type { TileTally } from './tally.js';
 
-/** Milliseconds between notes of how far a job is. */
+/** Milliseconds between progress notes of a job. */
 const NOTE_MS = 1000;
 
-/** Counts, for the metrics of this process, the addresses that are done in it after so many; all but the first when absent. */
+/**
+ * Counts processed addresses for the metrics of this process, after the first `counted` ones. Default: all addresses
+ * after the first call.
+ */
 export function counting(counted?: number): (tally: TileTally) => void {
   return ({ processed }) => {
     metrics.tilesProcessed.cell().inc(processed - (counted ?? processed));
@@ -15,7 +18,7 @@ export function counting(counted?: number): (tally: TileTally) => void {
   };
 }
 
-/** Notes how far the job is, now and then; its work is this part of the whole. */
+/** Records the progress of the job at intervals. `share` is the part of the work in the complete job. */
 export function noting(
   context: JobContext<TileJobInput>,
   share = 1,
@@ -26,12 +29,12 @@ export function noting(
     if (performance.now() - last < NOTE_MS) return;
     last = performance.now();
     const state = { tally: { ...tally }, rate: Math.round(rate) };
-    // A note that fails because the job was taken away ends the run by its signal.
+    // If another instance has taken the job, the record fails and the signal ends the run.
     context.checkpoint(state).catch(() => {});
   };
 }
 
-/** Notes how far the last part of the whole is. What is counted was counted before. */
+/** Notes the progress of the last part of the job. Its addresses are already counted. */
 export function notingRest(context: JobContext<TileJobInput>, share: number): (tally: TileTally) => void {
   return (tally) => context.progress(1 - share + share * partDone(tally));
 }

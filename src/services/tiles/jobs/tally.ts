@@ -1,29 +1,29 @@
 import type { Box } from '../../../core/geometry/box.js';
 
-/** What is asked of a seed or an export. */
+/** Parameters of a seed or an export. */
 export interface TileJobRequest {
   /** Identifiers of the collections, bottom first. */
   collections: string[];
   tileMatrixSetId: string;
   minZoom: number;
   maxZoom: number;
-  /** CRS84; the extent of the collections when absent. */
+  /** Bounding box in CRS84. Default: the extent of the collections. */
   bbox?: Box;
-  /** Name of the format: `mvt`, `png`; what the collections are usually made in when empty. */
+  /** Name of the format: `mvt`, `png`. Empty: the default format of the collections. */
   format: string;
-  /** Tiles that are made before the work ends early. */
+  /** Maximum number of tiles, after which the work ends early. */
   maxTiles?: number;
-  /** Tiles made at a time. */
+  /** Number of tiles rendered at the same time. */
   concurrency?: number;
 }
 
-/** How far the work is. */
+/** Progress of the work. */
 export interface TileTally {
   /** Addresses in the area, at all zooms. */
   total: number;
-  /** Addresses that are done: made, found empty, or passed over because nothing lies there. */
+  /** Processed addresses: rendered, found empty, or skipped because they contain no data. */
   processed: number;
-  /** Tiles that hold something. */
+  /** Tiles with content. */
   tiles: number;
   bytes: number;
   failed: number;
@@ -31,7 +31,7 @@ export interface TileTally {
   lossy: number;
 }
 
-/** Where work goes on: a zoom, and a place of its walk. */
+/** Position at which work resumes: a zoom, and a position in its walk. */
 export interface Position {
   zoom: number;
   next: number;

@@ -4,22 +4,22 @@ import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../../c
 import { hilbertIndex } from '../../../core/values/hilbert.js';
 import { countRangeTiles, type TileRange } from './area.js';
 
-/** Says of boxes in the CRS of the set whether anything may lie in each. */
+/** Returns for each box, in the CRS of the set, whether it can contain data. */
 export type OccupancyCheck = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
 
 export interface WalkOptions {
   set: TileMatrixSet;
   zoom: number;
   ranges: readonly TileRange[];
-  /** Tiles before this place of the walk are left out. */
+  /** Tiles before this position of the walk are skipped. */
   from: number;
-  /** Tiles from this place on are left out; none when absent. */
+  /** Tiles from this position are skipped. Default: no end. */
   to?: number;
-  /** Absent where nothing can be said: every tile is visited. */
+  /** Undefined if occupancy is unknown: then every tile is visited. */
   occupied: OccupancyCheck | undefined;
 }
 
-/** A tile to make, or a number of tiles that are empty. `next` is where a walk goes on behind it. */
+/** A tile to render, or a number of empty tiles. `next` is the position at which the walk resumes. */
 export type WalkStep = { row: number; column: number; next: number } | { skipped: number; next: number };
 
 /** A square of 2^level tiles a side, at a multiple of its size. */
@@ -30,13 +30,13 @@ export interface Block {
   column: number;
 }
 
-/** Levels that a block is split by at once: 64 parts, asked for together. */
+/** Number of levels by which a block is split in one step: 64 parts, checked together. */
 const SPLIT = 3;
 
 /**
- * Visits the tiles of one zoom in the order of the Hilbert curve, which is that of PMTiles ids. Blocks in which nothing
- * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom. Only the spatial index rules
- * blocks out: an empty parent tile proves nothing where features are dropped.
+ * Visits the tiles of one zoom in the order of the Hilbert curve, which is the order of PMTiles ids. Blocks without
+ * data are skipped completely, because missing data is missing at every zoom. Only the spatial index excludes blocks:
+ * an empty parent tile proves no absence if features are dropped.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
   const order = computeBlockLevels(options.set, options.zoom);
@@ -45,7 +45,7 @@ export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
   yield* visit({ level: order, row: 0, column: 0 }, { ...options, order });
 }
 
-/** Levels of the smallest square block, at the top left corner, that holds all tiles of a zoom. */
+/** Levels of the smallest square block, at the top left corner, that contains all tiles of a zoom. */
 export function computeBlockLevels(set: TileMatrixSet, zoom: number): number {
   const { columns, rows } = matrixSize(set, zoom);
   return Math.ceil(Math.log2(Math.max(columns, rows, 1)));
@@ -85,7 +85,7 @@ export function blockEnd(block: Block, order: number): number {
   return (hilbertIndex(order - block.level, block.column, block.row) + 1) * 4 ** block.level;
 }
 
-/** The parts of a block that lie in a range and not all before the beginning, in their order. */
+/** The parts of a block that intersect a range and end after the start position, in walk order. */
 function split(block: Block, options: Walk): Block[] {
   const by = Math.min(SPLIT, block.level);
   const level = block.level - by;
@@ -101,7 +101,7 @@ function split(block: Block, options: Walk): Block[] {
   return parts.sort((a, b) => a.end - b.end).map(({ part }) => part);
 }
 
-/** The tiles of a block within a range; none when they do not meet. */
+/** The tiles of a block within a range. Empty if they do not intersect. */
 export function clipped({ level, row, column }: Block, range: TileRange): TileRange[] {
   const side = 2 ** level;
   const part = {
@@ -113,7 +113,7 @@ export function clipped({ level, row, column }: Block, range: TileRange): TileRa
   return part.minRow <= part.maxRow && part.minColumn <= part.maxColumn ? [part] : [];
 }
 
-/** Extent of what of a block lies in the ranges. */
+/** Extent of the tiles of a block that are within the ranges. */
 function computeBox(block: Block, { set, zoom, ranges }: Walk): Box {
   const parts = ranges.flatMap((range) => clipped(block, range));
   const first = tileBox(

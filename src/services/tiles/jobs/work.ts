@@ -17,7 +17,7 @@ import { MADE_FORMATS, tileFormats } from '../formats.js';
 import { computeTileRanges, countRangeTiles, intersection, type TileRange, union } from './area.js';
 import type { TileJobRequest } from './tally.js';
 
-/** A selection with what its names stand for. */
+/** A selection with its resolved collections, set and format. */
 export interface TileWork {
   readonly selection: TileJobRequest;
   readonly set: TileMatrixSet;
@@ -34,14 +34,14 @@ export interface TileWork {
 const WORLD: Box = [-180, -90, 180, 90];
 const FORMATS: readonly Format[] = [...VECTOR_FORMATS, ...[PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT]];
 
-/** The format that tiles of these collections are made in when none is named. */
+/** The default tile format of these collections. */
 export function usualFormat(collections: readonly Collection[]): string {
   const [first] = collections;
   if (hasStoredTiles(first)) return first.format;
   return collections.some(hasFeatures) ? 'mvt' : 'png';
 }
 
-/** Throws `invalid-request` for what does not exist or does not go together. */
+/** Resolves a selection. Throws `invalid-request` for unknown or incompatible parameters. */
 export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): TileWork {
   const collections = selection.collections.map((id) => {
     const collection = catalog.byId(id);
@@ -58,7 +58,7 @@ export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): T
   if (minZoom > maxZoom || maxZoom > last)
     refused(`The zooms of ${set.id} must be from 0 to ${last}, the first not above the last.`);
   const format = buildFormat(selection.format || usualFormat(collections), collections, set);
-  // Where it could not be found out what a rule leaves, tiles may be anywhere.
+  // If the extent of the rows that a rule leaves is unknown, tiles can be anywhere.
   const findExtent = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
   const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, findExtent(one)), undefined);
   if (!extent) return refused('The collections are empty.');

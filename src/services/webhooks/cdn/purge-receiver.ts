@@ -7,18 +7,21 @@ import { post } from '../post.js';
 import type { DeliveryReceiver } from '../sink.js';
 import type { Purge } from './purges.js';
 
-/** Tags of one request: what the usual networks take. */
+/** Maximum tags in one request: a limit of common networks. */
 const TAGS_AT_ONCE = 30;
-/** Within a second all servers follow an edit: a purge before that could be answered by one that still has the old tile. */
+/**
+ * Milliseconds after an edit before a purge. All servers apply an edit within a second. After an earlier purge, the
+ * network could fetch an old tile again.
+ */
 const SETTLE_MS = 1000;
 
-/** Where a CDN takes purges. */
+/** Sends purges to a CDN. */
 export class PurgeReceiver implements DeliveryReceiver {
   readonly #url: URL;
   readonly #settings: Config['cdn'];
   readonly #allowed: AllowedHosts;
 
-  /** Throws `ConfigError` for a URL that nothing may be sent to. */
+  /** Throws `ConfigError` for a URL that is not allowed. */
   constructor(settings: Config['cdn'], allowed: AllowedHosts) {
     const { url } = settings.purge;
     if (!URL.canParse(url)) throw new ConfigError(['cdn.purge.url: must be a URL.']);
@@ -29,7 +32,7 @@ export class PurgeReceiver implements DeliveryReceiver {
     if (problem !== undefined) throw new ConfigError([`cdn.purge.url: ${problem}.`]);
   }
 
-  /** Rejects unless each request is answered 2xx in time; all of them are sent again then, which does no harm. */
+  /** Rejects unless each request gets a 2xx response in time. Then all requests are repeated, which is harmless. */
   async send(_eventId: string, body: string, signal: AbortSignal): Promise<void> {
     const { tags, time } = JSON.parse(body) as Purge;
     await pause(Math.min(SETTLE_MS, Math.max(0, time + SETTLE_MS - Date.now())), undefined, { signal });

@@ -6,13 +6,13 @@ import type { NewDelivery } from '../../../stores/streams/deliveries.js';
 import { ALL_TILES, collectionTag, editTags } from '../../tiles/cache/tags.js';
 import type { WebhookMatcher } from '../sink.js';
 
-/** What a CDN is to forget, and the time of the last edit before it, in milliseconds since 1970. */
+/** Tags that a CDN must purge, and the time of the last edit before it, in milliseconds since 1970. */
 export interface Purge {
   readonly tags: readonly string[];
   readonly time: number;
 }
 
-/** What a CDN hears of the feed: for entries that were read together, one purge of the tiles that they touch. */
+/** Purges for entries of the feed: one purge of the touched tiles for entries that were read together. */
 export class Purges implements WebhookMatcher {
   async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
     const last = entries.at(-1);

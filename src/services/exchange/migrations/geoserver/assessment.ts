@@ -11,7 +11,7 @@ import type { Pools } from '../../../../core/tasks/tasks.js';
 import { type Compatibility, compatible, incompatible, partial } from '../inventory.js';
 import { assessGridsets, type GridsetVerdict } from './gridsets.js';
 
-/** What of a GeoServer can be taken over, by the ids of its parts. */
+/** Compatibility of the parts of a GeoServer, by their ids. */
 export interface GeoServerAssessment {
   readonly stores: ReadonlyMap<string, Compatibility>;
   readonly layers: ReadonlyMap<string, Compatibility>;
@@ -51,7 +51,10 @@ export function formatStoreId({
 const COMPLEX = 'A WFS of this store returns nested features, which a table cannot store.';
 const CASCADED = 'The data is on another server. Only a copy of its current state is imported.';
 
-/** Types of stores whose data a WFS or WCS does not give as it is. Others are read through the services, whatever lies behind them. */
+/**
+ * Types of stores whose data a WFS or WCS does not return unchanged. Other stores are read through the services,
+ * whatever their type.
+ */
 const STORES: Readonly<Record<string, Compatibility>> = {
   'Application Schema DataAccess': incompatible('complex-features', COMPLEX, [
     'Publish the tables behind the application schema themselves.',

@@ -14,7 +14,7 @@ export interface SourceDiscovery {
   readonly notes: SourceNotes;
 }
 
-/** What a source holds, and what a migration does with it. */
+/** Contents of a source, and the plan of its migration. */
 export class MigrationDiscovery {
   readonly #services = new Map<string, Promise<WfsPlan | TaskFailure>>();
 
@@ -44,7 +44,7 @@ export class MigrationDiscovery {
     );
   }
 
-  /** Layers whose services do not have them are left out. */
+  /** Locates layers in the services. Layers missing in their services are omitted. */
   async #locate(
     catalog: GeoServerCatalog,
     choice: readonly GeoServerLayer[],
@@ -75,7 +75,7 @@ export class MigrationDiscovery {
     return { plan: withoutLayers(plan, left), notes: { layers, styles } };
   }
 
-  /** What a WFS offers, or why that cannot be read. */
+  /** Capabilities of a WFS, or the reason why they cannot be read. */
   #wfs(url: string): Promise<WfsPlan | TaskFailure> {
     const { deps, context, request } = this;
     const service =

@@ -25,7 +25,7 @@ export interface GridsetVerdict extends Compatibility {
   readonly configuration: string | null;
 }
 
-/** By the names of the gridsets. Sets that are to be added have ids of their own. */
+/** Assessments by gridset name. Sets that must be added have new ids. */
 export function assessGridsets(
   gridsets: readonly GeoServerGridset[],
   sets: MatrixSets,
@@ -65,15 +65,15 @@ function assessGridset(gridset: GeoServerGridset, sets: MatrixSets, ids: Set<str
 
 type Level = GeoServerGridset['levels'][number];
 
-/** Where the tiles of a level lie. */
+/** Location of the tiles of a level. */
 interface Grid {
   readonly columns: number;
   readonly rows: number;
-  /** Top left corner, x,y ordered: clients of WMTS count rows from there, wherever the gridset begins. */
+  /** Top left corner, x,y ordered: WMTS clients count rows from there, regardless of the origin of the gridset. */
   readonly origin: readonly [number, number];
 }
 
-/** Of a tile: what sticks out of the tiles by less needs no tile of its own in GeoWebCache. */
+/** Fraction of a tile. If the extent exceeds the tiles by less, GeoWebCache adds no tile. */
 const SLIVER = 0.01;
 
 function buildGrid(
@@ -108,7 +108,10 @@ function findMatrix(gridset: GeoServerGridset, level: Level, set: TileMatrixSet)
   return set.matrices.find((_, zoom) => hasTiles(gridset, level, set, zoom));
 }
 
-/** Whether no tile lies more than a cell elsewhere: GeoServer rounds extents, such as that of EPSG:900913. */
+/**
+ * Whether each tile is within one cell of its location in the set. GeoServer rounds extents, for example of
+ * EPSG:900913.
+ */
 function hasTiles(gridset: GeoServerGridset, level: Level, set: TileMatrixSet, zoom: number): boolean {
   const { tileWidth, tileHeight } = gridset;
   const matrix = set.matrices[zoom]!;

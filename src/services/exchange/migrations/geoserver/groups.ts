@@ -13,11 +13,11 @@ export interface GroupPlan {
   readonly abstract: string | null;
   /** Ids of the layers here, from the lowest to the highest. */
   readonly collections: readonly string[];
-  /** What of it does not come along. */
+  /** Warnings about parts that are not imported. */
   readonly warnings: readonly string[];
 }
 
-/** A layer that comes along, as groups see it. */
+/** An imported layer with its facts for groups. */
 interface Member {
   readonly id: string;
   readonly collection: string;
@@ -27,14 +27,17 @@ interface Member {
 export const groupsById = ({ groups }: GeoServerCatalog): ReadonlyMap<string, GeoServerGroup> =>
   new Map(groups.map((one) => [one.id, one]));
 
-/** What is in a group, and whether that is all of it. */
+/** Members of a group, and whether the list is complete. */
 interface Members {
   /** Ids, from the lowest to the highest. */
   readonly layers: readonly string[];
   readonly isWhole: boolean;
 }
 
-/** Layers of a group, those of the groups in it too: each once, and each group where it comes first. */
+/**
+ * Layers of a group, including the layers of nested groups. Each layer is listed once, and each group at its first
+ * occurrence.
+ */
 export function listGroupMembers(
   group: GeoServerGroup,
   groups: ReadonlyMap<string, GeoServerGroup>,

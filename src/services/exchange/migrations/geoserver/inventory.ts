@@ -18,11 +18,11 @@ import {
 } from '../inventory.js';
 import { findGeometryClass, formatStoreId, type GeoServerAssessment } from './assessment.js';
 
-/** Container of what lies in no workspace. */
+/** Container of resources without a workspace. */
 const GLOBAL = 'global';
 const NOT_ASSESSED = partial('not-assessed', 'It was not assessed.');
 
-/** What a GeoServer holds, as the inventory of a migration. */
+/** The inventory of a migration, from the contents of a GeoServer. */
 export function buildInventory(
   root: string,
   catalog: GeoServerCatalog,
@@ -220,7 +220,7 @@ function buildDependency(store: GeoServerStore, { stores }: GeoServerAssessment)
   };
 }
 
-/** A grid of the tile cache: clients that ask for tiles depend on it. */
+/** Inventory entry of a tile cache gridset. Clients that request tiles depend on it. */
 function buildGridset(
   { name, srid, tileWidth, tileHeight, levels }: GeoServerGridset,
   { gridsets }: GeoServerAssessment,

@@ -28,10 +28,10 @@ export interface LayerImportsDeps {
 
 /** Features of a page. */
 const PAGE = 1000;
-/** How much of the whole is done when all layers are imported. */
+/** Progress of the migration when all layers are imported. */
 const IMPORTED = 0.8;
 
-/** Imports the layers of a plan, each by a job of its own, some at a time. */
+/** Imports the layers of a plan, each as a separate job, several at a time. */
 export class LayerImports {
   constructor(
     private readonly deps: LayerImportsDeps,
@@ -50,13 +50,13 @@ export class LayerImports {
       } while (this.state.layers.some(({ progress }) => progress === undefined || isRunning(progress)));
     } catch (error) {
       const { signal } = this.context;
-      // Of a run that another one goes on with, the jobs go on too.
+      // If another run resumes this one, the jobs also continue.
       if (!signal.aborted || (signal.reason as JobStopError).reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
   }
 
-  /** Throws `unprocessable` where a failure is to end the migration. */
+  /** Throws `unprocessable` if a failure must end the migration. */
   #requireSuccess(): void {
     if (this.context.input.continueOnFailure) return;
     for (const { layer, progress } of this.state.layers)
@@ -82,7 +82,7 @@ export class LayerImports {
     }
   }
 
-  /** The same job again where an earlier run began it. */
+  /** Starts the job of a layer. If an earlier run started it, returns the same job. */
   async #begin(layer: LayerPlan): Promise<LayerProgress> {
     const { id, submitter } = this.context;
     const options = { ...submitter, idempotencyKey: `${id}:${layer.id}` };
@@ -167,7 +167,7 @@ export class LayerImports {
   }
 }
 
-/** What the source is to blame for, or the layer itself; other failures are of this server, and end the migration. */
+/** Whether the source or the layer caused an error. Other failures concern this server, and end the migration. */
 function isOfLayer(error: unknown): error is ApiError | TaskFailure {
   if (error instanceof ApiError) return error.status < 500;
   return isSourceFailure(error);
@@ -179,12 +179,12 @@ function isRunning(
   return progress?.state === 'running';
 }
 
-/** WCS 2.0 of GeoServer joins the names by two underscores, as a colon cannot stand in an id. */
+/** Coverage id in WCS 2.0. GeoServer joins the names with two underscores, because an id cannot contain a colon. */
 function coverageId({ workspace, name }: LayerNotes): string {
   return workspace === undefined ? name : `${workspace}__${name}`;
 }
 
-/** What a layer has become by its job. */
+/** Progress of a layer from its job. */
 export function describeLayerProgress(job: JobRow): LayerProgress {
   const warnings = JSON.parse(job.warnings_json) as string[];
   const jobId = job.id;

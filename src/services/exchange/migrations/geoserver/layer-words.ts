@@ -15,11 +15,11 @@ import { shownCollection } from '../../remote/shown-collection.js';
 import { IMPORT, putSourceStyle } from '../../remote/source-style.js';
 import type { LayerNotes } from './notes.js';
 
-/** Characters that are taken over; the management API takes more. */
+/** Maximum characters that are imported. The management API accepts more. */
 const CHARACTERS = 2000;
 const TITLE = 200;
 
-/** What a GeoServer says of a layer, and how it draws it, as settings and style of the collection. */
+/** Imports the metadata and styles of a GeoServer layer as settings and style of the collection. */
 export class LayerWords {
   constructor(
     readonly layers: Pick<Layers, 'settingsOf' | 'serviceSettings' | 'put' | 'putService'>,
@@ -39,7 +39,7 @@ export class LayerWords {
     return this.catalog().collections.some(({ id, service }) => service === name && !collections.has(id));
   }
 
-  /** What somebody put stays. May be called again. */
+  /** Sets title, description and other metadata. Settings by operators are kept. Can be called again. */
   async describe(collection: StyledCollection, notes: LayerNotes): Promise<void> {
     const current = this.layers.settingsOf(collection);
     const { title, abstract } = notes;
@@ -55,7 +55,10 @@ export class LayerWords {
     if (Object.keys(change).length > 0) await this.layers.put(collection, change, IMPORT);
   }
 
-  /** What of a style in SLD is drawn otherwise, or not at all. May be called again. */
+  /**
+   * Sets a style from SLD. Returns warnings about parts that are drawn differently or not at all. Can be called
+   * again.
+   */
   async draw(
     collection: StyledCollection,
     sld: string,
@@ -71,7 +74,10 @@ export class LayerWords {
     return { isDrawn: refusals.length === 0, warnings: [...refusals, ...lost] };
   }
 
-  /** Offers styles beside the one in force, under their names. Resolves with what is not drawn. May be called again. */
+  /**
+   * Offers styles by name in addition to the active one. Resolves with warnings about parts that are not drawn. Can
+   * be called again.
+   */
   async offer(
     collection: StyledCollection,
     styles: readonly NamedSld[],
@@ -95,7 +101,7 @@ export class LayerWords {
     return offers.map(({ name }) => `The style ${name} was left behind.`);
   }
 
-  /** The layers of a style as they are drawn: none where it cannot be drawn. */
+  /** The layers of a style in drawable form. Empty if the style cannot be drawn. */
   async #drawable(
     collection: StyledCollection,
     sld: string,
@@ -113,7 +119,10 @@ export class LayerWords {
     }
   }
 
-  /** Tables keep the texts, which are read with them; rasters what is drawn. False where nothing was kept. */
+  /**
+   * Stores styles. Tables store the SLD, which is parsed on reading. Rasters store the parsed layers. Returns false
+   * if no style was stored.
+   */
   #keep(
     collection: StyledCollection,
     offers: readonly FileStyle[],

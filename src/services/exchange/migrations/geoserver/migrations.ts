@@ -35,7 +35,7 @@ export interface MigrationView {
   readonly request: MigrationRequest;
   /** Undefined until the source was read. */
   readonly plan: MigrationPlan | undefined;
-  /** In the order of the plan; undefined for a layer that was not begun. */
+  /** Progress in the order of the plan. Undefined for a layer that was not started. */
   readonly layers: readonly (LayerProgress | undefined)[];
 }
 
@@ -46,7 +46,7 @@ interface MigrationCounts {
 }
 
 export interface MigrationResult extends MigrationCounts {
-  /** Absent of a plan. */
+  /** Undefined for a plan. */
   readonly evidence?: EvidencePack;
 }
 
@@ -82,7 +82,7 @@ export class GeoServerMigrations {
     return (await this.#deps.jobs.submit(KIND, request, options)).job;
   }
 
-  /** Those of these callers, newest first. */
+  /** Migrations of these callers, newest first. */
   async list(callers: Pick<JobQuery, 'owner' | 'tenant'>): Promise<MigrationView[]> {
     const rows = await this.#deps.jobs.store.list({ ...callers, kinds: [KIND], limit: LIST });
     return Promise.all(rows.map((job) => this.#viewOf(job)));
@@ -166,7 +166,7 @@ export class GeoServerMigrations {
     });
   }
 
-  /** Only the evidence stays of a migration that has succeeded, and of those the newest. */
+  /** Removes the files of a migration. After success its evidence is kept, up to a number of the newest packs. */
   async #cleanup(id: string, { state }: JobOutcome): Promise<void> {
     const folder = this.#folderOf(id);
     if (state !== 'Succeeded') await rm(folder, { recursive: true, force: true });
@@ -188,7 +188,7 @@ export class GeoServerMigrations {
     return join(this.#folder, id);
   }
 
-  /** What an earlier run planned; else reads the source. */
+  /** The plan of an earlier run; otherwise reads the source. */
   async #prepare(
     context: JobContext<MigrationRequest>,
     request: Awaited<ReturnType<typeof requestWith>>,
@@ -205,7 +205,10 @@ export class GeoServerMigrations {
   }
 }
 
-/** Warns of what is not taken over, as far as it is to be told. Throws where that is to fail the migration. */
+/**
+ * Warns about unreadable parts, and about unsupported parts with the policy `warn`. Throws if the policy of a part is
+ * `fail`.
+ */
 async function tellUnsupported(context: JobContext<MigrationRequest>, plan: MigrationPlan): Promise<void> {
   for (const gap of plan.gaps) await context.warn(gap);
   for (const { kind, id, reason } of plan.unsupported)

@@ -13,7 +13,7 @@ export function formatTargetName(
   return tableName(prefix === '' ? name : `${prefix}_${name}`);
 }
 
-/** Names that differ in the source may be one here: the second of them gets a number. */
+/** A unique name. Names that differ in the source can be equal here, and the later ones get a number. */
 export function createUniqueName(name: string, names: Set<string>): string {
   for (let n = 1; ; n++) {
     const ending = n === 1 ? '' : `_${n}`;

@@ -5,7 +5,7 @@ import type { RemoteLayer, WfsPlan } from '../../../../core/exchange/ingest.js';
 import { makeFolder } from '../../../../core/files/own-folder.js';
 import type { Box } from '../../../../core/geometry/box.js';
 
-/** How a feature type is asked for. */
+/** Parameters for requests for a feature type. */
 export interface TypeNotes {
   readonly name: string;
   readonly version: string;
@@ -13,13 +13,13 @@ export interface TypeNotes {
   readonly srid: number | undefined;
 }
 
-/** What a migration knows of a layer of the source. */
+/** Facts about a layer of the source. */
 export interface LayerNotes {
   /** The WFS or WCS that has it. */
   readonly serviceUrl: string;
   /** The WMS that draws it; undefined when it is switched off. */
   readonly mapUrl: string | undefined;
-  /** Of a feature type. */
+  /** Request parameters of a feature type. */
   readonly type: TypeNotes | undefined;
   readonly name: string;
   readonly workspace: string | undefined;
@@ -33,7 +33,7 @@ export interface LayerNotes {
   readonly bands: readonly string[];
 }
 
-/** Kept in the folder of the job: too much for its row. */
+/** Stored in the folder of the job, because it is too large for the job's row. */
 export interface SourceNotes {
   readonly layers: Readonly<Record<string, LayerNotes>>;
   /** Texts of SLD by the ids of their styles. */
@@ -57,7 +57,7 @@ export async function savedNotes(folder: string): Promise<SourceNotes | undefine
 
 export type ServiceName = 'wfs' | 'wcs' | 'wms';
 
-/** Address of a service for a layer: layers of an isolated workspace stand in its own services alone. */
+/** Service URL for a layer. Only the services of an isolated workspace list its layers. */
 export function getServiceEndpoint(
   { workspaces, endpoints }: GeoServerCatalog,
   { workspace }: Pick<GeoServerLayer, 'workspace'>,

@@ -6,7 +6,7 @@ import { type GroupPlan, groupsById, listGroupMembers, planLayerGroups } from '.
 import { createUniqueName, formatTargetName } from './names.js';
 import type { MigrationRequest, UnsupportedPolicy } from './request.js';
 
-/** A part of the source that is not taken over, and what people can do about it. */
+/** A part of the source that is not imported, and the manual steps for it. */
 export interface LeftPart {
   readonly kind: 'layer' | 'store' | 'style' | 'layerGroup' | 'gridset';
   readonly id: string;
@@ -24,11 +24,11 @@ export interface LayerPlan {
   readonly kind: 'featureType' | 'coverage';
   /** Id of the collection that it becomes. */
   readonly collection: string;
-  /** What of it does not come along. */
+  /** Warnings about parts that are not imported. */
   readonly warnings: readonly string[];
-  /** Style that is taken over; null when it has none, or none that is taken over. */
+  /** Default style, if it is imported; else null. */
   readonly styleId: string | null;
-  /** Styles beside that one which are taken over. */
+  /** Other imported styles. */
   readonly otherStyles: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface TileGridPlan {
   readonly tileMatrixSet: string;
   /** Ids of those layers here. */
   readonly collections: readonly string[];
-  /** What of it does not come along. */
+  /** Warnings about parts that are not imported. */
   readonly warnings: readonly string[];
 }
 
@@ -48,15 +48,15 @@ export interface MigrationPlan {
   readonly layers: readonly LayerPlan[];
   readonly groups: readonly GroupPlan[];
   readonly tileGrids: readonly TileGridPlan[];
-  /** Layers, stores and styles that cannot be taken over. */
+  /** Layers, stores and styles that cannot be imported. */
   readonly unsupported: readonly LeftPart[];
-  /** What has no counterpart here, and is for people to look at. */
+  /** Parts without an equivalent in Graticule, for manual review. */
   readonly reviews: readonly LeftPart[];
   /** Parts that could not be read. */
   readonly gaps: readonly string[];
 }
 
-/** What a migration does with these layers of a source. */
+/** Plans the migration of these layers of a source. */
 export function planLayers(
   choice: readonly GeoServerLayer[],
   catalog: GeoServerCatalog,
@@ -119,7 +119,7 @@ export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): M
   };
 }
 
-/** Throws `unprocessable` where a part that cannot be taken over is to fail the migration. */
+/** Throws `unprocessable` if an unsupported part must fail the migration. */
 export function requireSupported({ unsupported }: MigrationPlan, request: MigrationRequest): void {
   const part = unsupported.find(({ kind }) => getUnsupportedPolicy(kind, request) === 'fail');
   if (part) throw unprocessable(`The ${part.kind} ${part.id} cannot be imported: ${part.reason}`);
@@ -182,7 +182,7 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
   });
 }
 
-/** Groups of which no layer comes along, and styles beside the default ones that are not taken over. */
+/** Lists groups without any imported layer, and alternative styles that are not imported. */
 function listReviews(
   choice: readonly GeoServerLayer[],
   layers: readonly LayerPlan[],
@@ -219,7 +219,7 @@ interface Source {
   readonly assessment: GeoServerAssessment;
 }
 
-/** Gridsets in which the layers and groups that come along were cached: as sets of this server, or for people to look at. */
+/** Gridsets in which imported layers and groups were cached: as sets of this server, or for manual review. */
 function buildTileGrids(
   layers: readonly LayerPlan[],
   groups: readonly GroupPlan[],

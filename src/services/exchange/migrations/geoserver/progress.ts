@@ -3,15 +3,15 @@ import type { SourceNotes } from './notes.js';
 import type { LayerParity } from './parity/scorecard.js';
 import type { LayerPlan, MigrationPlan } from './plan.js';
 
-/** What has become of a layer. */
+/** Progress of a layer. */
 export interface LayerProgress {
   readonly state: 'running' | 'imported' | 'skipped' | 'failed' | 'cancelled';
   readonly jobId?: string;
   /** Why it is not there, or what of it did not come along. */
   readonly notes: readonly string[];
-  /** Of a feature type. */
+  /** Number of features of a feature type. */
   readonly features?: number;
-  /** Its words and its style are taken over. */
+  /** Whether its metadata and its style are imported. */
   readonly isSettled?: boolean;
   /** Once it was compared with its source. */
   readonly parity?: LayerParity;
@@ -21,12 +21,12 @@ export interface LayerProgress {
 const NOTES = 20;
 const NOTE = 500;
 
-/** As many as are kept of a layer. */
+/** The warnings of a layer, limited in number and length. */
 export function noted(texts: readonly string[]): string[] {
   return texts.slice(0, NOTES).map((text) => text.slice(0, NOTE));
 }
 
-/** Kept after each change. */
+/** Stored after each change. */
 export interface MigrationProgress {
   readonly plan: MigrationPlan;
   /** By the place of the layer in the plan. */
@@ -47,7 +47,7 @@ export class MigrationState {
     this.#layers = { ...layers };
   }
 
-  /** Layers with what has become of them; undefined before they were begun. */
+  /** Layers with their progress, which is undefined before they are started. */
   get layers(): readonly { ordinal: number; layer: LayerPlan; progress: LayerProgress | undefined }[] {
     return this.plan.layers.map((layer, ordinal) => ({ ordinal, layer, progress: this.#layers[ordinal] }));
   }

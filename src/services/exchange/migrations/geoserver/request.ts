@@ -1,7 +1,7 @@
 import type { Principal } from '../../../../core/http/operation.js';
 import type { SecretReferences } from '../../remote/secret-references.js';
 
-/** What becomes of a migration where a part of its source cannot be taken over. */
+/** Policy for parts of the source that cannot be imported. */
 export type UnsupportedPolicy = 'skip' | 'warn' | 'fail';
 
 /** A migration of a GeoServer as its job keeps it. */
@@ -11,7 +11,7 @@ export interface MigrationRequest {
   readonly credentials: SecretReferences;
   readonly requestMs: number;
   readonly maxRetries: number;
-  /** All when absent; so are the others. */
+  /** Default: all. The same applies to stores and layers. */
   readonly workspaces?: readonly string[];
   /** Names, or names behind those of their workspaces: `topp:states`. */
   readonly stores?: readonly string[];
@@ -20,17 +20,17 @@ export interface MigrationRequest {
   readonly importStyles: boolean;
   /** Whether collections that were imported are replaced. */
   readonly overwrite: boolean;
-  /** Whose rights bound what is replaced. */
+  /** Principal whose rights limit the collections that can be replaced. */
   readonly principal: Principal;
   /** Layers that are under way at a time. */
   readonly lanes: number;
-  /** The CRS that the data has when absent. */
+  /** Default: the CRS of the data. */
   readonly targetCrs?: string;
-  /** Whether a layer that fails leaves the others alone. */
+  /** Whether the other layers continue after a layer fails. */
   readonly continueOnFailure: boolean;
-  /** Workspace of layers that lie in none. */
+  /** Workspace of layers without a workspace. */
   readonly defaultWorkspace: string;
-  /** What workspaces are called here; a layer of the empty name has its own name alone. */
+  /** Target names of workspaces. With an empty name, a layer keeps its name without a prefix. */
   readonly workspaceNames: Readonly<Record<string, string>>;
   readonly unsupported: Readonly<Record<'layer' | 'store' | 'style', UnsupportedPolicy>>;
 }

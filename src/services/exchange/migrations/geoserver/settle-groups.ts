@@ -4,8 +4,9 @@ import type { LayerWords } from './layer-words.js';
 import type { MigrationState } from './progress.js';
 
 /**
- * Puts the layers of groups into their services: a layer is in one, the first that has it, and stays where somebody has put
- * it. May be called again. Resolves with what was not done.
+ * Moves the layers of groups into their services. A layer is in one service, of the first group that contains it,
+ * unless an operator has assigned another. Can be called again. Resolves with warnings about layers that were not
+ * moved.
  */
 export async function settleGroups(
   words: Pick<LayerWords, 'layers' | 'hasService'>,

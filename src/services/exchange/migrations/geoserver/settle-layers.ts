@@ -5,7 +5,7 @@ import type { LayerPlan } from './plan.js';
 import { type MigrationState, noted } from './progress.js';
 import type { MigrationRequest } from './request.js';
 
-/** Takes over words and styles of the layers that are there. A run after this one leaves out those that it has done. */
+/** Imports metadata and styles of the existing layers. A later run skips the completed layers. */
 export async function settleLayers(
   words: LayerWords,
   context: JobContext<MigrationRequest>,
@@ -19,7 +19,7 @@ export async function settleLayers(
   }
 }
 
-/** Throws `unprocessable` where a style that cannot be taken over is to fail the migration. */
+/** Throws `unprocessable` if an unsupported style must fail the migration. */
 async function settleLayer(
   words: LayerWords,
   context: JobContext<MigrationRequest>,

@@ -10,7 +10,7 @@ const OF_SOURCE: ReadonlySet<string> = new Set([
   'too-large',
 ]);
 
-/** Whether the source of a migration is to blame; other failures are of this server. */
+/** Whether the source of a migration caused an error. Other failures concern this server. */
 export function isSourceFailure(error: unknown): error is TaskFailure {
   return error instanceof TaskFailure && OF_SOURCE.has(error.code);
 }

@@ -12,7 +12,7 @@ import { askAgain } from '../../../remote/retries.js';
 import { isSourceFailure } from '../source-failure.js';
 import { createProbe, type Probe } from './scorecard.js';
 
-/** Pixels of the longer and at least of the shorter side. */
+/** Pixels of the longer side, and minimum pixels of the shorter side. */
 const LONG = 256;
 const SHORT = 16;
 const MAX_BYTES = 8_388_608;
@@ -22,8 +22,8 @@ const LATITUDE = 85;
 /** Degrees around a box that is a point or a line. */
 const MARGIN = 0.001;
 /**
- * What pictures of two renderers may differ by. MapServer and this server draw 6 % of the pixels of all borders of
- * countries differently at this size.
+ * Maximum differences between images of two renderers. At this size, MapServer and this server draw 6 % of the pixels
+ * of all country borders differently.
  */
 const MEAN_DIFFERENCE = 0.03;
 const DIFFERING_SHARE = 0.05;
@@ -35,13 +35,16 @@ export interface PictureFiles {
 
 export interface MapSource {
   readonly mapUrl: string;
-  /** What the WMS calls the layer. */
+  /** Name of the layer in the WMS. */
   readonly name: string;
   readonly request: RemoteRequest;
   readonly maxRetries: number;
 }
 
-/** The map of the source beside ours, on white, in the default style of each. It never fails: renderers differ. */
+/**
+ * Compares the source's map with this server's map, on white, in the default style of each. It never fails, because
+ * renderers differ.
+ */
 export async function drawingProbe(
   pools: Pools,
   context: Pick<JobContext, 'signal' | 'log'>,

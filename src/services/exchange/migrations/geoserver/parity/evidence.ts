@@ -34,8 +34,9 @@ export interface EvidencePack {
 }
 
 /**
- * Writes a ZIP archive: `scorecard.json`, the files of each layer, `manifest.json` with the digests of all of them, and
- * `signature.json` with the digest of the manifest, signed as release packages are. It has its name once it is whole.
+ * Writes a ZIP archive with `scorecard.json`, the files of each layer, and `manifest.json` with the digests of all of
+ * them. `signature.json` contains the digest of the manifest, signed like release packages. The archive gets its name
+ * once it is complete.
  */
 export async function writeEvidence(
   evidence: ParityEvidence,
@@ -63,7 +64,7 @@ export async function writeEvidence(
   return { path, bytes: (await stat(path)).size, digest, signature };
 }
 
-/** What the manifest lists. */
+/** The files that the manifest lists. */
 async function* evidenceFiles({ layers, ...head }: ParityEvidence): AsyncGenerator<ZipEntry> {
   const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
   yield { name: 'scorecard.json', content: readJson(scorecard) };

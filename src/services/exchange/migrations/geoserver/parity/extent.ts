@@ -1,11 +1,14 @@
 import type { Box } from '../../../../../core/geometry/box.js';
 import { createProbe, type Probe } from './scorecard.js';
 
-/** Parts of the longest side by which sides may differ: GeoServer keeps what it once computed, in few digits. */
+/**
+ * Maximum difference of sides, as a fraction of the longest side. GeoServer stores an extent that it once computed,
+ * with few digits.
+ */
 const SHARE = 0.01;
 const DEGREES = 1e-4;
 
-/** The box that the GeoServer declares beside the extent of the collection, in CRS84. */
+/** Compares the bounding box that the GeoServer declares with the extent of the collection, in CRS84. */
 export function extentProbe(source: Box | undefined, target: Box | undefined): Probe {
   if (!source) return createProbe('extent', 'skipped', 'The GeoServer declares no box of the layer.');
   if (!target)

@@ -10,7 +10,7 @@ import { ID_PROPERTY, WfsPages, type WfsType } from '../../../remote/wfs-pages.j
 import { SampleKeys } from './sample-keys.js';
 import { createProbe, type Probe } from './scorecard.js';
 
-/** Features that are compared: some of the beginning, of the middle and of the end. */
+/** Number of samples, at the start, in the middle and at the end, and features per sample. */
 const WINDOWS = 3;
 const WINDOW = 8;
 /** Metres that positions may be apart. */
@@ -25,7 +25,7 @@ export interface FeatureProbes {
   readonly samples: FeatureComparison['samples'];
 }
 
-/** What is asked of the source, and where it is written. */
+/** Request parameters for the source, and the output file. */
 export interface SampleSource {
   readonly type: WfsType;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,7 +34,9 @@ export interface SampleSource {
   readonly path: string;
 }
 
-/** A feature type beside the collection that it became: how many features, and some of them one by one. */
+/**
+ * Compares a feature type with the collection created from it: the number of features, and some features one by one.
+ */
 export async function featureProbes(
   pools: Pick<Pools, 'run'>,
   context: Pick<JobContext, 'signal' | 'log'>,

@@ -2,7 +2,7 @@ import { equalsAny } from '../../../../../core/cql2/index.js';
 import type { VectorSource } from '../../../../../core/sources/vector-source.js';
 import type { Pools } from '../../../../../core/tasks/tasks.js';
 
-/** GeoServer makes up ids of features without a key, others for each request. */
+/** Ids that GeoServer generates for features without a key. They differ in each request. */
 const PASSING_ID = /(^|\.)fid-/;
 /** Attributes that are tried, and characters of a value. */
 const ATTRIBUTES = 10;
@@ -23,7 +23,7 @@ export interface SampleKey {
   readonly values: readonly (string | number)[];
 }
 
-/** Finds what tells the features of a sample apart, in the source and in the collection. */
+/** Finds a key that distinguishes the features of a sample, in the source and in the collection. */
 export class SampleKeys {
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
@@ -47,7 +47,7 @@ export class SampleKeys {
     return undefined;
   }
 
-  /** An attribute of that name goes before the ids, as it does in the import. */
+  /** Values of an attribute with that name. It has priority over ids, as in the import. */
   async #ids(idKey: string): Promise<SampleKey | undefined> {
     const attributes = await this.#values(idKey);
     const values = attributes.length > 0 ? attributes : await this.#values();
@@ -55,7 +55,7 @@ export class SampleKeys {
     return this.#isDistinct(values) && !isPassing ? { key: idKey, values } : undefined;
   }
 
-  /** Of the attribute; the ids when absent. */
+  /** Values of the attribute. Default: the feature ids. */
   async #values(idProperty?: string): Promise<(string | number)[]> {
     const { path, end } = this.sample;
     const task = { path, begin: 0, end, idProperty };

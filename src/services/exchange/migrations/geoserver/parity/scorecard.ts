@@ -1,13 +1,13 @@
-/** How alike a layer and its source are. A probe that could not be made is skipped, with the reason. */
+/** Similarity of a layer and its source. A probe that could not be made is skipped, with the reason. */
 
 type ParityVerdict = 'pass' | 'warn' | 'fail';
 
 export interface Probe {
   readonly probe: 'count' | 'extent' | 'features' | 'bands' | 'drawing';
   readonly verdict: ParityVerdict | 'skipped';
-  /** Why it is no pass. */
+  /** Reason for a verdict other than pass. */
   readonly reason: string | null;
-  /** What was measured. */
+  /** Measured values. */
   readonly facts: Readonly<Record<string, number | string | readonly (number | string)[] | null>>;
 }
 
