@@ -41,7 +41,7 @@ export class Directory {
     return this.#ids.byteLength * 4;
   }
 
-  /** Where to look for a tile: the tile itself, or the leaf directory that may know it. */
+  /** Returns the entry of a tile: the tile itself, or the leaf directory that can contain it. */
   find(id: number): { leaf: boolean; offset: number; length: number } | undefined {
     let low = 0;
     let high = this.#ids.length - 1;

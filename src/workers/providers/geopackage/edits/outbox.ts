@@ -8,8 +8,8 @@ import { reader } from '../connection.js';
 import type { Writer } from './writer.js';
 
 /**
- * The outbox lies in the file that it speaks of, so that a row and its event become durable in one commit. A file has
- * one writer at a time: cursors are committed in their order.
+ * The outbox is in the file that it describes, so that one commit makes a row and its event durable. A file has one
+ * writer at a time, so cursors are committed in their order.
  */
 const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   cursor INTEGER PRIMARY KEY AUTOINCREMENT, event_id TEXT NOT NULL UNIQUE, time TEXT NOT NULL,
@@ -41,7 +41,9 @@ const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_
   geometry_changed, geometry_before, attributes_before)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** By count, and by age: what is too old comes first, so only that is looked at. */
+/**
+ * Deletes events beyond the maximum count, and events that are too old. Old events come first, so only they are read.
+ */
 const TRIM = `DELETE FROM graticule_outbox WHERE cursor <= ? OR
   cursor < (SELECT cursor FROM graticule_outbox WHERE time >= ? ORDER BY cursor LIMIT 1)`;
 
@@ -62,7 +64,7 @@ export function recordEvents(
   return cursor;
 }
 
-/** Writes that things have changed which are not told one by one; returns its cursor. */
+/** Records that features changed without an event for each; returns the cursor of the gap. */
 export function recordGap(writer: Writer, table: string, origin: EditOrigin): number {
   return recordEvents(writer, table, origin, [GAP]);
 }
