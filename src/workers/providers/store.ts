@@ -11,24 +11,24 @@ const STORES = new Map<string, FeatureStore>([
   ['postgis', postgisStore],
 ]);
 
-/** The store that a source lies in. */
+/** Returns the store of a source. */
 export function getFeatureStore({ kind }: Pick<VectorSource, 'kind'>): FeatureStore {
   const store = STORES.get(kind);
   if (!store) throw new Error(`there is no store '${kind}'`);
   return store;
 }
 
-/** Adds a store to those of this thread. */
+/** Registers a store in this thread. */
 export function registerStore(kind: string, store: FeatureStore): void {
   STORES.set(kind, store);
 }
 
-/** What the tables of a file are. */
+/** Returns the tables of a file. */
 export function inspectTables({ kind, path, ...named }: InspectTask): VectorLayerInfo[] {
   return getFeatureStore({ kind }).inspect?.(path, named) ?? [];
 }
 
-/** What else is in such a file. */
+/** Returns the other tables of such a file. */
 export function listOtherTables({ kind, path, inspected }: TaskInput<'vector.otherTables'>): OtherTables {
   return getFeatureStore({ kind }).otherTables?.(path, inspected) ?? { tiles: [], plain: [], problems: [] };
 }

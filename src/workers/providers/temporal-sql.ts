@@ -1,7 +1,7 @@
 import type { TEMPORAL } from '../../core/cql2/operators.js';
 import { balanced, type Fragment, raw, sql } from './fragment.js';
 
-/** From when to when, both included; undefined is open. Written anew for each use, and not at all without one. */
+/** Start and end of a time span, both included. Undefined: open. The SQL is written again for each use. */
 export interface Span {
   start: (() => Fragment) | undefined;
   end: (() => Fragment) | undefined;

@@ -1,7 +1,7 @@
 import type { Expression } from '../../core/cql2/ast.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 
-/** What was written of filters, by their syntax trees. A task has a tree of its own, so nothing outlives it. */
+/** SQL written for filters, by their syntax trees. Each task has its own tree, so entries do not outlive the task. */
 const written = new WeakMap<object, { readonly source: VectorSource; readonly result: unknown }>();
 
 /** Returns what `write` makes of a filter on a source, and the same when the task needs it again. */

@@ -1,7 +1,7 @@
 /**
- * SQL for a geography on a plane of degrees. Its edges take the shorter way around the Earth. Parts with an edge across
- * 180 degrees are split there, and areas that hold a pole are closed along it (RFC 7946, 3.1.9). A part that would vanish
- * so, as an area without a width, is returned unchanged.
+ * SQL for a geography on a plane of degrees. Its edges take the shorter way around the Earth. Parts with an edge
+ * across 180 degrees are split there, and areas that contain a pole are closed along it (RFC 7946, 3.1.9). A part
+ * that would vanish because of this, such as an area without a width, is returned unchanged.
  */
 export function cutAtAntimeridian(geometry: string): string {
   const part = `CASE WHEN EXISTS (SELECT FROM (${STEPS}) AS s WHERE s.turn <> 0) 
@@ -17,7 +17,10 @@ const STEPS = `SELECT w.*, coalesce(CASE WHEN abs(w.y) = 90 AND w.y = w.y0 THEN 
       FROM ST_DumpPoints(d.geom) AS p) AS v
     WINDOW o AS (PARTITION BY v.ring ORDER BY v.path)) AS w`;
 
-/** Where the step to a position meets 180 degrees: at the end of a run of positions, and 360 degrees from there the next starts. */
+/**
+ * Points at which the step to a position crosses 180 degrees. One ends a run of positions; the next run starts 360
+ * degrees from it.
+ */
 const CROSSING = `ST_LineInterpolatePoint(ST_MakeLine(u.geom0, ST_Translate(u.geom, 360 * u.turn, 0)),
   least(1, greatest(0, coalesce((180 * u.turn - u.x0) / nullif(u.x + 360 * u.turn - u.x0, 0), 0))))`;
 

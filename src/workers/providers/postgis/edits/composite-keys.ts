@@ -32,7 +32,10 @@ export function buildCompositeCondition(
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Values of other types are compared as the text that the id has: a cast of what clients send could fail. */
+/**
+ * SQL that compares a part of a key. Values of other types are compared as the text in the id, because a cast of a
+ * client's value could fail.
+ */
 function partIs(
   { name, type, sqlType = 'text' }: Field,
   text: string,

@@ -4,7 +4,10 @@ import { isPgError } from '../../../../native/postgres.js';
 import { EditRefusal } from '../../../edits/session.js';
 import { CANCELED, MISSING, TOO_MUCH, UNAVAILABLE } from '../connections/failure.js';
 
-/** What clients did wrong, by SQLSTATE. No text of the database reaches them but names, and what a trigger says. */
+/**
+ * Refusals for client errors, by SQLSTATE. They contain only names and the messages of triggers from the database's
+ * texts.
+ */
 const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   '23502': (message) => EditRefusal.member(`/properties/${quoted(message)}`, 'must not be null'),
   '23503': (message) => new EditRefusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
@@ -37,7 +40,7 @@ const WRONG_GEOMETRY = 'geometry: the column does not take a geometry of this ty
 const TRANSIENT = /^(40001|40P01|55P03)$/;
 /** This is a standby, or a database that cannot be written to now. */
 const READ_ONLY = '25006';
-/** The context of an error of RAISE in a function, which has a SQLSTATE of its own. */
+/** Context of a RAISE error in a function, which has its own SQLSTATE. */
 const RAISED = /\bRAISE$/m;
 const IN_FUNCTION = /function/;
 const INDEX = /index/;
@@ -97,7 +100,7 @@ function findRefusal(error: PgError): EditRefusal | undefined {
   return new EditRefusal('conflict', `The database refuses the edit (SQLSTATE ${code}).`);
 }
 
-/** The message without its severity, and without the lines after it: these hold values that clients may not see. */
+/** The message without its severity and without its other lines, which contain values that clients may not see. */
 function firstMessage({ message }: PgError): string {
   return message
     .split('\n', 1)[0]!

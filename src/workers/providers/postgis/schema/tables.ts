@@ -107,7 +107,7 @@ function tableInfo(
     srid: first ? first.srid || null : null,
     geometryColumns: geometries.map(({ name }) => name),
     hasSpatialIndex: first?.isIndexed ?? false,
-    // Views have none, and tables that were never analysed.
+    // Null for views, and for tables that were never analysed.
     estimatedRows: rows < 0 || kind === 'v' || kind === 'f' ? null : Math.round(rows),
     comment,
     columns,
@@ -141,7 +141,10 @@ export function fingerprints(
   });
 }
 
-/** Replicas share the number of their system. Users may be kept from it; then the start of the server tells clusters apart. */
+/**
+ * SQL that identifies the database cluster. Replicas share their system identifier. If the user cannot read it, the
+ * start time of the server is used.
+ */
 const SYSTEM = "SELECT 'system ' || system_identifier FROM pg_control_system()";
 const START = "SELECT 'start ' || extract(epoch FROM pg_postmaster_start_time())";
 
@@ -194,7 +197,7 @@ export function tableIdentities(
   );
 }
 
-/** What a statement answers about each table, by its place in the list. */
+/** Returns the text that a statement selects for each table, by its position in the list. */
 async function textOfEach(
   connection: PostgresConnection,
   statement: string,
