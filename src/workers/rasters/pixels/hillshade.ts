@@ -28,7 +28,7 @@ export async function drawHillshade(
       const centre = (y + 1) * stride + x + 1;
       const height = heights[centre]!;
       if (Number.isNaN(height)) continue;
-      // Beyond the edge of the data the ground goes on level.
+      // The terrain continues level beyond the edge of the data.
       const near = (offset: number) => {
         const value = heights[centre + offset]!;
         return Number.isNaN(value) ? height : value;

@@ -1,4 +1,4 @@
-/** Where a grid lies. */
+/** Georeferences of grids. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { gdal } from '../../../gdal/gdal.js';
@@ -24,7 +24,7 @@ export interface GridGeoreference {
   strips: Strip[];
   /** Rows run from south to north. */
   southUp: boolean;
-  /** There are places within it that no cell of the stored grid covers. */
+  /** Whether there are positions inside the grid that no stored cell covers. */
   hasGaps?: boolean;
 }
 

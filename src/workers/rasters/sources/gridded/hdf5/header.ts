@@ -4,9 +4,9 @@ import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.j
 
 export interface Superblock {
   sizes: Sizes;
-  /** Addresses of the object headers of the root group, and of what extends the superblock. */
+  /** Addresses of the object headers of the root group and of the superblock extension. */
   headers: number[];
-  /** Where the superblock repeats the B-tree of the root group. */
+  /** Address of the B-tree of the root group, if the superblock repeats it. */
   tree?: number;
 }
 
