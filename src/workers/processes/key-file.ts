@@ -4,7 +4,7 @@ import Database from '../../native/sqlite.js';
 
 type Bytes = Uint8Array | string;
 
-/** Digests and whose they were first, in a file: there may be more of them than memory holds. */
+/** File of digests and their first owners, because memory can be too small for them. */
 export class KeyFile {
   readonly #db: Database.Database;
   readonly #insert: Database.Statement;

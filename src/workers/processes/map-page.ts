@@ -50,7 +50,7 @@ function drawText(page: Page, [x, y, width, height]: Frame, text: string, size: 
   page.fontSize(size);
   for (const [i, run] of runs.entries()) {
     page.font(fontPath(run.face));
-    // Faces stand at different heights; letters of all stand on one line.
+    // Fonts have different ascents, but letters of all fonts share one baseline.
     const options = { width, height, baseline: 'alphabetic' as const, continued: i < runs.length - 1 };
     if (i === 0) page.text(run.text, x, y + size, options);
     else page.text(run.text, options);
@@ -102,7 +102,7 @@ function drawNorth(page: Page, [x, y, width]: Frame, degrees: number): void {
   page.restore();
 }
 
-/** As many parts as there is room for. */
+/** Draws as many parts as fit. */
 function drawLegend(page: Page, [x, y, width, height]: Frame, parts: readonly LegendPart[]): void {
   let top = y;
   for (const { title, png, ...size } of parts) {

@@ -8,7 +8,10 @@ import { findDatumOperations, transformByOperation } from '../../../native/opera
 
 const LON_LAT = 'OGC:CRS84';
 
-/** None where both references have one datum. Codes are those of EPSG, and of Esri where EPSG has none. */
+/**
+ * Returns the datum transformations. Empty if both references have the same datum. Codes are from EPSG, or from Esri
+ * for transformations without an EPSG code.
+ */
 export function findDatumTransformations({
   from,
   target,
@@ -64,7 +67,7 @@ function listPositions(geometry: Geometry): Position[] {
     case 'MultiLineString':
       return geometry.coordinates.flat();
     default:
-      // Rings may end with the position that they begin with, the same object.
+      // The last position of a ring can be the same object as its first position.
       return (geometry as { coordinates: Position[][][] }).coordinates.flatMap((rings) =>
         rings.flatMap((ring, i) => (rings[i] = ring.map((position) => [...position]))),
       );

@@ -53,7 +53,7 @@ export async function processRaster(
   }
 }
 
-/** Handles of all rasters at once. */
+/** Opens handles of all rasters at the same time. */
 function withRasters<T>(
   [source, ...others]: readonly RasterSource[],
   use: (datasets: Dataset[]) => Promise<T>,
@@ -106,7 +106,7 @@ async function write(
   }
 }
 
-/** What becomes a raster. */
+/** Runs a process whose result is a raster. */
 function makeRaster(
   process: Exclude<RasterProcess, { kind: ValueKind }>,
   datasets: Dataset[],

@@ -27,7 +27,10 @@ const BURNED = 0.7;
 /** Halves of 64-bit integers, as columns of doubles. */
 const HALVES = ['gr_high', 'gr_low'] as const;
 
-/** Features on the pixels of a raster; later ones lie on top. Those without a value of the field are left out. */
+/**
+ * Draws features on the pixels of a raster. Later features cover earlier ones. Features without a value of the field
+ * are skipped.
+ */
 export async function rasterize(
   { dataset, features }: { dataset: Dataset; features: string },
   { field, value, allTouched }: Extract<RasterProcess, { kind: 'rasterize' }>,

@@ -40,7 +40,7 @@ async function loadMoments(band: RasterBand, onProgress: OnProgress): Promise<Mo
   return moments;
 }
 
-/** Counts of values in ranges of equal width; the last one has its upper bound, too. */
+/** Returns counts of values in ranges of equal width. The last range includes its upper limit. */
 export async function computeHistogram(
   { bands }: Dataset,
   number: number,

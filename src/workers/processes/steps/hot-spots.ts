@@ -16,8 +16,8 @@ const COLUMNS: readonly Attribute[] = [
 ];
 
 /**
- * Each feature with Gi* of Getis and Ord (1995) of a field within a distance: z, its two-sided p, and the confidence in
- * per cent, negative for cold spots, 0 where it is below 90.
+ * Writes each feature with Gi* by Getis and Ord (1995) of a field within a distance: z, its two-sided p, and the
+ * confidence in per cent. The confidence is negative for cold spots, and 0 if it is below 90.
  */
 export async function hotSpots(run: ProcessRun, { field, radius, ground }: HotSpots): Promise<number> {
   const { input } = run.task;

@@ -21,7 +21,7 @@ export function joinFeatures(run: ProcessRun, join: Join): Promise<number> {
   return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
 }
 
-/** Of the number of the others, and of their statistics. */
+/** Attributes for the number of join features and for their statistics. */
 export function countAttributes({ countName, statistics }: Join, { source }: ProcessFeatures): Attribute[] {
   return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
 }
@@ -67,7 +67,7 @@ function buildSummary(
   };
 }
 
-/** A row with what it meets: in the order of the others, or nearest first where a distance counts. */
+/** Row with the features that it meets, in their order, or nearest first if a distance counts. */
 interface Match {
   readonly row: FeatureRow;
   readonly partners: FeatureRow[];
@@ -76,7 +76,7 @@ interface Match {
 /** Pairs of the first rows, up to the one that reaches the bound. */
 type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => JoinPairs;
 
-/** What each row meets, a part of the rows at a time. */
+/** Yields the matches of each row, for a part of the rows at a time. */
 function* listMatches(
   run: ProcessRun,
   rows: readonly FeatureRow[],

@@ -11,7 +11,10 @@ export interface TurnedCrs {
 
 const MERCATOR_HALF = Math.PI * 6_378_137;
 
-/** Returns the range of a CRS in degrees or of Web Mercator. Undefined for other CRSs. */
+/**
+ * Returns the CRS with the antimeridian in its middle, for CRSs in degrees and Web Mercator. Undefined for other
+ * CRSs.
+ */
 export function findTurnedCrs({ srs }: GdalCrs): TurnedCrs | undefined {
   const text = srs.toProj4().trim();
   if (/^\+proj=longlat\b/.test(text) && !/\+(pm|lon_wrap)=/.test(text))
