@@ -1,4 +1,4 @@
-/** Which columns of a CSV file hold its geometry. */
+/** Detection of the geometry columns of a CSV file. */
 
 /** Names of columns with coordinates, in pairs: one of a pair is never taken with one of another. */
 const PAIRS: readonly (readonly [x: string, y: string])[] = [
@@ -88,7 +88,7 @@ export function parseLatitudeLongitude(value: string): [longitude: string, latit
   return latitude === undefined || longitude === undefined ? undefined : [longitude, latitude];
 }
 
-/** Case, spaces and marks do not tell names of columns apart: `Point_X` is `pointx`. */
+/** Returns a column name without case, spaces and marks, for comparison: `Point_X` becomes `pointx`. */
 function plain(column: string): string {
   return column.toLowerCase().replace(/[\s_.()[\]°-]+/g, '');
 }

@@ -56,7 +56,7 @@ function count(tally: Tally, value: string, record: number): void {
 /** Digits that a number in JSON surely keeps: the native `gr_text_type` has the same rules. */
 const MAX_DIGITS = 15;
 
-/** Why a value is no number that keeps what it says; undefined for one that does. */
+/** Returns the reason why a value cannot be stored as a number without loss. Undefined if it can. */
 function findReason(value: string): string | undefined {
   if (!LIKE_A_NUMBER.test(value)) return 'is no number';
   if (value.startsWith('+')) return 'has a plus sign';

@@ -20,7 +20,10 @@ interface OpenDraft {
 
 const NESTED: ReadonlySet<FieldType> = new Set(['json', 'array']);
 
-/** Opens GeoJSON that was written as a draft. Values that the types of the format cannot hold have another form, or are text. */
+/**
+ * Opens GeoJSON that was written as a draft. Values that the format's types cannot represent have another form or
+ * become text.
+ */
 export async function openExportDraft(
   path: string,
   draft: ExportDraft,
@@ -69,7 +72,7 @@ const notesOfShapefile = (fields: readonly DraftField[], facts: PropertyFacts) =
 
 interface FieldForm {
   form?: Form;
-  /** Type that the field gets in place of its own. */
+  /** Type that replaces the type of the field. */
   type?: FieldType;
 }
 

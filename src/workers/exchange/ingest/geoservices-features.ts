@@ -58,7 +58,7 @@ const FIELD_TYPES: Readonly<Record<string, FieldType>> = {
 
 /** Characters of the name of a relationship. */
 const NAME = 256;
-/** Features of a page where the server does not say how many it gives. */
+/** Number of features of a page if the server does not state its limit. */
 const PAGE = 1000;
 
 /** Codes of domains, and values of renderers. */
@@ -152,7 +152,7 @@ export async function appendGeoServicesPage(
 ): Promise<{ offset: number; count: number }> {
   const ids = await readIds(task);
   const features = new Map<bigint, FeatureJson>();
-  // A server that gives less than it was asked for, whatever it says of limits, is asked for the rest.
+  // A server that returns fewer features than requested receives a request for the rest, whatever limit it states.
   for (let rest = [...ids]; rest.length > 0; ) {
     const page = await query(task, rest, asking);
     for (const [id, feature] of page) {
@@ -270,7 +270,10 @@ function formatInstant(value: unknown, field: string): string {
   return time;
 }
 
-/** Sends a form to a resource below the layer. Numbers in the exact members may be `ExactNumber`s. Failures that pass are `store-unavailable`, whichever way they are told. */
+/**
+ * Sends a form to a resource below the layer. Numbers in the exact members can be `ExactNumber`s. Temporary failures
+ * are `store-unavailable`, in whatever form the server reports them.
+ */
 export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,

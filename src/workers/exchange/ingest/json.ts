@@ -9,7 +9,10 @@ export type RemoteJson = Readonly<Record<string, unknown>>;
 /** The text of a document. */
 export const documentText = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\uFEFF/, '');
 
-/** Fails with `source-unreadable` for what is no JSON object. Numbers in the exact members may be `ExactNumber`s. */
+/**
+ * Parses a JSON object. Fails with `source-unreadable` for everything else. Numbers in the exact members can be
+ * `ExactNumber`s.
+ */
 export function parseObject(bytes: Buffer, exact: ExactMembers = []): RemoteJson {
   const value = read(documentText(bytes), exact);
   if (!isObject(value)) throw refused('it is no JSON object');

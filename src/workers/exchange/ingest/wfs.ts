@@ -57,7 +57,7 @@ export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<
   return { version, types: service.layers, geoJson: geoJsonFormat(document.root) };
 }
 
-/** How the server calls GeoJSON, among the formats of GetFeature. */
+/** Returns the server's name for GeoJSON from the formats of GetFeature. */
 function geoJsonFormat(root: XmlNode): string | undefined {
   const operation = children(getXmlChild(root, 'OperationsMetadata'), 'Operation').find(
     (one) => findXmlAttribute(one, 'name') === 'GetFeature',

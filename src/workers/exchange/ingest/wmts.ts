@@ -29,7 +29,7 @@ import { parseSrid } from './json.js';
 
 /** Metres of a pixel at a scale of 1:1 (07-057r7, 6.1). */
 const PIXEL = 0.00028;
-/** How often a tile is asked for that could not be had, and milliseconds in between. */
+/** Maximum requests for a tile after failures, and the milliseconds between them. */
 const TRIES = 3;
 const PAUSE_MS = 250;
 
@@ -112,7 +112,7 @@ function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixS
       /\{TileMatrixSet\}/gi,
       encodeURIComponent(matrixSet),
     );
-    // Other dimensions than these have values that nobody chose.
+    // Other dimensions have values that no client selected.
     const isPlain =
       template !== undefined &&
       !/\{(?!Style|TileMatrix|TileRow|TileCol)/i.test(template) &&
@@ -129,7 +129,7 @@ function kvpTemplate(operation: string, parameters: Record<string, string>): str
   return `${url.href}&STYLE={Style}&FORMAT={Format}&TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}`;
 }
 
-/** Where requests with parameters go. */
+/** Returns the URL of requests with parameters. */
 function kvpUrl(root: XmlNode): string | undefined {
   const operations = children(getXmlChild(root, 'OperationsMetadata'), 'Operation');
   const operation = operations.find((one) => findXmlAttribute(one, 'name') === 'GetTile');
@@ -216,7 +216,10 @@ export async function fetchTiles(
   );
 }
 
-/** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */
+/**
+ * Fetches a tile. Status 404 or 204 means that the tile does not exist. Requests are repeated if the server
+ * temporarily cannot generate it.
+ */
 async function fetchTile(request: RemoteRequest, asking: RemoteAccess): Promise<Uint8Array | null> {
   for (let n = 1; ; n++) {
     try {

@@ -1,6 +1,6 @@
 /**
- * Ids of GeoJSON features that GDAL changes: beside a negative id it moves all into a column `id`, and limits large ones there
- * to 32 or 64 bits. They are written into its copy from the text of the file.
+ * Ids of GeoJSON features that GDAL changes. If one id is negative, GDAL moves all into a column `id` and limits
+ * large ids there to 32 or 64 bits. The original ids are written into its copy from the text of the file.
  */
 
 import { INT64_MAX, INT64_MIN } from '../../../core/values/exact-number.js';
@@ -71,7 +71,7 @@ async function withTexts(
 ): Promise<boolean> {
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     db.exec('CREATE TEMP TABLE texts (place INTEGER PRIMARY KEY, text TEXT)');

@@ -18,12 +18,12 @@ import { requireNewFile } from './translation.js';
 /** One more than an import takes: what does not end must not fill the disk. */
 const maxFeatures = EXCHANGE_LIMITS.importFeatures + 1;
 
-/** What tells whether a layer can be imported. */
+/** Facts that decide whether a layer can be imported. */
 interface Candidate {
   name: string;
   isSpatial: boolean;
   hasCrs: boolean;
-  /** Undefined where only reading all of it would tell. */
+  /** Number of features. Undefined if only a complete read would count them. */
   features: number | undefined;
 }
 

@@ -13,7 +13,7 @@ export function finishBytes(path: string, table: string, names: readonly string[
   if (names.length === 0) return;
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     db.function('bytes_of', { deterministic: true }, (text: unknown) => Buffer.from(String(text), 'base64'));

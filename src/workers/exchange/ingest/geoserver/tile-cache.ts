@@ -11,7 +11,7 @@ import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files
 import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { GeoServerReader } from './reader.js';
 
-/** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
+/** Tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers with tiles in them. */
 
 /** Gridsets and tile layers; none of either where there is no tile cache. */
 export async function readTileCache(

@@ -10,7 +10,7 @@ import { openInScratch } from '../../../gdal/scratch.js';
 import { vrtFields } from '../virtual-fields.js';
 
 const DRIVERS = ['LIBKML', 'KML'];
-/** Larger files are read as GDAL reads them: the text is held in memory. */
+/** Maximum bytes of the text, which is read into memory. Larger files are read by GDAL without changes. */
 const MAX_BYTES = 256 << 20;
 /** Names of fields: of the schema and of values, and of untyped data. */
 const NAMES = /(<(?:[\w.-]+:)?(?:SimpleField|SimpleData|Data)\b[^<>]*?\bname\s*=\s*)("[^"<]*"|'[^'<]*')/g;
@@ -68,7 +68,7 @@ function withWholeTimes(text: string): { filled: string; unread: ReadonlySet<str
   return { filled, unread };
 }
 
-/** The text with numbered names in the place of those that are not ASCII, and what these stand for. */
+/** Returns the text with numbered names instead of names that are not ASCII, and the original names. */
 function withPlainNames(text: string): { plain: string; names: ReadonlyMap<string, string> } {
   const plainNames = new Map<string, string>();
   const plain = text.replace(NAMES, (whole: string, before: string, quoted: string) => {
