@@ -14,7 +14,7 @@ export async function readItems(
   return { ...page, features, ...(start && { start }) };
 }
 
-/** Where the page begins that ends just before a key. */
+/** Returns the start of the page that ends before a key. */
 async function findStart(
   task: ItemsTask,
   { key, limit }: NonNullable<ItemsTask['endsBefore']>,

@@ -11,8 +11,8 @@ const sources = new LRUCache<string, VectorSource>({ max: 4096 });
 type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
 
 /**
- * A task input as it is sent: sources as text. Cloning a source of many fields takes longer than encoding a small tile.
- * No other member of a task may be called `source` or `layers`.
+ * Returns a task input for sending, with its sources as text. A clone of a source with many fields takes longer than
+ * encoding a small tile. No other member of a task may be called `source` or `layers`.
  */
 export function packed(input: unknown): unknown {
   return mapped(input as Part, (source) => (typeof source === 'string' ? source : formatText(source)));

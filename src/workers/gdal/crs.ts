@@ -123,7 +123,7 @@ function noWay(error: unknown): TaskFailure {
   );
 }
 
-/** Samples on each side of the grid whose points stand for a box. */
+/** Number of samples on each side of the grid of points that represents a box. */
 const DENSITY = 21;
 
 /**
@@ -160,7 +160,7 @@ export function computeGridPoints([minx, miny, maxx, maxy]: Box, density: number
   return points;
 }
 
-/** Where x,y pairs go; those without a place are left out. */
+/** Returns x,y pairs after a transformation. Points without a result are omitted. */
 export function movedPoints(points: Float64Array, move: PointTransform): [number, number][] {
   const moved: [number, number][] = [];
   for (let i = 0; i < points.length; i += 2) {

@@ -26,7 +26,7 @@ export function splitPath(part: string): string {
 }
 const SPLIT = '.split.tif';
 
-/** Removes the file or folder and what SQLite or the COG driver left beside it. */
+/** Removes the file or folder and the additional files that SQLite or the COG driver created. */
 export async function removePart(part: string): Promise<void> {
   const suffixes = [
     '',

@@ -32,7 +32,7 @@ for (const [name, value] of SQLITE_SETTINGS) gdal.config.set(name, value);
 /** The file that is being written. */
 let part: string | undefined;
 
-// GDAL runs on another thread, so that this one notices when its engine is gone.
+// GDAL runs on another thread, so that this one detects the end of its engine.
 process.once('disconnect', async () => {
   if (part !== undefined) await removePart(part);
   process.kill(process.pid, 'SIGKILL');

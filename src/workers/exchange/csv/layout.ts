@@ -63,7 +63,10 @@ async function withCommas(
   return [...places.keys()];
 }
 
-/** Decides whether a comma before three digits separates thousands. Only coordinates can prove that it does not. */
+/**
+ * Whether the commas are decimal commas. A comma before three digits can also separate thousands; only the
+ * coordinates of a file show which is the case.
+ */
 function agreed(commas: readonly string[], geometry: CsvGeometry | undefined): boolean {
   return geometry?.encoding !== 'coordinates' || commas.includes(geometry.x) || commas.includes(geometry.y);
 }

@@ -17,10 +17,10 @@ import {
 } from '../../../core/values/exact-number.js';
 import { calendarLimit } from './calendar.js';
 
-/** The least and the greatest of the values. */
+/** Minimum and maximum of the values. */
 export type ValueRange = readonly [least: AnyNumber, greatest: AnyNumber];
 
-/** Ascending limits between which bins lie; none where there is nothing to lie in them. */
+/** Returns ascending limits between which the bins are. Empty if there are no values for bins. */
 export function binLimits(cut: BinCut, values: ValueRange | undefined): readonly AnyNumber[] {
   if (cut.kind === 'limits') return cut.limits;
   const from = cut.start ?? values?.[0];
@@ -91,7 +91,8 @@ function equalLimits({ count }: CountCut, from: number, to: number): number[] {
 
 function intervalLimits({ interval, origin, end }: IntervalCut, from: number, to: number): number[] {
   const first = origin === undefined ? from : origin + Math.floor((from - origin) / interval) * interval;
-  // Counted from the origin a bin begins at the greatest value, too: the last one never has its upper limit.
+  // Bins that are counted from the origin include a bin that starts at the maximum: the last bin never contains its
+  // upper limit.
   const isPast = (limit: number) => (origin === undefined || end !== undefined ? limit >= to : limit > to);
   return limitsUntil((bin) => first + bin * interval, isPast);
 }
@@ -107,7 +108,7 @@ function calendarLimits(cut: CalendarCut, from: number, to: number): number[] {
   return limits;
 }
 
-/** Limits up to the first that is past the end, two at least. */
+/** Returns limits up to the first limit past the end. There are two or more. */
 function limitsUntil<T extends number | bigint>(
   limitOf: (bin: number) => T,
   isPast: (limit: T) => boolean,
