@@ -164,7 +164,7 @@ function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properti
   throw new EditRefusal(reason, message);
 }
 
-/** Returns the values except those that were returned as shown, because the stored values can contain more. */
+/** Returns the values except those returned as shown, because the stored values can contain more. */
 function dropShownValues(
   source: EditTask['source'],
   feature: FeatureInput,

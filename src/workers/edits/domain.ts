@@ -54,9 +54,9 @@ export interface SensibleExtent {
 }
 
 /**
- * Returns the extent of a table, or of its rows within the range of possible coordinates of its CRS, because one
- * broken row must not hide all other rows on every map. Yields domains within which to measure the extent, and
- * receives the measured extents.
+ * Returns the extent of a table, or of its rows within the range of possible coordinates of its CRS. One broken row
+ * must not hide all other rows on every map. Yields domains within which to measure the extent, and receives the
+ * measured extents.
  */
 export function* sensibleExtent(
   all: Box | undefined,

@@ -24,9 +24,9 @@ export function isSameGeometry(sent: string, shown: string, hasParts: boolean): 
 }
 
 /**
- * Whether the geometry of a file equals a stored geometry, as text in the file's CRS: all of its coordinates, or all
- * of them rounded to one of these numbers of decimal places. Files do not have to keep heights, or the order and
- * direction of parts.
+ * Whether the geometry of a file equals a stored geometry, as text in the file's CRS. Either all coordinates are
+ * equal, or all are rounded to one of these numbers of decimal places. Files do not have to keep heights, or the
+ * order and direction of parts.
  */
 export function isRoundedGeometry(sent: string, stored: string, places: readonly number[]): boolean {
   if (sent === stored) return true;

@@ -22,8 +22,8 @@ import { quote } from '../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter } from '../providers/geopackage/queries/filter-sql.js';
 
 /**
- * Filters on the features of events. The features are inserted into a table in memory and are filtered by the same
- * SQL as rows of a GeoPackage, so that streams and pages agree on the meaning of a filter.
+ * Filters on the features of events. The features are inserted into a table in memory and filtered by the same SQL as
+ * rows of a GeoPackage. Streams and pages therefore agree on the meaning of a filter.
  */
 interface Table {
   readonly source: GeoPackageSource;

@@ -58,7 +58,8 @@ const UNSETTLED = 'unsettled';
 /** Generation of a file that is another one than the ledger says, while the disk has no room for the new note. */
 const UNNOTED = -1;
 /**
- * Bytes of the ledger and of its log that are allocated while the disk has space, so that later entries need none.
+ * Bytes of the ledger and of its log that are allocated while the disk has space, so that later entries do not need
+ * more.
  */
 const RESERVE_BYTES = 1 << 19;
 /** Pages of the ledger's log after which it restarts: far fewer than the reserve. */

@@ -36,7 +36,7 @@ export async function geocodeFeatures(
   return { candidates, more };
 }
 
-/** The score of the nearest feature is 100; that of others is of no use. */
+/** Returns the nearest feature, with a score of 100. Other features are useless here. */
 function nearest(places: readonly FeaturePlace[], at: readonly [number, number]): FeatureCandidate[] {
   let best: (FeaturePlace & { metres: number }) | undefined;
   for (const one of places) {

@@ -40,7 +40,7 @@ export class RowSpool {
   }
 }
 
-/** What follows from the places: words by their trigrams, facts. */
+/** Derives data from the places: words by their trigrams, facts. */
 export function finishIndex(db: Db): void {
   db.exec(`
     BEGIN;

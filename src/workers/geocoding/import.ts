@@ -22,14 +22,14 @@ import { finishIndex, RowSpool } from './fill.js';
 import { createIndex, type Db, hasLayout } from './index-file.js';
 import { parsePlaceRow } from './rows.js';
 
-/** Records between looks at whether the task is cancelled. */
+/** Number of records between two checks of the cancellation. */
 const STEP = 5000;
-/** Milliseconds that one import waits for another of the same folder. */
+/** Milliseconds that one import waits for another import in the same folder. */
 const LOCK_MS = 600_000;
 
 /**
- * Body of task `geocoding.import`. The new index is written beside the old one, forced to disk and renamed: whoever
- * reads has the one or the other, also after a crash.
+ * Task `geocoding.import`. The new index is written next to the old one, flushed to the disk and renamed, so readers
+ * have one or the other, also after a crash.
  */
 export async function importReference(
   task: ReferenceTask,
@@ -66,7 +66,7 @@ export async function sweepDrafts({ folder }: { folder: string }): Promise<void>
   }
 }
 
-/** Under the lock nobody else writes: what lies here was left by a crash. */
+/** The lock excludes other writers, so files here remain from a crash. */
 function removeDrafts(folder: string): void {
   for (const name of readdirSync(folder))
     if (name.endsWith(DRAFT_ENDING)) rmSync(join(folder, name), { force: true });

@@ -15,7 +15,10 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
-/** Words as they are compared: lower case, without diacritics and marks. The index and the queries have the same. */
+/**
+ * Returns words in the form for comparison: lower case, without diacritics and marks. The index and the queries use
+ * the same form.
+ */
 export function splitWords(text: string): string[] {
   const folded = text
     .normalize('NFKD')
@@ -66,8 +69,8 @@ export function editDistance(a: string, b: string, most: number): number {
 }
 
 /**
- * How alike two words are, 0 to 1: the part of the letters that edits leave alone. The beginning of a word (three letters or more) counts as a half,
- * and the other half by how much of the word is there.
+ * Returns the similarity of two words, from 0 to 1: the share of letters that edits leave unchanged. The start of a
+ * word (three letters or more) counts as a half, and the share of the typed letters adds up to another half.
  */
 export function likeness(word: string, other: string): number {
   if (word === other) return 1;

@@ -27,8 +27,8 @@ interface Pair {
 }
 
 /**
- * Draws the vector layers of a map, bottom first. Symbols come last, above all fills and lines, in one call of Mapnik,
- * so that no label covers another; those of upper layers are placed first, as MapLibre does.
+ * Draws the vector layers of a map, bottom first. Symbols come last, above all fills and lines, in one call of
+ * Mapnik, so that labels do not overlap. Symbols of upper layers are placed first, like in MapLibre.
  */
 export class VectorPainter {
   readonly #canvas: Image;

@@ -1,10 +1,10 @@
 import type { CompiledLayer } from './compiled-style.js';
 import { writeMapnikElement } from './symbolizers/xml.js';
 
-/** Web Mercator by name only: the grid of the tile is that of the map already, and nothing is projected. */
+/** Nominal CRS. The grid of the tile already is the grid of the map, so coordinates are not projected. */
 const SRS = 'epsg:3857';
 
-/** What one call of Mapnik draws: style layers, bottom first, and the tile with the features that they show. */
+/** Content of one call of Mapnik: style layers, bottom first, and the tile with the features that they show. */
 export class MapnikDrawing {
   readonly #styles: string[] = [];
   /** Layers of Mapnik, and the styles in which each is drawn. */

@@ -12,7 +12,7 @@ import type { Cancellation } from '../threads/cancellation.js';
 import type { CompiledLayer } from './compiled-style.js';
 import type { StyledFeature } from './layer-values.js';
 
-/** Features between two looks at the clock and at what else this thread has to do. */
+/** Features between two checks of the deadline and of other work for this thread. */
 const TURN = 4096;
 const POINT: FeatureType = 1;
 

@@ -55,9 +55,8 @@ interface StagingTable {
 }
 
 /**
- * Copies a staging table into a store in one transaction: rows in Hilbert order so that neighbours share
- * pages, then the rtree. Nothing is visible, and nothing stays behind, unless all of it succeeds; a table that is
- * replaced is served until then.
+ * Copies a staging table into a store in one transaction: rows in Hilbert order so that neighbours share pages, then
+ * the rtree. Changes become visible only if everything succeeds. A replaced table is served until then.
  */
 export function load(task: LoadTask): LoadResult {
   if (!existsSync(task.staging)) return loadedEarlier(task);
@@ -94,7 +93,7 @@ function loadedEarlier({ store, token, maxTables }: LoadTask): LoadResult {
 
 type CopyResult = { features: number } | { occupant: LoadedTable };
 
-/** Copies in one transaction. In a series of files, no other of them gets a table of this name meanwhile. */
+/** Copies in one transaction. In a series of files, no other file gets a table of this name during the copy. */
 function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
   if (task.maxTables === undefined) return db.transaction(() => copy(db, task)).immediate();
   db.exec('BEGIN IMMEDIATE');
@@ -166,7 +165,7 @@ function findOccupant(db: Db, { table }: LoadTask): LoadedTable | undefined {
   return { token: newestToken(db, table) };
 }
 
-/** SQLite's names of tables do not tell cases apart. */
+/** SQLite's table names are case-insensitive. */
 function tableNamed(db: Db, table: string): string | undefined {
   const tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE";
   return db.prepare(tables).pluck().get(table) as string | undefined;
@@ -281,7 +280,10 @@ function withZone(column: StagedColumn): StagedColumn {
 
 const SPAN = ['begin', 'end', 'timestamp'] as const;
 
-/** Features of KML with a TimeStamp alone begin and end then: `datetime` selects by the ends of a TimeSpan. */
+/**
+ * KML features with only a TimeStamp start and end at that time, because `datetime` filters by the ends of a
+ * TimeSpan.
+ */
 function withSpans(columns: readonly StagedColumn[], spans = false): StagedColumn[] {
   const isInstant = (name: string) =>
     columns.some((column) => column.name === name && /^DATETIME/i.test(column.type));

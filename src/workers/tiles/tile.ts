@@ -46,7 +46,10 @@ async function encodeLayer(
   return { ...encoded, heavy: deservesOverview(layer, encoded) };
 }
 
-/** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */
+/**
+ * Returns the task with the maximum bytes of its layer `i`: an equal share of the bytes that the previous layers
+ * left.
+ */
 function buildShare(task: VectorTileTask, i: number, count: number): VectorTileTask {
   const { maxBytes, layers } = task;
   if (maxBytes === undefined || layers.length === 1) return task;

@@ -21,7 +21,10 @@ interface Table {
   items: number;
 }
 
-/** A GeoPackage of the items of a catalog: a table of footprints for each collection, the items as JSON beside. */
+/**
+ * GeoPackage with the items of a catalog: a table of footprints for each collection, and the items as JSON in
+ * separate tables.
+ */
 export class StacStore {
   readonly #db: Db;
   readonly #tables = new Map<string, Table>();
@@ -127,7 +130,7 @@ export class StacStore {
 
 const DATETIME: Field = { name: 'datetime', type: 'date-time', nullable: true };
 
-/** What a store says of the reading that made it. */
+/** Returns the result of the ingest that created a store. */
 export function readIngestOutcome(path: string): {
   items: number;
   refused: DocumentRefusal[];

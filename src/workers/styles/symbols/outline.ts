@@ -1,6 +1,6 @@
 import type { PathCommand } from 'opentype.js';
 
-/** Pixels that a straight segment may be off the curve that it stands for. */
+/** Maximum distance in pixels between a straight segment and the curve that it replaces. */
 const TOLERANCE = 0.01;
 const MAX_STEPS = 32;
 

@@ -36,7 +36,7 @@ export class ZippedPackage {
     return [...this.entries.keys()];
   }
 
-  /** A document of the package; undefined when it has none of that name. */
+  /** Returns a document of the package. Undefined if there is no document of that name. */
   async document(name: string): Promise<Buffer | undefined> {
     if (!this.entries.has(name)) return undefined;
     const bytes = await this.head(name, DOCUMENT_BYTES + 1);
