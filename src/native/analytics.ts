@@ -112,7 +112,7 @@ export function h3Cells(positions: Float64Array, resolution: number): BigUint64A
   return addon().h3Cells(positions, resolution);
 }
 
-/** GeoJSON of each H3 cell, cut at the antimeridian. Throws for what is no cell. */
+/** Returns the GeoJSON of each H3 cell, cut at the antimeridian. Throws for values that are not cells. */
 export function h3Polygons(cells: BigUint64Array): string[] {
   return addon().h3Polygons(cells);
 }
@@ -141,7 +141,7 @@ export interface JoinSide {
 export interface JoinPairs {
   /** Indices, left and right by turns, in ascending order. */
   pairs: Uint32Array;
-  /** How many left geometries were looked at: all, unless the join ended before the last one. */
+  /** Number of processed left geometries: all, unless the join ended before the last one. */
   looks: number;
 }
 

@@ -59,7 +59,7 @@ function collectAlternatives(
   return names;
 }
 
-/** Returns the words of a place: the words of its own name and address, and the words of its area. */
+/** Returns the words of a place: the words of the name and address, and the words of the area. */
 export function buildSearchText(row: NewPlace): { own: string; area: string } {
   const { name, houseNumber, street, address } = row;
   const { neighborhood, city, subregion, region, postal, country, countryCode } = row;

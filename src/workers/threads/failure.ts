@@ -29,7 +29,7 @@ export function toFailure(error: unknown): TaskFailure {
   return new TaskFailure('internal', 'The task failed unexpectedly.', exceptionText(error));
 }
 
-/** Returns the message of a failure. An unexpected failure includes the stack of its own thread, for the log. */
+/** Returns the message of a failure. An unexpected failure includes the stack of the thread, for the log. */
 export function failureMessage(error: unknown): FailureMessage {
   const failure = toFailure(error);
   const { code, message, cause_ } = failure;

@@ -122,10 +122,7 @@ export class FairQueue<T extends Waiter> {
     return this.#classes[waiter.caller.class].remove(waiter);
   }
 
-  /**
-   * Removes and returns the next waiter among those that can start. Waiters of a class without a free place are
-   * skipped.
-   */
+  /** Removes and returns the next waiter that can start. Waiters of a class without a free place are skipped. */
   next(
     mayStart: (waiter: T) => boolean = () => true,
     hasPlace: (name: CallerClass) => boolean = () => true,

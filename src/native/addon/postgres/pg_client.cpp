@@ -12,8 +12,8 @@ namespace graticule::addon {
 namespace {
 
 /**
- * Runs jobs one at a time on a thread of its own: libpq may block there as long as it likes, and no thread of
- * libuv's pool is taken. The thread inherits the priority of the one that made it.
+ * Runs jobs one at a time on its own thread. libpq can block there without using a thread of libuv's pool. The thread
+ * inherits the priority of the thread that created it.
  */
 class Client {
  public:
@@ -78,7 +78,7 @@ class Client {
         job = std::move(next_);
       }
       runJob(*job);
-      // The job belongs to Node's thread again; when that one is ending, nobody waits for it.
+      // The job belongs to Node's thread again. If that thread is ending, no caller waits for the job.
       if (napi_call_threadsafe_function(settled_, job.get(), napi_tsfn_blocking) == napi_ok) job.release();
     }
     session_.connection.close();

@@ -24,7 +24,7 @@ class FeatureWriter {
   virtual void property(size_t field, const Value& value) = 0;
   virtual void endFeature() = 0;
   virtual const ByteBuffer& text() const = 0;
-  /** What stands between two features. */
+  /** Separator of two features. */
   virtual std::string_view separator() const = 0;
 };
 

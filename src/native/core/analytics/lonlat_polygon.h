@@ -12,8 +12,8 @@ namespace graticule {
 using LonLatRings = std::vector<std::vector<double>>;
 
 /**
- * The polygon within -180 to 180: each edge goes the short way round, what lies beyond the antimeridian is cut off and
- * moved (RFC 7946, 3.1.9), and a ring around a pole is closed along it. Null when nothing is left.
+ * Returns the polygon within -180 to 180. Each edge takes the shorter way, parts beyond the antimeridian are split
+ * off and moved (RFC 7946, 3.1.9), and a ring around a pole is closed along it. Null if no area remains.
  */
 GeosGeometry cutAtAntimeridian(Geos& geos, LonLatRings rings);
 

@@ -1,7 +1,7 @@
 /**
- * Viewshed by reference planes (Wang, Robinson and White, 2000). The height at which a pixel becomes visible follows
- * from the two neighbouring pixels towards the observer. gdal-async does not have a viewshed, and the server does not
- * use GDAL's programs. Tests compare the result with GDAL's program.
+ * Viewshed by reference planes (Wang, Robinson and White, 2000). The minimum visible height of a pixel follows from
+ * its two neighbours towards the observer. gdal-async does not have a viewshed, and the server does not use GDAL's
+ * programs. Tests compare the result with GDAL's program.
  */
 
 import type { RasterBand } from 'gdal-async';

@@ -11,8 +11,8 @@ const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const AZURE_VERSION = '2021-08-06';
 
 /**
- * Returns the headers for a GET of a range, whose other headers are not signed: for S3 a signature (AWS Signature
- * Version 4), for Azure blobs a signature with the account's key. Empty for other hosts, or without credentials.
+ * Returns the headers for a GET of a range, whose other headers are not signed. S3 gets a signature (AWS Signature
+ * Version 4), and Azure blobs get a signature with the account's key. Empty for other hosts, or without credentials.
  */
 export function credentialsFor(
   url: URL,

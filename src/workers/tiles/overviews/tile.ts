@@ -28,8 +28,8 @@ export interface OverviewLayer extends EncodedLayer {
 
 /**
  * Returns a layer from the overview of its table. Undefined if the table itself must be read: there is no overview,
- * the tile is finer than its levels, rows are filtered, or the overview can no longer follow the changes of the
- * table.
+ * the tile is finer than its levels, or rows are filtered. Also undefined if the overview can no longer follow the
+ * changes of the table.
  */
 export async function fromOverview(
   task: VectorTileTask,
