@@ -48,13 +48,13 @@ interface NativeProcessor {
 export interface Intersections {
   /** Indices, left and right by turns; in ascending order of the left. */
   pairs: Uint32Array;
-  /** What each pair shares, or why that cannot be told. */
+  /** Common part of each pair, or the reason why it cannot be computed. */
   pieces: (Uint8Array | string)[];
-  /** How many left geometries were looked at: all, unless a bound was reached before the last one. */
+  /** Number of processed left geometries: all, unless a limit was reached before the last one. */
   looks: number;
 }
 
-/** Bounds of an answer, which ends after the left geometry that reaches one; absent: after the last one. */
+/** Limits of a result, which ends after the left geometry that reaches one. Default: no limit. */
 export interface IntersectionBounds {
   maxPairs?: number;
   maxBytes?: number;
@@ -88,7 +88,7 @@ export function processCollection(blobs: Blobs, operation: CollectionOperation, 
 export class OverlayIndex {
   readonly #overlay = addon().createOverlay();
 
-  /** Of each right geometry the reason why it counts as an empty one; null where it does not. */
+  /** Reason why each right geometry counts as empty. Null if it does not. */
   readonly reasons: (string | null)[] = [];
 
   /** Adds right geometries, which are numbered in this order: all of them before the first overlay. */
@@ -97,12 +97,14 @@ export class OverlayIndex {
     return this;
   }
 
-  /** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. */
+  /** Returns the part of each left geometry inside (`clip`) or outside (`subtract`) all right geometries. */
   cut(left: Blobs, mode: OverlayMode, srsId: number): GeometryResult[] {
     return addon().overlayGeometries(this.#overlay, left, mode, srsId);
   }
 
-  /** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
+  /**
+   * Returns the common part of each left geometry and each right geometry, if it has the lower dimension of the two.
+   */
   intersect(left: Blobs, srsId: number, { maxPairs, maxBytes }: IntersectionBounds = {}): Intersections {
     const none = Number.POSITIVE_INFINITY;
     return addon().intersectGeometries(this.#overlay, left, srsId, maxPairs ?? none, maxBytes ?? none);

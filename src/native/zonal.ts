@@ -35,7 +35,7 @@ interface NativeZonal {
 
 const addon = () => nativeAddon() as NativeZonal;
 
-/** A window of a raster. What has no value is NaN. */
+/** Window of a raster. NaN represents missing values. */
 export interface ZonalWindow {
   /** Row by row. */
   pixels: Float64Array;
@@ -48,7 +48,10 @@ export interface ZonalWindow {
 export class ZoneTallies {
   readonly #tallies: Tallies;
 
-  /** `holdsValues`: majority, minority, variety and quantiles will be asked for, of so many different values at most. */
+  /**
+   * `holdsValues`: majority, minority, variety and quantiles will be requested, with at most `mostValues` different
+   * values.
+   */
   constructor(zones: number, holdsValues: boolean, mostValues: number = LIMITS.zoneValues) {
     this.#tallies = addon().createTallies(zones, holdsValues ? mostValues : 0);
   }
@@ -62,8 +65,8 @@ export class ZoneTallies {
   }
 
   /**
-   * For each zone `TALLY_STATISTICS`, then the quantiles (shares from 0 to 1). NaN for what there is not. The tallies are
-   * empty after it.
+   * Returns `TALLY_STATISTICS` of each zone, followed by the quantiles (shares from 0 to 1), with NaN for missing
+   * values. The tallies are empty afterwards.
    */
   read(quantiles: readonly number[]): Float64Array {
     return addon().readTallies(this.#tallies, Float64Array.from(quantiles));

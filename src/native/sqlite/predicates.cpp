@@ -11,8 +11,8 @@ std::unique_ptr<SpatialOperand> newOperand(sqlite3_context* context) {
 }
 
 /**
- * Both arguments of a call. SQLite keeps what was made of a constant argument (a parameter, a literal) from row to row
- * and drops at once what was made of any other; which one is constant shows in the second row.
+ * Both arguments of a call. SQLite keeps the auxiliary data of a constant argument (a parameter, a literal) from row
+ * to row, and immediately drops the data of any other argument. The second row shows which argument is constant.
  */
 class Operands {
  public:

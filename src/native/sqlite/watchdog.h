@@ -38,7 +38,7 @@ class Watchdog {
   }
 
  private:
-  /** Statements that begin later are interrupted, too. */
+  /** Interval of interrupts, so that statements that start later are also interrupted. */
   static constexpr std::chrono::milliseconds kRepetition{20};
 
   void watch(sqlite3* db, std::chrono::steady_clock::time_point end) {

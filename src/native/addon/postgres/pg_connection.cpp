@@ -83,7 +83,7 @@ void PgConnection::connect(const std::string& url, int timeoutMs) {
   // Keywords before `dbname` are defaults that the URL overrides. Keywords after it cannot be overridden.
   const char* keywords[] = {"application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
                             "tcp_user_timeout", "dbname",          "client_encoding",     nullptr};
-  // A server that vanished is detected within 20 s, before its clients give up their requests.
+  // A server that vanished is detected within 20 s, before the requests of its clients time out.
   const char* values[] = {"graticule", "5", "5", "3", "10000", url.c_str(), "UTF8", nullptr};
   checkUrl(url);
   close();

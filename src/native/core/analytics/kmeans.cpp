@@ -87,8 +87,8 @@ class KMeansOf final : public KMeans {
   }
 
   /**
-   * k-means++: each next centre is a point, drawn by its squared distance to the existing centres. Of several drawn
-   * points, the one that reduces the distances most is chosen. A sample is sufficient to find dense regions.
+   * k-means++: each next centre is a point, drawn by its squared distance to the existing centres. Several points are
+   * drawn, and the one that reduces the distances most is chosen. A sample is sufficient to find dense regions.
    */
   void seed(uint32_t k) {
     Random random;
@@ -243,8 +243,8 @@ class KMeansOf final : public KMeans {
   }
 
   /**
-   * Same as assign(), but visits the other centres in the order of their distance from the point's own centre, and
-   * only while one of them can be among the two nearest. The upper bound is the distance itself.
+   * Same as assign(), but visits the other centres in the order of their distance from the point's own centre. It
+   * stops when no further centre can be among the two nearest. The upper bound is the distance itself.
    */
   void assignNear(size_t i) {
     const size_t others = centres_.size() - 1;

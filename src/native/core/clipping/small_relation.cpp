@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostPairs = 8192;
 Position at(const Sequence& s, size_t i) { return {s.x(i), s.y(i)}; }
 
-/** Returns the number of positions of a geometry that GEOS can represent. Empty for others. */
+/** Returns the number of positions of a geometry that GEOS can represent. Empty for other geometries. */
 std::optional<size_t> positionsOf(const Geometry& geometry) {
   size_t positions = 0;
   for (const Node& node : geometry.nodes) {

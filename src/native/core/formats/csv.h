@@ -14,7 +14,7 @@ namespace graticule {
 class WktWriter {
  public:
   void begin(const CoordinateFormat& format, const Reprojector* reprojector) { positions_.begin(format, reprojector); }
-  /** False, and nothing written, when nothing is left of the geometry. */
+  /** Returns false, and writes no output, if no part of the geometry remains. */
   bool write(const Geometry& geometry, ByteBuffer& out);
 
  private:
@@ -28,8 +28,8 @@ class WktWriter {
 };
 
 /**
- * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted where it must be. It is not changed, unless
- * the options ask for a guard: then text that a spreadsheet takes for a formula gets an apostrophe in front. NULL is an
+ * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted if necessary and otherwise unchanged.
+ * With the guard option, text that a spreadsheet would interpret as a formula gets an apostrophe in front. NULL is an
  * empty field, empty text is "". Booleans are true and false, bytes are base64.
  */
 class CsvFeatureWriter : public FeaturePage {

@@ -18,9 +18,9 @@
 namespace graticule {
 
 /**
- * Writes geometry objects: points, multipoints, polylines and polygons, in x,y whatever the CRS. Exterior rings run
- * clockwise, holes counterclockwise; rings are closed. Parts with positions that are no numbers, or have no image in the
- * target CRS, are left out. M is never written, Z where it is asked for.
+ * Writes geometry objects: points, multipoints, polylines and polygons, in x,y for every CRS. Exterior rings run
+ * clockwise, holes counterclockwise; rings are closed. Parts with positions that are not finite, or cannot be
+ * projected to the target CRS, are omitted. M is never written; Z is written on request.
  */
 class EsriJsonGeometryWriter {
  public:
@@ -49,7 +49,7 @@ class EsriJsonGeometryWriter {
 
 /**
  * Writes features, joined by commas: attributes, the id first, and the geometry. Booleans are 0 and 1, instants are
- * milliseconds since 1970, JSON is its text. Reusable: begin() starts over and keeps the memory.
+ * milliseconds since 1970, JSON is its text. Reusable: `begin()` starts over and keeps the memory.
  */
 class EsriJsonFeatureWriter : public FeaturePage {
  public:

@@ -17,9 +17,10 @@
 namespace graticule {
 
 /**
- * Writes members `features` of a FeatureResult, one after the other, each with its key: what stands around them is the
- * caller's. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants milliseconds since
- * 1970, JSON is its text, what is null is a value without a member. Reusable: begin() starts over and keeps the memory.
+ * Writes members `features` of a FeatureResult, one after the other, each with its key. The caller writes the
+ * enclosing message. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants are
+ * milliseconds since 1970, JSON is its text, and null is a value without a member. Reusable: `begin()` starts over and
+ * keeps the memory.
  */
 class EsriPbfFeatureWriter : public FeaturePage {
  public:

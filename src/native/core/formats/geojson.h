@@ -17,15 +17,16 @@
 namespace graticule {
 
 /**
- * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6); rings are closed;
- * Z is kept, M is not. Parts with positions that are no numbers, or have no image in the target CRS, are left out.
+ * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6). Rings are closed,
+ * Z is kept, and M is not. Parts with positions that are not finite, or cannot be projected to the target CRS, are
+ * omitted.
  */
 class GeoJsonGeometryWriter {
  public:
   void begin(const CoordinateFormat& format, const Reprojector* reprojector);
   /** Appends the geometry object; `null` when there is nothing left to write. */
   void write(const Geometry& geometry, ByteBuffer& out);
-  /** Whether parts of the geometry that was written last were left out. */
+  /** Whether parts of the last written geometry were omitted. */
   bool leftOut() const { return leftOut_; }
 
  private:
@@ -34,7 +35,7 @@ class GeoJsonGeometryWriter {
   bool writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out);
   bool writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
   bool writeRing(const Sequence& sequence, bool exterior, ByteBuffer& out);
-  /** Copies a sequence into `xy_`, reprojected; false when a position is no number. */
+  /** Copies a sequence into `xy_`, reprojected. False if a position is not finite. */
   bool load(const Sequence& sequence);
   void writePosition(const Sequence& sequence, size_t i, ByteBuffer& out) const;
 
@@ -44,7 +45,7 @@ class GeoJsonGeometryWriter {
   bool leftOut_ = false;
 };
 
-/** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
+/** Writes features, joined by commas. Reusable: `begin()` starts over and keeps the memory. */
 class GeoJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);

@@ -31,10 +31,13 @@ struct GeoJsonReadOptions {
  */
 class GeoJsonReader {
  public:
-  /** False, and a sentence in `error` that names the place (`coordinates/0/3`), when the text is no such geometry. */
+  /**
+   * Reads a geometry. Returns false, and an `error` that names the position (`coordinates/0/3`), if the text is not
+   * such a geometry.
+   */
   bool read(std::string_view json, const GeoJsonReadOptions& options, const Reprojector& reprojector, Geometry& geometry,
             std::string& error);
-  /** The place of the last failure; empty where it is the geometry as a whole. */
+  /** Position of the last failure. Empty if it concerns the complete geometry. */
   const std::string& failedAt() const { return failedAt_; }
 
  private:

@@ -57,8 +57,8 @@ bool isXmlName(const std::string& name) {
 }
 
 /**
- * Whether an id is a gml:id as it stands. Ids that begin as those that are made from others do, and ids beyond ASCII, are
- * not, so no two features of a page have the same.
+ * Whether an id is a valid gml:id without changes. Ids that start like generated ids, and ids beyond ASCII, are not.
+ * No two features of a page therefore have the same gml:id.
  */
 bool isGmlId(const char* id, size_t size) {
   const std::string text(id, size);
@@ -156,7 +156,7 @@ bool GmlGeometryWriter::writePolygon(const Geometry& geometry, const Node& node,
       appendEndTag(out, side);
       continue;
     }
-    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    // Without its exterior ring no part of a polygon remains. A broken hole is omitted.
     if (i == 0) return false;
     out.truncate(before);
   }

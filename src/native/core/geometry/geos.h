@@ -31,13 +31,16 @@ class Geos {
   GEOSContextHandle_t handle() const { return handle_; }
   GeosGeometry own(GEOSGeometry* geometry) const { return GeosGeometry(geometry, GeosDeleter{handle_}); }
 
-  /** A geometry as GEOS holds it; Z is kept. Null for what GEOS cannot hold, such as rings that are not closed. */
+  /**
+   * Returns a GEOS geometry, with Z. Null for geometries that GEOS cannot represent, such as rings that are not
+   * closed.
+   */
   GeosGeometry read(const Geometry& geometry);
 
   /** Appends a GEOS geometry as little-endian ISO WKB; false when it cannot be written. */
   bool write(const GEOSGeometry* geometry, ByteBuffer& wkb);
 
-  /** What GEOS said of the latest failure. */
+  /** GEOS message of the latest failure. */
   const std::string& error() const { return error_; }
   void forgetError() { error_.clear(); }
 

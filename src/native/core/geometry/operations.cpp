@@ -16,7 +16,7 @@ bool unwrap(std::string& text, const std::string& prefix) {
   return true;
 }
 
-/** False for a transformation without a code. Conversions, such as map projections, are no steps. */
+/** Returns false for a transformation without a code. Conversions, such as map projections, are not steps. */
 bool addStep(const PJ* step, std::vector<DatumStep>& steps) {
   if (proj_get_type(step) == PJ_TYPE_CONVERSION) return true;
   DatumStep out;

@@ -50,8 +50,8 @@ class Reprojector {
   void transform(double* xy, size_t n) const;
 
   /**
-   * The box that holds the image of a box, its edges densified with 21 points. False when there is none. minX >
-   * maxX in a geographic result means that it crosses the antimeridian.
+   * Returns the box that contains the image of a box, whose edges are densified with 21 points. False if it cannot be
+   * projected. In a geographic result, minX > maxX means that it crosses the antimeridian.
    */
   bool transformBox(const Box& from, Box& to) const;
 

@@ -88,7 +88,7 @@ void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out)
   }
 }
 
-/** The repetition of what began with the same pixel last time, and notes that this one begins here. */
+/** Returns the repetition of the run that last started with the same pixel, and records the start of this run. */
 PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, uint32_t x) {
   const uint8_t* pixel = window.row(y) + 4 * x;
   Place& place = seen_[hashOf(loadNative<uint32_t>(pixel))];
@@ -96,7 +96,7 @@ PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, 
   place = {y, x};
   const size_t distance = (y - before.y) * (size_t{4} * window.width + 1) + 4 * x - 4 * before.x;
   if (distance == 0 || distance > kMaxDistance) return {};
-  // Neither may run on into the next row.
+  // A repetition must not continue in the next row.
   const size_t limit = window.width - std::max(x, before.x);
   return {equalPixels(pixel, window.row(before.y) + 4 * before.x, limit), distance};
 }

@@ -1,4 +1,4 @@
-// What processes do to one geometry at a time.
+// Process operations on one geometry at a time.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,14 @@ namespace graticule {
 /** An operation by its name, and its parameters; lengths are in units of the CRS, unless they are on the ground. */
 struct GeometryOperation {
   std::string name;
-  /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
+  /** Distance of a buffer, tolerance of a simplification, longest segment, or size of a grid cell. */
   double distance = 0;
   /** The distance of a buffer or of positions is metres over the ground, whatever the CRS is. */
   bool ground = false;
-  /** Of a concave hull: longest edge as a share between the shortest and the longest of the triangulation, 0 to 1. */
+  /**
+   * Option of a concave hull: longest edge as a share between the shortest and the longest edge of the triangulation,
+   * 0 to 1.
+   */
   double ratio = 0.3;
   bool holes = false;
   /** Segments per quarter circle. */
@@ -45,10 +48,13 @@ class GeometryProcessor {
   static std::unique_ptr<GeometryProcessor> make(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation,
                                                  const std::string& crs, const std::string& target, std::string& error);
 
-  /** What a blob becomes: itself, as it is the result already; no geometry; another one; or a reason why there is none. */
+  /** Result for a blob: the same blob, no geometry, another blob, or a failure with a reason. */
   enum class Outcome : uint8_t { Same, Nothing, Blob, Failure };
 
-  /** Does it to a blob, null for none, and sets `out` or `reason`. `scratch` holds the geometry meanwhile. */
+  /**
+   * Runs the operation on a blob, null for none, and sets `out` or `reason`. `scratch` contains the geometry during
+   * that.
+   */
   Outcome processBlob(const uint8_t* blob, size_t size, int32_t srsId, Geometry& scratch, ByteBuffer& out, std::string& reason);
 
  private:

@@ -73,7 +73,7 @@ std::optional<double> NearestSearch::measure(SpatialOperand& from, uint32_t i) {
   return distanceBetween(surface_, from, *all_[i]);
 }
 
-/** All that are no further than `reach`, among those within a radius. */
+/** Returns all geometries within `reach`, among the geometries within a radius. */
 std::vector<NearestSearch::Neighbour> NearestSearch::allWithin(SpatialOperand& from, double radius, double reach) {
   std::vector<Neighbour> all;
   ++turn_;

@@ -235,7 +235,7 @@ bool TileGeometryEncoder::linkPolygon(const Sequence* rings, size_t count, size_
 
 void TileGeometryEncoder::encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out) {
   if (!linkPolygon(rings, count, n, Rounding::Nearest)) {
-    // What was beside the border has come to it in a wrong order.
+    // Rounding moved positions next to the border onto it in a wrong order.
     bool onBorder = false;
     n = quantiseRing(rings[0], Rounding::OffBorder, onBorder);
     linkPolygon(rings, count, n, Rounding::OffBorder);
@@ -270,7 +270,7 @@ bool TileGeometryEncoder::writeHole(size_t n, ByteBuffer& out) {
   const int64_t area = n == 0 ? 0 : doubleArea(ring_.data(), n);
   if (area == 0) return true;
   if (std::llabs(area) >= polygonStart_.doubleArea) {
-    // The tile lies inside the hole: both rings have become the clip box.
+    // The tile is inside the hole: both rings have become the clip box.
     out.truncate(polygonStart_.size);
     cursorX_ = polygonStart_.x;
     cursorY_ = polygonStart_.y;

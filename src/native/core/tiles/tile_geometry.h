@@ -30,12 +30,14 @@ class TileGeometryEncoder {
   bool mayTouch(const Box& envelope) const;
 
   /**
-   * Encodes all members of one type; a collection may hold several. The packed command integers are appended
-   * to `out`. False, and `out` as it was, when nothing of them is left in the tile.
+   * Encodes all members of one type, because a collection can contain several. The packed command integers are
+   * appended to `out`. False, with `out` unchanged, if no part of them is in the tile.
    */
   bool encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out);
 
-  /** What the latest encode() shows: area of exterior rings or length of lines, in grid units; 0 for points. */
+  /**
+   * Visible size from the latest encode(): area of exterior rings or length of lines, in grid units; 0 for points.
+   */
   double measure() const { return measure_; }
 
  private:
@@ -47,13 +49,13 @@ class TileGeometryEncoder {
   void encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
 
   /**
-   * The sequence in the CRS of the tile, perhaps without positions that clipping would drop. Its bytes are valid until
-   * the next call.
+   * Returns the sequence in the tile's CRS. Positions that clipping would drop can be missing. Its bytes are valid
+   * until the next call.
    */
   Sequence project(const Sequence& sequence);
   /**
-   * Fills `floating_` with what clipping needs of the sequence, in grid units; false when it is outside or holds a
-   * non-number.
+   * Fills `floating_` with the positions that clipping needs, in grid units. False if the sequence is outside or
+   * contains a position that is not finite.
    */
   bool toFloating(const Sequence& sequence);
   /**
@@ -96,7 +98,7 @@ class TileGeometryEncoder {
   int32_t cursorX_ = 0;
   int32_t cursorY_ = 0;
   double measure_ = 0;
-  /** Where the polygon in work began, and its exterior ring's size. */
+  /** Start of the current polygon in the output, and the size of its exterior ring. */
   struct {
     size_t size;
     int32_t x;

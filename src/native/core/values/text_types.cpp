@@ -7,7 +7,7 @@ namespace {
 
 /** Digits that a double, and a number in JSON, surely keeps. */
 constexpr int kMaxDigits = 15;
-/** Exponents beyond are no measurements, but names such as `7E999`. */
+/** Maximum exponent of measurements. Text beyond it is a name, such as `7E999`. */
 constexpr int kMaxExponent = 300;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }

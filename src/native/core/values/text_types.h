@@ -1,4 +1,4 @@
-// Which type all texts of a column have, when nothing may be lost by it.
+// Type that fits all strings of a column without loss.
 #pragma once
 
 #include <cstddef>
