@@ -221,7 +221,7 @@ export function geojsonToWkb(geometry: object | string, options: GeoJsonReadOpti
 }
 
 /**
- * Returns WKB, EWKB or a GeoPackage blob as a GeoPackage blob, with the x,y envelope unless it is a point, and the
+ * Returns WKB, EWKB or a GeoPackage blob as a GeoPackage blob. It has the x,y envelope unless it is a point, and the
  * empty flag if it is empty. Throws for bytes that are not a geometry.
  */
 export function wkbToGeoPackage(geometry: Uint8Array, srsId: number): Buffer {

@@ -12,7 +12,7 @@ std::unique_ptr<SpatialOperand> newOperand(sqlite3_context* context) {
 
 /**
  * Both arguments of a call. SQLite keeps the auxiliary data of a constant argument (a parameter, a literal) from row
- * to row, and immediately drops the data of any other argument. The second row shows which argument is constant.
+ * to row. It immediately drops the data of any other argument. The second row shows which argument is constant.
  */
 class Operands {
  public:

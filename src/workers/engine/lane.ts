@@ -36,7 +36,7 @@ interface Entry extends LaneTask {
 
 /**
  * Runs tasks in turns of their callers. A waiting task is dropped immediately when it is cancelled or its deadline
- * passes. A running task cannot be stopped from outside: its caller gets the failure immediately, the task's
+ * passes. A running task cannot be stopped from outside. Its caller gets the failure immediately, the task's
  * cancellation is set, and its place remains occupied until the task really ends.
  */
 export class TaskLane {

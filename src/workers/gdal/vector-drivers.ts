@@ -2,7 +2,7 @@ import { readFileStart } from '../files/start-of-file.js';
 
 /**
  * GDAL drivers that can open a vector file. gdal-async tries each separately. A JSON driver that is tried separately
- * accepts any JSON (GDAL 3.10), as the CSV driver accepts any file, so the text determines the JSON driver.
+ * accepts any JSON (GDAL 3.10), as the CSV driver accepts any file. The text therefore determines the JSON driver.
  */
 
 /** Vector formats that are pure data, without JSON and CSV. */

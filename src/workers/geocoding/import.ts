@@ -28,8 +28,8 @@ const STEP = 5000;
 const LOCK_MS = 600_000;
 
 /**
- * Task `geocoding.import`. The new index is written next to the old one, flushed to the disk and renamed, so readers
- * have one or the other, also after a crash.
+ * Task `geocoding.import`. The new index is written next to the old one, flushed to the disk and renamed. Readers
+ * therefore have one or the other, also after a crash.
  */
 export async function importReference(
   task: ReferenceTask,

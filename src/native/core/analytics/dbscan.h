@@ -14,8 +14,8 @@ constexpr int32_t kNoise = -1;
  * are within `eps`. Core points within `eps` of each other form a cluster. Other points within `eps` of a core point
  * belong to the cluster of the nearest one; the rest is noise. Clusters are numbered from 0 in the order of their
  * first point. An `eps` below a micrometre, or below 2^-39 of the extent, is increased to that.
- * Points are binned in a grid whose cells have a diagonal of `eps`, so a cell of `minPoints` points is core without
- * any distance computation (Wang, Gu, Shun, SIGMOD 2020). Throws std::bad_alloc.
+ * Points are binned in a grid whose cells have a diagonal of `eps`. A cell of `minPoints` points is therefore core
+ * without any distance computation (Wang, Gu, Shun, SIGMOD 2020). Throws std::bad_alloc.
  */
 void dbscan(const double* points, size_t n, int dimensions, double eps, uint32_t minPoints, int32_t* labels);
 

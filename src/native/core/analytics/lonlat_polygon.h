@@ -12,7 +12,7 @@ namespace graticule {
 using LonLatRings = std::vector<std::vector<double>>;
 
 /**
- * Returns the polygon within -180 to 180. Each edge takes the shorter way, parts beyond the antimeridian are split
+ * Returns the polygon within -180 to 180. Each edge takes the shorter way. Parts beyond the antimeridian are split
  * off and moved (RFC 7946, 3.1.9), and a ring around a pole is closed along it. Null if no area remains.
  */
 GeosGeometry cutAtAntimeridian(Geos& geos, LonLatRings rings);

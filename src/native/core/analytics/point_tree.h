@@ -21,9 +21,9 @@ class PointTree {
   size_t size() const { return entries_.size(); }
 
   /**
-   * Computes, for the points from `first` up to `last` in the order of the tree, the number of points within
-   * `radius`, including itself, and the sum of their values. Neighbours are adjacent in the tree's order. Both
-   * results are written at the point's index in its array.
+   * Sums up the neighbours of the points from `first` up to `last` in the order of the tree, in which neighbours are
+   * adjacent. The results are the number of points within `radius`, including the point itself, and the sum of their
+   * values. Both are written at the point's index in its array.
    */
   void sumNeighbours(double radius, size_t first, size_t last, double* counts, double* sums) const;
 

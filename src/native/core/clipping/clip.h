@@ -14,8 +14,8 @@ using Coordinates = std::vector<double>;
 
 /**
  * Copies the positions of a sequence that matter for clipping against `box`; returns their number. If adjacent
- * positions are all beyond the same side of the box, only the first and the last are kept, because nothing between
- * them can touch it. `out` must have space for 2 * count numbers.
+ * positions are all beyond the same side of the box, only the first and the last are kept. Nothing between them can
+ * touch the box. `out` must have space for 2 * count numbers.
  */
 size_t copyNear(const Sequence& sequence, const Box& box, double* out);
 

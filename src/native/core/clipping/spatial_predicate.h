@@ -58,7 +58,7 @@ class SpatialOperand {
 };
 
 /**
- * Evaluates the predicate of two planar geometries with the results of PostGIS's ST_* functions: empty geometries are
+ * Evaluates the predicate of two planar geometries with the results of PostGIS's ST_* functions. Empty geometries are
  * disjoint from all geometries and equal to each other. Empty if GEOS fails, which happens for invalid geometries.
  */
 std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOperand& b);

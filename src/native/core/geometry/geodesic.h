@@ -77,10 +77,10 @@ class SphereGeometry {
 };
 
 /**
- * Returns the minimum distance in metres. The nearest points are found among great circles on the sphere, and the
- * geodesic between them is measured on the ellipsoid, like in ST_Distance of PostGIS geographies. 0 if the geometries
- * meet or one contains the other; empty for empty geometries. A polygon is the side of its ring that is smaller than
- * a hemisphere.
+ * Returns the minimum distance in metres, like ST_Distance of PostGIS geographies. The nearest points are found among
+ * great circles on the sphere, and the geodesic between them is measured on the ellipsoid. 0 if the geometries meet
+ * or one contains the other; empty for empty geometries. A polygon is the side of its ring that is smaller than a
+ * hemisphere.
  */
 std::optional<double> geodesicDistance(const SphereGeometry& a, const SphereGeometry& b, const CrsMeasure& measure);
 

@@ -91,7 +91,7 @@ function carryTimes(db: Database.Database, table: string, columns: readonly Colu
 const LAST = /^(\d{4})-(\d\d)-(\d\d)T(?:(\d\d):(\d\d):60|(24):(00):00)(\.\d+)?(.*)$/;
 
 /**
- * Returns a time with 60 seconds as a time in the next minute, and 24:00:00, which MapInfo files can contain, as the
+ * Returns a time with 60 seconds as a time in the next minute. 24:00:00, which MapInfo files can contain, becomes the
  * start of the next day. Other strings are returned unchanged.
  */
 export function carryTime(text: string): string {

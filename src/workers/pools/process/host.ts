@@ -1,6 +1,6 @@
 /**
  * Entry of a process that runs job tasks, one at a time, in a thread. A process that is busy in GEOS or an expression
- * can be killed, a process that needs too much memory ends separately, and a crash does not end any server.
+ * can be killed. A process that needs too much memory ends separately, and a crash does not end any server.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -31,8 +31,8 @@ type Row = [key: string, tile: Uint8Array];
 /**
  * Tiles in one SQLite file with a maximum size in bytes; the least recently used tiles are evicted first. Tiles lost
  * in a power failure are generated again, so writes do not wait for the disk. A damaged file is recreated. Several
- * processes can share the file. It is better than a file for each tile: triggers count the bytes, an index finds the
- * tiles to evict, and 50 tiles are one transaction.
+ * processes can share the file. One file is better than a file for each tile: triggers count the bytes, an index
+ * finds tiles to evict, and a transaction contains 50 tiles.
  */
 export class TileStore {
   #db: Database.Database;

@@ -1,8 +1,8 @@
 import { listJsonObjects, object, type RemoteJson } from '../json.js';
 
 /**
- * JSON as GeoServer converts it from XML. An empty list is `""` instead of its object, a list of one member can be
- * that member, and strings that resemble numbers or booleans have those types.
+ * JSON as GeoServer converts it from XML. An empty list is `""` instead of its object, and a list of one member can
+ * be that member. Strings that resemble numbers or booleans have those types.
  */
 
 /** The list below a member: `{"layers": {"layer": [..]}}`. */

@@ -144,8 +144,8 @@ export function writeBoxSides(box: string): string {
 }
 
 /**
- * SQL for the western end of the parts in the eastern hemisphere, the eastern end of the remaining parts, and whether
- * a part is in both.
+ * SQL for the western end of the parts in the eastern hemisphere, and for the eastern end of the remaining parts. A
+ * third column states whether a part is in both.
  */
 export function hemispheresSql(geometry: string, from: string, where = 'TRUE'): string {
   const [west, east] = ['ST_XMin(d.geom)', 'ST_XMax(d.geom)'];
