@@ -58,7 +58,7 @@ export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, min
   return addon().dbscan(points, dimensions, eps, minPoints);
 }
 
-/** Called between the parts of a long work; what it throws ends the work. */
+/** Function that is called between the parts of long work. Its exceptions end the work. */
 export type CancellationCheck = () => void;
 
 const noCheck: CancellationCheck = () => {};

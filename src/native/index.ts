@@ -68,9 +68,9 @@ export interface CrsDescription {
   metresPerUnit: number;
   /** WKT 2:2019, one line. */
   wkt: string;
-  /** PROJJSON as text; absent when the CRS can not be said in it. */
+  /** PROJJSON as text. Absent if the CRS cannot be expressed in it. */
   projjson?: string;
-  /** WKT 1 as GDAL and GeoPackage write it; absent when the CRS can not be said in it. */
+  /** WKT 1 as written by GDAL and GeoPackage. Absent if the CRS cannot be expressed in it. */
   wkt1?: string;
   /** West, south, east, north in degrees; west > east crosses the antimeridian. */
   areaOfUse?: Box;
@@ -352,7 +352,7 @@ export function unzstdLater(data: Uint8Array, maxBytes: number): Promise<Buffer>
   return addon().unzstdLater(data, maxBytes);
 }
 
-/** Whether what follows is waited for, everything so far comes out, or the data ends. */
+/** Directive of a write: wait for more data, flush all data so far, or end the data. */
 const DIRECTIVES = { continue: 0, flush: 1, end: 2 } as const;
 
 /** Zstd of data that comes in parts, off this thread. A part is written when the one before has come back. */

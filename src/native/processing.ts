@@ -79,7 +79,7 @@ export function processGeometries(
   return addon().processGeometries(blobs, JSON.stringify(operation), crs, target, srsId);
 }
 
-/** Does an operation to all geometries together; the parts of its result. Throws what GEOS says. */
+/** Runs an operation on all geometries together; returns the parts of its result. Throws errors of GEOS. */
 export function processCollection(blobs: Blobs, operation: CollectionOperation, srsId: number): Uint8Array[] {
   return addon().processCollection(blobs, JSON.stringify(operation), srsId);
 }
@@ -121,7 +121,7 @@ export function geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Arra
   return addon().geometryParts(blobs, srsId);
 }
 
-/** A union of as many geometries as come, a batch at a time. Throws what GEOS says. */
+/** Union of any number of geometries, added in batches. Throws errors of GEOS. */
 export class GeometryUnion {
   readonly #union = addon().createUnion();
 

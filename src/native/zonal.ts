@@ -57,8 +57,9 @@ export class ZoneTallies {
   }
 
   /**
-   * The zones are valid polygons, and come in the same order each time. `byCentre`: a pixel counts whole where its centre
-   * is in a zone; else by the share that the zone covers. False when a zone has too many different values.
+   * Adds a window. The zones are valid polygons, and are passed in the same order each time. `byCentre`: a pixel
+   * counts completely if its centre is in a zone. Otherwise it counts by the share that the zone covers. Returns
+   * false if a zone has too many different values.
    */
   add(zones: Blobs, { pixels, width, transform }: ZonalWindow, byCentre: boolean): boolean {
     return addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);

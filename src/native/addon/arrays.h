@@ -18,7 +18,10 @@ inline uint32_t lengthOf(napi_env env, napi_value array) {
   return length;
 }
 
-/** Closes itself, whatever is thrown: Node ends the process for one that is left open. */
+/**
+ * Handle scope that closes automatically, also after exceptions, because Node ends the process if a scope remains
+ * open.
+ */
 class HandleScope {
  public:
   explicit HandleScope(napi_env env) : env_(env) { check(napi_open_handle_scope(env, &scope_)); }

@@ -22,7 +22,7 @@ class Job {
   virtual napi_value result(napi_env env) = 0;
 };
 
-/** Starts a job; returns its promise. `held` is kept alive until the job has ended and its result is there. */
+/** Starts a job; returns its promise. `held` is kept alive until the job has ended and its result exists. */
 napi_value start(napi_env env, std::unique_ptr<Job> job, napi_value held);
 
 }  // namespace graticule::addon

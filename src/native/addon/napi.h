@@ -69,7 +69,7 @@ struct Arguments {
   napi_value self = nullptr;
 };
 
-/** The bytes of a Uint8Array or Buffer; false for anything else. */
+/** Reads the bytes of a Uint8Array or Buffer. False for any other value. */
 bool bytesOf(napi_env env, napi_value value, const uint8_t*& data, size_t& size);
 /** Reads text into `out`. Returns false if the value is not a string. */
 bool readText(napi_env env, napi_value value, std::string& out);

@@ -121,7 +121,7 @@ void fuzzGeoJson(uint8_t mode, const uint8_t* blob, size_t size) {
   writer.release();
 }
 
-/** A value as a database would send it, whatever its declared type. */
+/** A value as a database would send it, with any declared type. */
 void fuzzPgValue(uint8_t mode, const uint8_t* bytes, size_t size) {
   static GeoJsonFeatureWriter writer;
   static ByteBuffer scratch;

@@ -139,7 +139,7 @@ inline Value valueOf(sqlite3_value* v) {
   }
 }
 
-/** The blob of a value; null for anything else. */
+/** Returns the blob of a value. Null for any other value. */
 inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
   static constexpr uint8_t kNoBytes = 0;
   size = 0;

@@ -1,4 +1,4 @@
-// gr_var_samp, gr_percentile_cont, gr_percentile_disc and gr_bin: what SQLite does not compute.
+// gr_var_samp, gr_percentile_cont, gr_percentile_disc and gr_bin: aggregates that SQLite lacks.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

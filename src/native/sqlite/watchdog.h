@@ -1,4 +1,5 @@
-// Ends the statements of a connection that has had its time, whatever they do: views of foreign files may have no end.
+// Ends the statements of a connection after its time limit, in any state, because views of foreign files can be
+// endless.
 #pragma once
 
 #include <sqlite3ext.h>

@@ -74,7 +74,7 @@ function writtenGeometry(
 ): Uint8Array | null | undefined {
   const { geometry: sent, areAttributes = false } = 'feature' in operation ? operation.feature : {};
   const { shown, loss } = before;
-  // Whoever accepts a loss wants what was sent; a geometry with a loss is refused otherwise.
+  // A caller who accepts a loss gets the sent geometry; otherwise a geometry with a loss is refused.
   const canStay = sent !== undefined && shown !== undefined && !acceptsLoss && loss === undefined;
   if (canStay && isSameGeometry(sent, shown, areAttributes)) return undefined;
   if (wrongGeometry) throw EditRefusal.member(wrongGeometry.name, wrongGeometry.detail);

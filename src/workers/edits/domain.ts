@@ -22,7 +22,7 @@ function crsDomain(crs: string): Box {
   return [-LONGITUDE / unit, -LATITUDE / unit, LONGITUDE / unit, LATITUDE / unit];
 }
 
-/** Degrees beyond the area that a CRS is made for within which its coordinates are still taken for meant. */
+/** Degrees beyond the area of use of a CRS within which coordinates still count as intended. */
 const AREA_MARGIN = 15;
 
 /**
@@ -117,7 +117,10 @@ export function measuredIn(extent: Box | undefined, crs: string, crossing?: Box)
   return extent84 ? { extent, extent84 } : { extent };
 }
 
-/** An extent in degrees, as a box across 180 degrees where `crossing` is one; undefined for one that cannot be said in degrees. */
+/**
+ * Returns an extent in degrees, as a box across 180 degrees if `crossing` is one. Undefined if it cannot be converted
+ * to degrees.
+ */
 export function extentInDegrees(extent: Box, crs: string, crossing?: Box): Box | undefined {
   if (crossing) {
     const [west, east] = plainBoxes(crossing).map((half) => extentInDegrees(half, crs));

@@ -46,7 +46,10 @@ export function readGeometry(text: string, task: GeometryRules): ReadGeometry {
   return placedInDomain(wkb, task) ?? fitted(wkb, task);
 }
 
-/** One row far from the Earth would spoil the extent of its collection, and every map of it. */
+/**
+ * Refuses positions outside the CRS's domain. One row far from the Earth would ruin the extent of its collection, and
+ * every map of it.
+ */
 function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: GeometryRules): FieldError | undefined {
   const positions = extremePositions(wkb);
   if (haveAPlace(positions, source.crs)) return undefined;

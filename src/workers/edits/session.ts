@@ -98,7 +98,7 @@ export interface EditSession {
   calculate(calculation: Calculation): Promise<CalculatedFeature[]>;
   /** Returns the id that the row got. */
   insert(id: string | undefined, change: RowChange): Promise<string>;
-  /** False unless the store says that it changed the row: rules and triggers of a store may keep it. */
+  /** Returns false unless the store reports that it changed the row: rules and triggers of a store can keep it. */
   update(id: string, change: RowChange): Promise<boolean>;
   /** Whether the row has all values of an update. */
   holds(id: string, change: RowChange): Promise<boolean>;
@@ -109,7 +109,7 @@ export interface EditSession {
    * for it.
    */
   record(events: readonly NewEvent[]): Promise<number>;
-  /** Makes all durable. Returns what was written to a file. */
+  /** Makes all changes durable. Returns the writes to a file. */
   commit(): Promise<FileWrites | undefined>;
   rollback(): Promise<void>;
 }

@@ -52,7 +52,7 @@ const SOCKET_NAME = /^engine-.+\.sock$/;
 const RESCAN_MS = 1_000;
 /** Part of the places of an engine that is for callers with a key. */
 const RESERVED_PART = 1 / 4;
-/** A task that was lost with its engine twice may be what crashes them. */
+/** Maximum losses of a task with its engine, after which the task itself may be the cause of the crashes. */
 const MAX_LOSSES = 2;
 
 /**
@@ -162,7 +162,7 @@ export class EnginePool {
     return [{ name: 'engine', workers, queued: this.#waiting, running: this.#running, healthy: workers > 0 }];
   }
 
-  /** Resolves to true once an engine is there, or to false after `timeoutMs`. */
+  /** Resolves to true when an engine is available, or to false after `timeoutMs`. */
   async whenReady(timeoutMs: number): Promise<boolean> {
     const until = performance.now() + timeoutMs;
     while (!this.#closed && performance.now() < until) {

@@ -116,7 +116,7 @@ export class EngineLink {
     const socket = connect({ path: this.path, onread });
     this.#socket = socket;
     this.#writer = new FrameWriter(socket);
-    // 'close' follows every error and says the same.
+    // 'close' follows every error with the same meaning.
     socket.on('error', () => {});
     socket.on('close', () => this.#down(socket));
   }
@@ -170,7 +170,7 @@ export class EngineLink {
     if (socket !== this.#socket) return;
     clearInterval(this.#pingTimer);
     if (this.#state === 'closed') return;
-    // Before the requests are given back, or they would be sent here again.
+    // The state changes before the requests are returned, because they would otherwise be sent here again.
     this.#state = 'down';
     this.#loseAll('the connection to the engine broke');
     this.#retryTimer = setTimeout(() => this.#connect(), this.#retryMs).unref();

@@ -12,7 +12,7 @@ const FREE_BYTES = 32 << 20;
 /** By size, all of them powers of two. */
 const free = new Map<number, ArrayBuffer[]>();
 let freeBytes = 0;
-/** Rooms that may be given back, once each. One that is lost is collected like any other memory. */
+/** Lent memory, which can be returned once. Memory that is not returned is collected like any other. */
 const lent = new WeakSet<ArrayBufferLike>();
 
 /** Bytes with any content; the caller fills all of them. */

@@ -110,7 +110,7 @@ addExtension({
   },
 } as Parameters<typeof addExtension>[0]);
 
-/** A number with all its digits: MessagePack would forget what it is. */
+/** Number with all its digits, because MessagePack would lose its type. */
 class Digits {
   constructor(readonly text: string) {}
 }

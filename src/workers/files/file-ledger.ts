@@ -55,7 +55,7 @@ const BUSY_MS = 10_000;
 const LONG_LOG = 1 << 20;
 /** Stands for the generation of a file that could not be settled. */
 const UNSETTLED = 'unsettled';
-/** Generation of a file that is another one than the ledger says, while the disk has no room for the new note. */
+/** Generation of a file that differs from the ledger's entry, while the disk is too full for a new entry. */
 const UNNOTED = -1;
 /**
  * Bytes of the ledger and of its log that are allocated while the disk has space, so that later entries do not need
@@ -295,7 +295,7 @@ function withoutWriters(path: string, work: () => void): void {
   markWalMode(path);
   const db = new Database(path, { timeout: BUSY_MS });
   try {
-    // A file of which only a part is there yet has no tables to be locked: its end is another change.
+    // A partially written file does not have tables that can be locked. Its completion is another change.
     attempt(() => db.exec('BEGIN IMMEDIATE'));
     work();
   } finally {

@@ -141,7 +141,7 @@ export function keepLogAside(path: string, folder: string, canMove: boolean): st
     removeOld(folder);
     return to;
   }
-  // The log goes all the same: it would spoil the file.
+  // The log is removed in any case, because it would corrupt the file.
   return null;
 }
 

@@ -18,7 +18,7 @@ const parser = new XMLParser({
   maxNestedTags: DEPTH,
 });
 
-/** The name of the root element, and what is in it. Fails with `source-unreadable`. */
+/** Returns the name of the root element and its content. Fails with `source-unreadable`. */
 export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode } {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))

@@ -15,7 +15,10 @@ interface FeaturePlace {
   readonly row: PlaceRow;
 }
 
-/** Body of task `vector.geocodeFeatures`: features of a collection, scored as the places of an index are, or by their distances. */
+/**
+ * Task `vector.geocodeFeatures`: returns features of a collection, scored like the places of an index, or by their
+ * distances.
+ */
 export async function geocodeFeatures(
   { items, fields, query, at }: Task['input'],
   cancellation?: Cancellation,

@@ -18,7 +18,7 @@ const LIKELY = 80;
 /** Metres around a location within which places are searched separately. */
 const NEARBY = 50_000;
 
-/** Body of task `vector.geocode`. */
+/** Task `vector.geocode`. */
 export function geocode(
   { index, queries }: GeocodingTasks['vector.geocode']['input'],
   cancellation?: Cancellation,

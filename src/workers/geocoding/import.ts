@@ -57,7 +57,7 @@ async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LO
   }
 }
 
-/** Body of task `geocoding.sweep`: removes what imports that were killed left, unless there is an import now. */
+/** Task `geocoding.sweep`: removes files of killed imports, unless an import is running. */
 export async function sweepDrafts({ folder }: { folder: string }): Promise<void> {
   try {
     await underLock(folder, async () => removeDrafts(folder), 0);
@@ -147,7 +147,7 @@ async function fill(
   return { recordsImported, recordsSkipped: rowNumber - recordsImported, report: [...report], skippedRows };
 }
 
-/** The line of names, and what its columns are. */
+/** Reads the header line and the meaning of its columns. */
 async function readColumns(
   text: CsvText,
   { fieldMap }: ReferenceTask,

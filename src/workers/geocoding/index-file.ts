@@ -119,7 +119,7 @@ export function readIndexFact(db: Db, name: string): string | undefined {
   return db.prepare('SELECT value FROM facts WHERE name = ?').pluck().get(name) as string | undefined;
 }
 
-/** Body of task `vector.locator`. */
+/** Task `vector.locator`. */
 export function locatorInfo({ index }: { index: string }): LocatorInfo {
   return JSON.parse(readIndexFact(openPlaceIndex(index), 'info')!) as LocatorInfo;
 }

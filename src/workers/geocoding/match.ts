@@ -4,7 +4,7 @@ import { buildPlaceCondition, type Condition } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { countAllowedEdits, editDistance, hasDigit, splitWords } from './words.js';
 
-/** Words of an index that are taken for one of a query. */
+/** Maximum number of index words that count as one word of a query. */
 const MAX_ALIKE = 8;
 /** Words of the index that are compared with it. */
 const COMPARED = 200;

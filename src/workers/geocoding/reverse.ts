@@ -59,7 +59,7 @@ function* rowsIn(
     yield* rows.iterate(from, to, south, north, ...values) as IterableIterator<PlaceRow>;
 }
 
-/** Body of task `vector.place`: a place by its number in the index that had such a stamp. */
+/** Task `vector.place`: returns a place by its number in the index with this stamp. */
 export function placeById({
   index,
   id,

@@ -1,6 +1,6 @@
 import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 
-/** Letters that have no decomposition, and what is written where they cannot be. */
+/** Letters without a decomposition, and their replacements. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -35,7 +35,7 @@ export function hasDigit(word: string): boolean {
   return /\p{N}/u.test(word);
 }
 
-/** Edits that a word of such a length may have and be taken for another one. */
+/** Returns the maximum number of edits with which a word of this length still matches another word. */
 export function countAllowedEdits(word: string): number {
   if (hasDigit(word) || word.length < 4) return 0;
   return word.length < 8 ? 1 : 2;

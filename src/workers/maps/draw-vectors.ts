@@ -61,7 +61,7 @@ export class VectorPainter {
     }
   }
 
-  /** Draws what was added up to now but the symbols, so that something else can be put above it. */
+  /** Draws everything that was added so far except symbols, so that other content can be drawn above it. */
   async flush(): Promise<void> {
     if (this.#drawing.isEmpty) return;
     const drawing = this.#drawing;

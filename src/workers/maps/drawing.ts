@@ -29,7 +29,7 @@ export class MapnikDrawing {
     this.#tiles.set(name, tile);
   }
 
-  /** The map definition; equal for equal styles, whatever the features are. */
+  /** Returns the map definition. It is equal for equal styles, independent of the features. */
   xml(): string {
     const sets = [...this.#fontSets].map(([name, faces]) => writeMapnikElement('FontSet', { name }, faces));
     const layers = this.#layers.map(layerElement);

@@ -104,7 +104,7 @@ function checkTask({ width, height, tileExtent, layers, scale, format, quality }
 
 function paintBackground(canvas: Image, { background, format }: RenderTask): void {
   const color = parseCssColor(background);
-  // JPEG has no transparency: what shines through is white.
+  // JPEG does not support transparency, so transparent areas become white.
   const alpha = color.a / 255;
   const over = (value: number) =>
     format === 'jpeg' ? Math.round(value * alpha + 255 * (1 - alpha)) : Math.round(value * alpha);

@@ -23,8 +23,8 @@ export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, 
 }
 
 /**
- * A tile with the features that a style layer shows, in its order, with what it makes of their attributes. Features
- * alike in attributes are worked out once.
+ * Returns a tile with the features that a style layer shows, in its order, with the attributes that it derives.
+ * Features with equal attributes are evaluated once.
  */
 export async function styledFeatures(
   source: MvtLayer,

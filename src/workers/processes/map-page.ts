@@ -6,7 +6,7 @@ import { barMetres, type Frame, type LegendPart, type MapPageTask } from '../../
 import { type FontFace, hasCodePoints, listFontFaces } from '../../core/styles/fonts.js';
 import { fontPath, isInstalled } from '../styles/symbols/font-files.js';
 
-/** Body of task `process.map-page`: a map with its title, legend, scale and north arrow, as a PDF. */
+/** Task `process.map-page`: writes a map with its title, legend, scale and north arrow as a PDF. */
 
 const FACES = listFontFaces(['Noto Sans Regular']);
 const INK = '#1a1a1a';
@@ -14,7 +14,7 @@ const SMALL = 8;
 
 type Page = InstanceType<typeof PDFDocument>;
 
-/** The file is there whole, or not at all. */
+/** Writes the file, which exists only when it is complete. */
 export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   const { layout, title, legend, output } = task;
   const { width, height } = layout;

@@ -55,8 +55,7 @@ const STATEMENT_VALUES = 32_000;
 const STATEMENT_BYTES = 8_388_608;
 
 /**
- * A GeoPackage with one table, which a process fills. It is worth nothing before `finish`: whoever finds it otherwise
- * starts again.
+ * GeoPackage with one table that a process fills. It is unusable before `finish`, and a later run then starts again.
  */
 export class FeatureTable {
   readonly srsId: number;
@@ -148,7 +147,9 @@ export class FeatureTable {
     this.#waiting = [];
   }
 
-  /** A statement that reads, or adds what it selects: the id, the geometry and the values of each feature. */
+  /**
+   * Prepares a statement that reads, or adds, the selected rows: the id, the geometry and the values of each feature.
+   */
   prepare(select: string, { adds = false } = {}): Database.Statement {
     return this.db.prepare(adds ? `INSERT INTO ${RESULT_TABLE} (${this.#names}) ${select}` : select);
   }
@@ -176,7 +177,7 @@ export class FeatureTable {
     return faults;
   }
 
-  /** Adds what waits for a whole statement. */
+  /** Adds the rows that wait for a full statement. */
   #addRest(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

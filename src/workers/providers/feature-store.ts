@@ -100,7 +100,7 @@ export interface FeatureStore {
   process?(task: FeatureProcessTask, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */
   overviewRows?(source: VectorSource): OverviewRows;
-  /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
+  /** Resolves when rows and events are durable. Client errors are in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
   /** Writes rows of a file, all or nothing; a store that edits has it. */
   merge?(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult>;

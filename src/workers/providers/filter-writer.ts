@@ -77,7 +77,7 @@ export abstract class FilterWriter {
   protected abstract exact(value: Operand): Fragment;
   /** Exact quotient without its fraction. The divisor can be 0; the result is then NULL. */
   protected abstract quotient(a: Fragment, b: Fragment): Fragment;
-  /** Texts by their code points, whatever collation the column has. */
+  /** Text ordered by its code points, independent of the column's collation. */
   protected abstract ordered(value: Fragment): Fragment;
   /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
   protected abstract ownType(operands: readonly Operand[]): Fragment[] | undefined;

@@ -5,7 +5,9 @@ import type { FeatureStore, OtherTables } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';
 
-/** Stores by the `kind` of their sources: each is registered here, and named nowhere else outside of its folder. */
+/**
+ * Stores by the `kind` of their sources. Each is registered here, and is not named anywhere else outside its folder.
+ */
 const STORES = new Map<string, FeatureStore>([
   ['geopackage', geopackageStore],
   ['postgis', postgisStore],

@@ -241,7 +241,10 @@ function giveBack(handle: RasterHandle): void {
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
 }
 
-/** Closes what no task uses; to be called when no more tasks come, because GDAL crashes at exit over open views. */
+/**
+ * Closes the handles that no task uses. Call it when no more tasks follow, because GDAL crashes at exit over open
+ * views.
+ */
 export function closeIdleRasters(): void {
   for (const handle of idle.splice(0)) handle.close();
 }

@@ -87,8 +87,8 @@ const LANE_PIXELS = 512 * 512;
 const LANE_WINDOWS = 32;
 
 /**
- * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
- * one after the other.
+ * GDAL's block cache belongs to an open dataset. Blocks that neighbouring windows share are therefore decoded once if
+ * one dataset reads both windows, one after the other.
  */
 function findLane({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
   if (width * height > LANE_PIXELS) return undefined;

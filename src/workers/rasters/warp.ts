@@ -85,7 +85,9 @@ export function isCovered(raster: Dataset, window: PictureWindow): boolean {
   return typeof box !== 'string' && isWindowInside(raster, box);
 }
 
-/** True when a window at this box in the raster's CRS, and what is read around it, lies within the raster. */
+/**
+ * Whether a window at this box in the raster's CRS, including its surroundings that are read, is inside the raster.
+ */
 export function isWindowInside(raster: Dataset, box: Box): boolean {
   const { extent, northUp } = getGeoreference(raster);
   const [minx, miny, maxx, maxy] = grown(box);
@@ -115,7 +117,7 @@ export const computeWindowBox = (window: PictureWindow, crs: GdalCrs): Box | 'no
 
 type Place = [number, number] | null;
 
-/** Rows from the bottom up; null what has no place. */
+/** Rows from the bottom up. Null for positions that cannot be projected. */
 function gridOn(window: PictureWindow, crs: GdalCrs): Place[] {
   const points = computeGridPoints(window.box, WINDOW_DENSITY);
   const move = pointTransform(window.crs, crs);
@@ -151,8 +153,8 @@ export function kernelOptions([x, y]: Shrink, factor: number): string[] {
 }
 
 /**
- * The window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 where what is
- * missing is NaN.
+ * Returns the window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 with
+ * NaN for missing values.
  */
 export async function warpToMemory(
   view: Dataset,

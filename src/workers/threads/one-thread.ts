@@ -127,7 +127,7 @@ export class OneThreadPool<Names extends TaskName> {
     while (this.#lane.next());
   }
 
-  /** A thread that is not there for lack of work is healthy. */
+  /** A thread that does not run because there is no work counts as healthy. */
   status(): PoolStatus {
     const workers = this.#pool.threads.length;
     const { queue, seats } = this.#lane;

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 const KIBIBYTE = 1024;
 
-/** Forgets what the process had before. */
+/** Resets the peak. */
 export function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');

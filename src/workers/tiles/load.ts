@@ -114,14 +114,14 @@ function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
 const takenError = ({ table }: LoadTask) =>
   new TaskFailure('invalid-input', `The store has a table ${table} already.`);
 
-/** Body of task `vector.drop`. */
+/** Task `vector.drop`. */
 export function dropStoreTable({ store, table }: DropTask): null {
   return changeStore(store, (db) => {
     if (dropTable(db, table)) removeLayerStyles(db, table);
   });
 }
 
-/** Body of task `vector.layerStyles`. */
+/** Task `vector.layerStyles`. */
 export function keepLayerStyles({ store, table, styles }: LayerStylesTask): null {
   return changeStore(store, (db) => {
     for (const style of styles) putLayerStyle(db, table, style);
@@ -263,14 +263,14 @@ const TYPED: Readonly<Record<string, { type: string; value(column: string): stri
   number: { type: 'REAL', value: (column) => `CAST(nullif(${column}, '') AS REAL)` },
   boolean: { type: 'BOOLEAN', value: (column) => `nullif(${column}, '') COLLATE NOCASE = 'true'` },
   date: { type: 'DATE', value: (column) => `nullif(${column}, '')` },
-  // Times without a zone are taken for UTC.
+  // Times without a zone are interpreted as UTC.
   'date-time': {
     type: 'DATETIME',
     value: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', nullif(${column}, ''))`,
   },
 };
 
-/** Times without a zone are taken for UTC, which GeoPackage has all times in (OGC 12-128r18, table 1). */
+/** Times without a zone are interpreted as UTC, in which GeoPackage stores all times (OGC 12-128r18, table 1). */
 function withZone(column: StagedColumn): StagedColumn {
   if (!/^DATETIME/i.test(column.type) || /strftime/.test(column.value ?? '')) return column;
   const value = `(${column.value ?? quote(column.name)})`;

@@ -34,7 +34,10 @@ export async function vectorTile(
   return { data: gzip(data, getGzipLevel(task)), encoding: 'gzip', tag, features, dropped, heavy };
 }
 
-/** From an overview of the table where that shows all that the tile can show, else from the table. */
+/**
+ * Encodes a layer from an overview of the table, if that shows everything that the tile can show, otherwise from the
+ * table.
+ */
 async function encodeLayer(
   task: VectorTileTask,
   layer: TileLayer,

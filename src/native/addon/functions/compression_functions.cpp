@@ -54,7 +54,7 @@ class ZstdJob : public BytesJob {
 /** Approximate memory of an encoder, half of which is a window of 256 KiB. */
 constexpr int64_t kStreamBytes = 1 << 20;
 
-/** A frame in parts; one part at a time. Its encoder is there until it ends. */
+/** Frame that is written in parts, one part at a time. Its encoder exists until the frame ends. */
 struct ZstdStream : Accounted {
   std::unique_ptr<ZstdEncoder> encoder;
   bool isBusy = false;

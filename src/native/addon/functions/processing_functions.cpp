@@ -104,8 +104,8 @@ napi_value toIndices(napi_env env, const std::vector<uint32_t>& indices) {
 }  // namespace
 
 /**
- * (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[]; what the operation `none` need not change
- * is the same object.
+ * (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[]. Blobs that the operation `none`
+ * does not need to change are the same objects.
  */
 napi_value processGeometries(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);

@@ -8,7 +8,7 @@
 namespace graticule::addon {
 namespace {
 
-/** Memory of larger tiles is given back. */
+/** Bytes of memory that are kept between tiles. Memory of larger tiles is freed. */
 constexpr size_t kKeptMemory = 4u << 20;
 
 /** Runs a conversion of a tile. Its exceptions are thrown in JavaScript. */
@@ -38,7 +38,7 @@ napi_value converted(napi_env env, napi_callback_info info, const char* name, Co
 napi_value mvtToMlt(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   return converted(env, info, "vector tile", [&](const uint8_t* tile, size_t size, ByteBuffer& out) {
-    // One that is taken away is not there after a failure.
+    // The encoder is removed first, so that it is not reused after a failure.
     auto encoder = std::move(environment.mltEncoder);
     if (encoder == nullptr) encoder = std::make_unique<mlt::Encoder>();
     encoder->encode(tile, size, out);

@@ -56,7 +56,7 @@ class Client {
     if (busy_) session_.connection.requestCancel();
   }
 
-  /** Lets the thread end; what runs is cancelled. */
+  /** Ends the thread. A running job is cancelled. */
   void close() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);

@@ -155,7 +155,7 @@ const PGresult* PgConnection::next() {
 
 void PgConnection::finish() noexcept {
   try {
-    // The end may be on its way already: only what still sends rows is cancelled.
+    // The end may already have been sent: only a statement that still sends rows is cancelled.
     for (bool first = true; busy_; first = false) {
       row_ = readResult();
       if (row_ == nullptr) busy_ = false;
@@ -235,7 +235,7 @@ void PgConnection::deallocate(const Statement& statement) {
   runSimple(PQsendQuery(connection_, ("DEALLOCATE " + statement.name).c_str()) == 1);
 }
 
-/** Runs to the end what gives no rows. */
+/** Completes statements that return no rows. */
 void PgConnection::runSimple(bool sent) {
   busy_ = true;
   expect(sent);

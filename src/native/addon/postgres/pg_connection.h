@@ -40,7 +40,7 @@ class PgConnection {
 
   /** Connects by URL or keyword string as libpq does (environment, passfile, service). Throws PgError. */
   void connect(const std::string& url, int timeoutMs);
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   void close();
   /** False once the connection is broken. */
   bool alive() const { return alive_; }
@@ -52,7 +52,7 @@ class PgConnection {
   void send(const std::string& sql, const PgParams& params);
   /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */
   const PGresult* next();
-  /** Ends the statement: cancels what has not been read. Never throws. */
+  /** Ends the statement and cancels the unread rest. Never throws. */
   void finish() noexcept;
 
   /** Waits for a notification of a channel that the session listens to; false when none came in time. Throws PgError. */

@@ -15,7 +15,7 @@ constexpr double kLeastEps = 1e-6;
 constexpr double kLeastShare = 0x1p-39;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-/** Sorts keys of `bits` bits, and what belongs to them, by their digits from the lowest up. */
+/** Sorts keys of `bits` bits, and their `order`, by their digits, lowest first. */
 template <typename Key>
 void radixSort(std::vector<Key>& keys, std::vector<uint32_t>& order, int bits) {
   constexpr int kDigit = 11;

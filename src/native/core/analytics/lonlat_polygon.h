@@ -21,8 +21,8 @@ GeosGeometry cutAtAntimeridian(Geos& geos, LonLatRings rings);
 void writeGeoJson(Geos& geos, const GEOSGeometry* geometry, ByteBuffer& out);
 
 /**
- * Appends one ring of `n` positions as GeoJSON: a point or a line for one or two positions, else a polygon, cut at the
- * antimeridian.
+ * Appends one ring of `n` positions as GeoJSON: a point or a line for one or two positions, otherwise a polygon, cut
+ * at the antimeridian.
  */
 void writeLonLatRing(Geos& geos, const double* positions, size_t n, ByteBuffer& out);
 

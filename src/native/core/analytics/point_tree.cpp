@@ -77,7 +77,7 @@ double PointTree::build(size_t begin, size_t end) {
   return sum;
 }
 
-/** Adds what a box has within a distance. */
+/** Adds the points of a box that are within a distance. */
 void PointTree::add(size_t index, const Position& position, double square, Total& total) const {
   const Node& node = nodes_[index];
   if (nearestSquare(node.low, node.high, position) > square) return;

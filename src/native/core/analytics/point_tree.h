@@ -1,4 +1,4 @@
-// Points in a tree of boxes, which sums up what lies within a distance.
+// Tree of boxes of points, for sums over the points within a distance.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ inline double* cross(const double* a, const double* b, double border, double* ou
 template <int A>
 void clipStripe(const Coordinates& in, Coordinates& out, double low, double high) {
   const size_t n = in.size();
-  // An edge yields three positions at the most: two crossings and its end.
+  // An edge yields at most three positions: two crossings and its end.
   out.resize(n * 3);
   double* w = out.data();
   const double* a = in.data() + n - 2;

@@ -9,7 +9,7 @@ namespace {
 
 /** Offset of a sequence that stays where it is. */
 constexpr size_t kBorrowed = std::numeric_limits<size_t>::max();
-/** Cells per unit of resolution: rounding then moves a position by a quarter of it at the most along each axis. */
+/** Cells per unit of resolution. Rounding then moves a position by at most a quarter of the unit along each axis. */
 constexpr double kCellsPerUnit = 2;
 constexpr double kTolerance = 1;
 /** Maximum cell number that an int32, and arithmetic on it, can represent. */

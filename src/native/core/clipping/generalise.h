@@ -12,10 +12,10 @@ namespace graticule {
 /** Orders features: greater matters more. Bits of the measure first, then the hash. */
 uint64_t importanceOf(double measure, uint32_t hash);
 
-/** The same for a place in whatever tile it is met. The sequence has a position. */
+/** Returns a hash that is the same for a position in every tile. The sequence must have a position. */
 uint32_t hashOfPosition(const Sequence& sequence);
 
-/** Area of the exterior rings, else the length of the lines, else 0; in units of the CRS. */
+/** Returns the area of the exterior rings, otherwise the length of the lines, otherwise 0; in units of the CRS. */
 double measureOf(const Geometry& geometry);
 
 /** Makes geometries coarser. Buffers are kept from one to the next. */

@@ -49,7 +49,7 @@ bool VertexThinner::load(const Sequence& s) {
   return std::all_of(xy_.data(), xy_.data() + 2 * n, [](double ordinate) { return std::isfinite(ordinate); });
 }
 
-/** Copies what is left of the sequence that was loaded. */
+/** Copies the remaining positions of the loaded sequence. */
 Sequence VertexThinner::thinSequence(const Sequence& s, bool isRing) {
   const size_t n = s.count;
   keep_.assign(n, 0);
@@ -87,7 +87,7 @@ size_t VertexThinner::farthestFromFirst(size_t n) const {
   return farthest;
 }
 
-/** Marks what stays between two positions that stay. */
+/** Marks the positions to keep between two kept positions. */
 void VertexThinner::mark(size_t first, size_t last) {
   stack_.clear();
   stack_.push_back({first, last});

@@ -11,8 +11,8 @@
 namespace graticule {
 
 /**
- * Douglas-Peucker in the CRS that geometries are written in: what is left of a line or a ring has no position of the
- * original farther away than the tolerance. Buffers are kept from one geometry to the next.
+ * Douglas-Peucker in the CRS of the output. No position of the original is farther from the resulting line or ring
+ * than the tolerance. Buffers are reused from one geometry to the next.
  */
 class VertexThinner {
  public:

@@ -19,7 +19,7 @@ constexpr size_t kLiterals = 286;
 constexpr size_t kDistances = 30;
 constexpr size_t kEndOfBlock = 256;
 
-/** More than a block's head, and what the bit writer writes beyond its end, can take. */
+/** Upper limit for a block's header and for the bytes that the bit writer writes beyond its end. */
 constexpr size_t kBlockHeadBytes = 1024;
 
 /**
@@ -79,7 +79,7 @@ struct Occurrences {
   }
 };
 
-/** The best codes for a block, and what they write. */
+/** Optimal codes for a block, and the functions that write them. */
 class BlockCodes {
  public:
   explicit BlockCodes(const Occurrences& occurrences);

@@ -23,7 +23,10 @@ class ZstdEncoder {
 
   /** Appends a frame that states its uncompressed size. */
   void frame(const uint8_t* data, size_t size, ByteBuffer& out);
-  /** Appends what is ready of a frame in parts: all that was written by `ZSTD_e_flush`, the rest of it by `ZSTD_e_end`. */
+  /**
+   * Appends the available part of a frame in parts: everything written so far with `ZSTD_e_flush`, and the rest with
+   * `ZSTD_e_end`.
+   */
   void write(const uint8_t* data, size_t size, ZSTD_EndDirective directive, ByteBuffer& out);
 
  private:

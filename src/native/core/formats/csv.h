@@ -41,7 +41,7 @@ class CsvFeatureWriter : public FeaturePage {
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("\r\n"); }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

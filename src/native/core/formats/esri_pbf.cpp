@@ -28,7 +28,7 @@ constexpr uint8_t kCoords = lengthDelimited(3);
 
 void appendVarint(ByteBuffer& out, uint64_t value) { out.commit(putVarint64(out.reserve(kMaxVarint64), value)); }
 
-/** A member that has a length, from bytes that are there. */
+/** Appends a length-delimited member from existing bytes. */
 void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
   out.push(key);
   appendVarint(out, bytes.size());

@@ -32,7 +32,7 @@ class EsriPbfFeatureWriter : public FeaturePage {
   void property(size_t field, const Value& value);
   void endFeature();
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

@@ -18,7 +18,7 @@ bool roundTo(double value, int64_t& number) {
   return true;
 }
 
-/** Numbers that are kept from page to page; what one large geometry took beyond that is given back. */
+/** Maximum numbers that are kept from page to page. Additional memory of a large geometry is freed. */
 constexpr size_t kKeptNumbers = 1u << 19;
 
 template <typename T>

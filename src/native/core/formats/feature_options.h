@@ -54,7 +54,7 @@ struct FeatureOptions {
    */
   double tolerance = 0;
   bool z = false;
-  /** GeoJSON only: features say by a member `loss` what their geometry has lost on its way from the store. */
+  /** GeoJSON only: whether features have a member `loss` with the losses of their geometry since the store. */
   bool loss = false;
   /** GeoServices only: each feature also has its centroid. */
   bool centroid = false;

@@ -42,7 +42,7 @@ class FeaturePage {
     return header.empty ? GeometryState::None : GeometryState::Read;
   }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void releasePage() {
     reprojector_.reset();
     geometry_.clear();

@@ -50,13 +50,15 @@ class GeoJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. The id is an integer or text, else there is none. A bad blob makes a null geometry. */
+  /**
+   * Starts a feature. The id is an integer or text, otherwise it is omitted. An invalid blob becomes a null geometry.
+   */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next property, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("}}"); }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

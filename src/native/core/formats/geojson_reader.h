@@ -1,4 +1,4 @@
-// GeoJSON geometries (RFC 7946) as they come from clients: read with every check, and said in words when one fails.
+// Reader of GeoJSON geometries (RFC 7946) from clients, with all checks and error messages.
 #pragma once
 
 #include <cstdint>

@@ -193,7 +193,7 @@ void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
   } else if (id.kind == Value::Kind::Text) {
     appendXmlId(text, id.bytes, id.size);
   } else {
-    // No id: the place in the page, which no id can be taken for.
+    // Without an id, the position in the page is used, in a form that differs from all ids.
     text.push('.');
     text.commit(putInteger(text.reserve(kMaxNumberSize), static_cast<int64_t>(features_)));
   }

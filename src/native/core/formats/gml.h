@@ -39,9 +39,9 @@ class GmlGeometryWriter {
 
 /**
  * Writes `sf:featureMember` elements, each with one `app:` feature element. It contains the geometry, followed by the
- * properties that are not NULL, in the order of the fields. gml:id is the id if that is an XML name, otherwise `f.`
- * and the id. For geometries it is `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0 does not
- * allow are removed from text.
+ * properties that are not NULL, in the order of the fields. The gml:id is the id if that is an XML name, otherwise
+ * `f.` and the id. For geometries it is `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0
+ * does not allow are removed from text.
  */
 class GmlFeatureWriter : public FeaturePage {
  public:
@@ -52,7 +52,7 @@ class GmlFeatureWriter : public FeaturePage {
   void property(size_t field, const Value& value);
   void endFeature();
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

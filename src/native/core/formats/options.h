@@ -20,7 +20,7 @@ constexpr uint32_t kMaxExtent = 1u << 20;
  */
 bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::string& error);
 
-/** Checks what parseTileOptions() checks, for options that came another way. */
+/** Same checks as in parseTileOptions(), for options from another source. */
 bool checkTileOptions(const TileLayerOptions& options, std::string& error);
 
 /**

@@ -10,7 +10,7 @@
 namespace graticule {
 namespace {
 
-/** PROJ's confidence, in percent, above which a CRS without a code is taken for the one it resembles. */
+/** PROJ's confidence in percent above which a CRS without a code counts as the CRS that it resembles. */
 constexpr int kMinConfidence = 90;
 
 std::string textOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }

@@ -19,7 +19,7 @@ struct GeosDeleter {
 using GeosGeometry = std::unique_ptr<GEOSGeometry, GeosDeleter>;
 using GeosPrepared = std::unique_ptr<const GEOSPreparedGeometry, GeosDeleter>;
 
-/** One GEOS context. It must outlive what was made in it. */
+/** GEOS context. It must outlive the objects that were created in it. */
 class Geos {
  public:
   /** Throws std::bad_alloc. */

@@ -23,7 +23,7 @@ bool addStep(const PJ* step, std::vector<DatumStep>& steps) {
   out.authority = textOf(proj_get_id_auth_name(step, 0));
   out.code = textOf(proj_get_id_code(step, 0));
   out.name = textOf(proj_get_name(step));
-  // PROJ says so of the inverse of an operation, and of one in fewer dimensions.
+  // PROJ marks the inverse of an operation, and an operation in fewer dimensions, in this way.
   while (unwrap(out.authority, "INVERSE") ? (out.inverse = !out.inverse, true) : unwrap(out.authority, "DERIVED_FROM")) {
   }
   const std::string inverse = "Inverse of ";

@@ -18,8 +18,8 @@ constexpr double kMercatorMaxLatitude = 85.0511287798066;
 constexpr double kMercatorMaxNorthing = 3.14159265358979323846 * 6378137.0;
 
 /**
- * A transformation between two CRS. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all
- * else by PROJ. Used by one thread at a time.
+ * Transformation between two CRSs. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all other
+ * CRSs by PROJ. Only one thread can use it at a time.
  */
 class Reprojector {
  public:
@@ -56,8 +56,8 @@ class Reprojector {
   bool transformBox(const Box& from, Box& to) const;
 
   /**
-   * The box of all positions whose image is in `to`, where that is exact and cheap: closed forms only, which
-   * keep x and y apart. False for all else.
+   * Returns the box of all positions whose image is in `to`, if that is exact and fast: only for closed forms, in
+   * which x and y are independent. Otherwise false.
    */
   bool originBox(const Box& to, Box& from) const;
 

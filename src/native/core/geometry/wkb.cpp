@@ -143,7 +143,7 @@ class WkbReader {
     return ReadStatus::Ok;
   }
 
-  /** Takes `count` positions as one sequence. The caller has checked that they are there. */
+  /** Reads `count` positions as one sequence. The caller has checked that enough bytes remain. */
   void take(uint32_t count, const Shape& shape) {
     const size_t bytes = size_t{count} * shape.stride;
     const uint8_t* data = bigEndian_ ? swap(bytes) : p_;

@@ -16,7 +16,7 @@ void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
   out.append(bytes.data(), bytes.size());
 }
 
-/** Writes geometries one after the other, as their lengths say. */
+/** Writes geometries one after the other, according to their lengths. */
 class CommandWriter {
  public:
   CommandWriter(const Geometries& geometry, ByteBuffer& out) : geometry_(geometry), out_(out) {}

@@ -164,7 +164,7 @@ void readShared(Cursor& cursor, const Head& head, Table& table) {
   }
 }
 
-/** Every feature has what its column says that it has. */
+/** Checks that every feature has the values that its column states. */
 void check(const Column& column, uint32_t features) {
   size_t count = features;
   if (!column.present.empty()) {

@@ -28,7 +28,7 @@ struct Column {
   size_t size() const { return kind == Kind::Text ? texts.size() : numbers.size(); }
 };
 
-/** Lengths by the levels of the specification; `hasRings` says that lengths of lines stand among the rings. */
+/** Lengths by the levels of the specification. `hasRings`: lengths of lines are stored among the rings. */
 struct Geometries {
   std::vector<uint64_t> types;
   std::vector<uint64_t> geometries;

@@ -21,7 +21,7 @@ class PictureColors {
   /** Place of a colour in the palette. */
   uint8_t indexOf(uint32_t pixel) const { return indices_[placeOf(colorOf(pixel))]; }
 
-  /** The palette, and what is transparent. */
+  /** Writes the palette and the transparency. */
   void putChunks(ByteBuffer& out) const;
 
  private:

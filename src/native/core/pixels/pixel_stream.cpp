@@ -125,7 +125,7 @@ void PixelStream::flush(bool last, ByteBuffer& out) {
     }
   }
   const BlockCodes codes(occurrences);
-  // In registers: what is written might be the member, as far as the compiler knows.
+  // A local copy stays in registers, because the compiler must assume that the output could overlap the member.
   BitWriter bits = bits_;
   bits.begin(out.reserve(kBlockHeadBytes + kTokenBytes * (count_ + 1)));
   codes.putHead(last, bits);

@@ -1,4 +1,4 @@
-// Samples of rasters by type: what is done alike for all of them.
+// Samples of rasters by type, with the functions that all types share.
 #pragma once
 
 #include <cmath>

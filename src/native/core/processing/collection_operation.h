@@ -12,7 +12,7 @@ namespace graticule {
 struct CollectionOperation {
   /** `concave-hull`, `convex-hull`, `delaunay`, `line-merge`, `polygonize` or `voronoi`. */
   std::string name;
-  /** Points that are nearer to each other are taken for one. */
+  /** Distance below which points count as one point. */
   double tolerance = 0;
   /** Options of a concave hull: see GeometryOperation. */
   double ratio = 0.3;

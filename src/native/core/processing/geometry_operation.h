@@ -16,7 +16,7 @@ struct GeometryOperation {
   std::string name;
   /** Distance of a buffer, tolerance of a simplification, longest segment, or size of a grid cell. */
   double distance = 0;
-  /** The distance of a buffer or of positions is metres over the ground, whatever the CRS is. */
+  /** Whether the distance of a buffer or of positions is in metres over the ground, in every CRS. */
   bool ground = false;
   /**
    * Option of a concave hull: longest edge as a share between the shortest and the longest edge of the triangulation,
@@ -34,7 +34,9 @@ struct GeometryOperation {
   bool singleSided = false;
   /** Parts of polygons that collapse are kept as lines and points. */
   bool keepCollapsed = false;
-  /** An invalid geometry fails with its reason; else it is repaired where the operation needs a valid one. */
+  /**
+   * Whether an invalid geometry fails with its reason. Otherwise it is repaired if the operation needs a valid one.
+   */
   bool strict = false;
 };
 
@@ -88,7 +90,7 @@ class GeometryProcessor {
 /** Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); nothing for null and empty ones. False: it cannot be written. */
 bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out);
 
-/** The geometry, or where it is not valid, what GEOS makes of it: areas stay areas. Null for null. */
+/** Returns the geometry, repaired by GEOS if it is invalid. Areas remain areas. Null for null. */
 GeosGeometry repair(Geos& geos, GeosGeometry geometry);
 
 }  // namespace graticule

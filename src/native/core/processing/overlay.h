@@ -18,7 +18,10 @@ class Overlay {
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  /** Takes the next geometry, which may be empty. Invalid ones are repaired. False where GEOS fails, and says why: it counts as empty then. */
+  /**
+   * Adds the next geometry, which can be empty. Invalid geometries are repaired. If GEOS fails, returns false with
+   * the reason, and the geometry counts as empty.
+   */
   bool add(const Geometry& geometry);
 
   /** The parts of `left` inside of the right geometries together, as large in dimension as itself. */

@@ -81,7 +81,7 @@ struct Crossing {
   double along[2];
   /** The crossing that follows on either ring. */
   size_t next[2];
-  /** The first ring enters the second one; else it leaves it. */
+  /** Whether the first ring enters the second one. Otherwise it leaves it. */
   bool enters;
 };
 

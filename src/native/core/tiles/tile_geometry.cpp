@@ -16,7 +16,7 @@ constexpr uint32_t kClosePath = 15;
 constexpr uint32_t command(uint32_t id, uint32_t count) { return count << 3 | id; }
 
 /**
- * Grid coordinates beyond it are taken for no numbers: clipping against them would be rounding noise. The whole
+ * Grid coordinates beyond it count as invalid, because clipping against them would be rounding noise. The complete
  * world at zoom level 30 is 4e12 units wide.
  */
 constexpr double kMaxCoordinate = 1e15;
@@ -25,8 +25,8 @@ constexpr double kMaxCoordinate = 1e15;
 constexpr size_t kMaxCount = (1u << 29) - 1;
 
 /**
- * Moves what was clamped to the border of Web Mercator's square world out of every clip buffer: the edge that closes
- * Antarctica would show at the border of the tile.
+ * Moves positions that were clamped to the border of Web Mercator's square beyond every clip buffer. The edge that
+ * closes Antarctica would otherwise be visible at the border of the tile.
  */
 void pushBeyond(double* xy, size_t n) {
   for (size_t i = 0; i < n; ++i) {

@@ -67,7 +67,7 @@ class TileGeometryEncoder {
   bool linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding);
   /** Encodes a polygon whose exterior ring is on the border; its `n` positions are in `ring_`. */
   void encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out);
-  /** Simplifies `ring_` and removes spikes; returns what is left of its positions, 0 when it vanished. */
+  /** Simplifies `ring_` and removes spikes. Returns the number of remaining positions, 0 if the ring vanished. */
   size_t thinRing(size_t n);
   /** Both take a ring of `n` positions from `ring_`; false when there is no polygon to add holes to. */
   bool writeExterior(size_t n, ByteBuffer& out);
@@ -81,7 +81,7 @@ class TileGeometryEncoder {
   TileGrid innerGrid_;
   double tolerance_ = 0;
   const Reprojector* reprojector_ = nullptr;
-  /** The clip box in the CRS of the tile, and of the data where `hasOriginBox_` says so. */
+  /** Clip box in the CRS of the tile, and in the CRS of the data if `hasOriginBox_`. */
   Box clipBox_;
   Box originBox_;
   bool hasOriginBox_ = false;

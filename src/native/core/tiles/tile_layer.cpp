@@ -170,7 +170,7 @@ std::vector<TileLayerEncoder::Written> TileLayerEncoder::choose() const {
   return kept;
 }
 
-/** Drops what is beyond the budget. */
+/** Drops features beyond the budget. */
 void TileLayerEncoder::thin() {
   std::vector<Written> kept = choose();
   if (kept.size() == written_.size()) return;

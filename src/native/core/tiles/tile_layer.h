@@ -65,7 +65,7 @@ class TileLayerEncoder {
   /** The tile of this one layer; tiles of several layers are such tiles end to end. Empty without features. */
   const uint8_t* finish(size_t& size);
 
-  /** Lets go of the reprojector and of memory beyond what a common tile takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average tile. */
   void release();
 
  private:

@@ -224,7 +224,7 @@ void TileValues::keepOnly(const std::vector<uint8_t>& used, std::vector<uint32_t
   for (size_t i = 0; i < extents_.size(); ++i) {
     if (!used[i]) continue;
     const Extent e = extents_[i];
-    // Towards the front only, so that what is still to be moved is not overwritten.
+    // Values move only towards the front, so that values that are still needed are not overwritten.
     std::memmove(p, values_.data() + e.offset, e.size);
     indexes[i] = static_cast<uint32_t>(kept.size());
     kept.push_back({static_cast<uint32_t>(p - values_.data()), e.size});

@@ -67,7 +67,9 @@ class TileValues {
 
   uint32_t keyOf(ColumnState& state);
   bool repeats(const ColumnState& state, const Value& value) const;
-  /** Index of a value, which is encoded at the end of `values_` and taken back when it is there already. */
+  /**
+   * Returns the index of a value, which is encoded at the end of `values_` and removed again if it already exists.
+   */
   uint32_t intern(const Value& value);
   /** The following functions refer to the Value message from `offset` to the end of `values_`. */
   uint32_t hashOf(size_t offset) const;

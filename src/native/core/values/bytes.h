@@ -21,7 +21,7 @@ inline T loadNative(const uint8_t* p) {
  */
 class ByteBuffer {
  public:
-  /** Largest size: what SQLite accepts as one value, and far below what any client can use. */
+  /** Maximum size: SQLite's maximum for one value, and far below the needs of any client. */
   static constexpr size_t kMaxSize = 1'000'000'000;
 
   ByteBuffer() = default;

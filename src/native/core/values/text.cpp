@@ -151,7 +151,7 @@ void appendSanitised(ByteBuffer& out, const char* text, size_t size) {
 }
 
 void appendJsonString(ByteBuffer& out, const char* text, size_t size) {
-  // Six bytes at the most come from one.
+  // At most six bytes result from one.
   uint8_t* w = out.reserve(size * 6 + 2);
   *w++ = '"';
   const uint8_t* p = asBytes(text);
@@ -206,7 +206,7 @@ void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size) {
 }
 
 void appendXmlText(ByteBuffer& out, const char* text, size_t size) {
-  // Six bytes at the most come from one.
+  // At most six bytes result from one.
   uint8_t* w = out.reserve(size * 6);
   const uint8_t* p = asBytes(text);
   for (const uint8_t* end = p + size; p != end;) {

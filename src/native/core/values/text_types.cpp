@@ -29,7 +29,7 @@ struct Reader {
     return static_cast<int>(at - begin);
   }
 
-  /** A number of exactly so many digits within bounds; -1 for anything else. */
+  /** Returns a number with exactly this number of digits within limits. -1 for other text. */
   int number(int digits, int least, int most) {
     int value = 0;
     for (int i = 0; i < digits; ++i, ++at) {

@@ -101,7 +101,7 @@ export class MergeSpool {
     this.db.exec('BEGIN');
   }
 
-  /** Keeps what was written since it was opened. */
+  /** Keeps the data written since it was opened. */
   commit(): void {
     this.db.exec('COMMIT');
   }

@@ -59,7 +59,7 @@ function endAfterLoss(reason: string): void {
   setImmediate(endAtOnce);
 }
 
-/** Asks to be replaced; without a supervisor the engine just ends, finished with what it has. */
+/** Requests a replacement. Without a supervisor the engine ends after its current tasks. */
 function recycle(reason: string): void {
   if (draining || performance.now() - replacementAskedAt < REPLACEMENT_INTERVAL_MS) return;
   replacementAskedAt = performance.now();

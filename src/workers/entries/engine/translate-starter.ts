@@ -34,7 +34,7 @@ interface Work {
   order: TranslatorOrder<TranslatorTask>;
 }
 
-/** A process, and what it is at. */
+/** Process with its current work. */
 class Translator {
   #work: Work | undefined;
   #outgrown = false;

@@ -72,7 +72,7 @@ function encodingOfValue(value: string): 'WKT' | 'WKB' | 'GeoJSON' | undefined {
   return GEOJSON.test(value) ? 'GeoJSON' : undefined;
 }
 
-/** The first pair of the table of which both are there. */
+/** Returns the first pair of the table whose columns both exist. */
 export function coordinateColumns(columns: readonly string[]): [x: string, y: string] | undefined {
   const byName = new Map(columns.map((column) => [plain(column), column]));
   for (const [x, y] of PAIRS) {

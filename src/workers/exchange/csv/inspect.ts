@@ -4,7 +4,7 @@ import type { CsvGeometry } from './columns.js';
 import { type CsvLayout, readCsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
-/** Body of task `ogr.inspectCsv`: reads the whole file. */
+/** Task `ogr.inspectCsv`: reads the complete file. */
 export async function inspectCsv({ path }: { path: string }): Promise<CsvInspection> {
   await plainFile(path);
   const reading = await readCsvLayout(path);

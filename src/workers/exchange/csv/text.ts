@@ -21,7 +21,7 @@ export interface CsvText {
   encoding: string;
   /** Why it is read in that encoding. */
   encodingReason: string;
-  /** True when neither the file nor another says so. */
+  /** Whether the encoding was detected instead of being stated by the file or another file. */
   isGuess: boolean;
   separator: string;
 }
@@ -69,7 +69,7 @@ async function loadEncoding(path: string): Promise<{ encoding: string; reason: s
   return { encoding: likelyEncoding(head), reason: 'it is not UTF-8 and this fits best', isGuess: true };
 }
 
-/** Encodings that the Encoding Standard has; ISO 8859-1 is read as windows-1252, as it says. */
+/** Encodings of the Encoding Standard. ISO 8859-1 is read as windows-1252, as it requires. */
 export function likelyEncoding(head: Uint8Array): string {
   const match = analyse(head).find(({ name }) => name !== 'ASCII' && name !== 'UTF-8' && isEncoding(name));
   return match ? new TextDecoder(match.name).encoding : 'windows-1252';

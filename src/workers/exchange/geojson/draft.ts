@@ -101,6 +101,7 @@ function formFor({ name, type }: DraftField, facts: PropertyFacts, format: Expor
   // Years before 0000 and after 9999, infinity, days that no month has, and times in a column of dates.
   if (isMisfitTime({ name, type }, facts)) return { type: 'string' };
   if (type === 'date' || !facts.hasFineTimes(name)) return {};
-  // GDAL's GeoPackages have milliseconds; what is written as text, and then declared as a time, keeps all digits.
+  // GDAL's GeoPackages have milliseconds. Values that are written as text, and then declared as times, keep all
+  // digits.
   return format === 'GPKG' ? { form: 'time', type: 'string' } : { form: 'milliseconds' };
 }

@@ -13,7 +13,7 @@ export interface ScannedValue {
   text(): string;
 }
 
-/** Told of each property; what it returns takes the place of the value. */
+/** Called for each property. Its result replaces the value. */
 export type Visit = (name: string, value: ScannedValue) => string | undefined;
 
 /** States of the scanner: outside of properties, before or in a name, in a value. */

@@ -27,7 +27,7 @@ const LIST = 32;
 const TIME = 64;
 /** A time with more than milliseconds. */
 const FINE = 128;
-/** Text that no program takes for a date or a time. */
+/** Text that no program interprets as a date or a time. */
 const TEXT = 256;
 const NESTED = 512;
 /** An object or array with a number that would be another one. */
@@ -39,7 +39,10 @@ const INFINITE = 4096;
 const LONG_TEXT = 8192;
 /** A decimal of more than 15 digits. */
 const MANY_DIGITS = 16384;
-/** Text that GDAL may take for a date or a time, and would write in another way: `12:30`, years before 0, two digits of a year. */
+/**
+ * Text that GDAL can interpret as a date or a time, and would write differently: `12:30`, years before 0, two-digit
+ * years.
+ */
 const LIKE_TIME = 32768;
 /** A time whose offset GDAL does not have. */
 const ODD = 65536;
@@ -166,7 +169,7 @@ export class PropertyFacts {
     return ((this.#facts.get(name) ?? 0) & fact) !== 0;
   }
 
-  /** Sentences on values that are not what the file has. */
+  /** Sentences about values that differ from the file. */
   notes(forms: ReadonlyMap<string, Form>, digits: 15 | 17 = 17): string[] {
     const rounded = digits === 15 ? ROUNDED | MANY_DIGITS : ROUNDED;
     const note = digits === 15 ? noteShortNumbers : noteRoundedNumbers;
@@ -245,7 +248,7 @@ const DATE = String.raw`(\d{4})[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?`;
 const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::?\d\d)?)?)?$`);
 
-/** More than what GDAL takes for a date or a time. */
+/** Superset of the text that GDAL interprets as a date or a time. */
 const LIKE_TIME_TEXT = /^\s*[T+-]?\d[\d\s:.,/+\-TZGMUC]*$/;
 const QUARTER = 15;
 const MAX_OFFSET_HOURS = 14;
@@ -278,7 +281,7 @@ function isDay([, year, month, day]: readonly string[]): boolean {
   return Number(day) <= 28 || readDate(`${year}-${month}-${day}`) !== undefined;
 }
 
-/** In front of times, and of other text, that GDAL must take for text. */
+/** Prefixes of times, and of other text, that GDAL must read as text. */
 export const TIME_MARK = 'graticule-time ';
 export const TEXT_MARK = 'graticule-text ';
 
@@ -307,7 +310,7 @@ function formatDouble(text: string): string {
   return Number.isSafeInteger(double) ? text : double.toExponential();
 }
 
-/** A time without what is below milliseconds, in UTC where GDAL does not have the offset. */
+/** Returns a time without digits below milliseconds, in UTC if GDAL does not support the offset. */
 function parseMilliseconds(json: string): string {
   if (factsOfText(json) & ODD) {
     const time = parseTime(json);

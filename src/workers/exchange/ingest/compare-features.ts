@@ -19,7 +19,7 @@ const NAME_CHARACTERS = 100;
 /** Relative tolerance of numbers, as a part of the greater number. */
 const EPSILON = 1e-9;
 
-/** Body of task `ingest.compareFeatures`. */
+/** Task `ingest.compareFeatures`. */
 export async function compareFeatures({
   path,
   target,

@@ -17,7 +17,7 @@ import { listJsonObjects, object, parseLinks, parseObject, type RemoteJson, stri
 import { selectIds } from './select-ids.js';
 import { planWcs } from './wcs.js';
 
-/** Body of task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
+/** Task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
 export async function planCoverages(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   return task.protocol === 'wcs' ? planWcs(task, asking) : planApi(task, asking);
 }

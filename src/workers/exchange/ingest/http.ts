@@ -22,7 +22,7 @@ export interface RemoteAccess {
 
 export interface RemoteAnswer {
   readonly status: number;
-  /** Without parameters, in lower case; empty when the server does not say. */
+  /** Media type without parameters, in lower case. Empty if the server does not state it. */
   readonly mediaType: string;
   readonly bytes: Buffer;
 }

@@ -3,7 +3,7 @@ import { type AnyNumber, exactNumber, isExactNumber, toInt64 } from '../../../co
 import { type ExactMembers, parseJsonExactly } from '../../../core/values/json.js';
 import { refused } from '../../storage/remote/allowed-hosts.js';
 
-/** JSON of other servers: members are read as what they should be, or not at all. */
+/** JSON of other servers. Members are read only if they have the expected type. */
 export type RemoteJson = Readonly<Record<string, unknown>>;
 
 /** The text of a document. */

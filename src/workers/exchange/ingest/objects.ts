@@ -18,7 +18,7 @@ import { unanswered } from './remote-problem.js';
 /** Maximum bytes of a page of keys: it has at most 1000 keys of 1024 bytes, each escaped. */
 const MAX_BYTES = 8 << 20;
 
-/** A page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or what keeps it from being read. */
+/** Returns a page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or the reason why it cannot be read. */
 export async function listObjects(task: ListObjectsTask, asking: RemoteAccess): Promise<ListedObjects> {
   const { store, timeoutMs } = task;
   const url = new URL(`${store.endpoint}/${store.bucket}`);

@@ -26,8 +26,8 @@ export interface FeatureJson {
 }
 
 /**
- * Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished.
- * They are on the disk when it resolves, so that a job may say that it has them.
+ * Writes features as lines of a GeoJSON text sequence, starting at an offset. Existing bytes after it belong to an
+ * unfinished page. The features are on the disk when it resolves, so a job can record them.
  */
 export async function append(
   path: string,
@@ -70,7 +70,7 @@ async function write(
   return { offset, count, ids };
 }
 
-/** Body of task `ingest.pageIds`. */
+/** Task `ingest.pageIds`. */
 export async function readPageIds({ path, begin, end, idProperty }: PageIdsTask): Promise<string[] | null> {
   const text = await textBetween(path, begin, end);
   if (text === undefined) return null;
@@ -109,7 +109,7 @@ function formatLine({ id, geometry, properties }: FeatureJson): string {
   return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
 }
 
-/** Body of task `ingest.collect`. */
+/** Task `ingest.collect`. */
 export async function collect({ path, output }: { path: string; output: string }): Promise<null> {
   const { size } = await stat(path);
   // Commas separate the lines, and no comma follows the last line.

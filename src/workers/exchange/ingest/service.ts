@@ -11,7 +11,7 @@ import { discoverRemote, removeOgcParameters } from './discover/index.js';
 import type { RemoteAccess } from './http.js';
 import { unanswered } from './remote-problem.js';
 
-/** Body of task `ingest.service`: fails only when it is cancelled. */
+/** Task `ingest.service`: fails only if it is cancelled. */
 export async function describeKind(
   { kind, ...request }: ServiceTask,
   asking: RemoteAccess,

@@ -25,7 +25,7 @@ import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/i
 import { get, type RemoteAccess } from './http.js';
 import { parseSrid } from './json.js';
 
-/** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
+/** WMTS 1.0.0 (OGC 07-057r7): its contents and its tiles. */
 
 /** Metres of a pixel at a scale of 1:1 (07-057r7, 6.1). */
 const PIXEL = 0.00028;
@@ -33,7 +33,7 @@ const PIXEL = 0.00028;
 const TRIES = 3;
 const PAUSE_MS = 250;
 
-/** Body of task `ingest.wmtsPlan`. */
+/** Task `ingest.wmtsPlan`. */
 export async function planWmts(
   task: RemoteRequest & { version?: string | undefined },
   asking: RemoteAccess,
@@ -101,7 +101,7 @@ interface Place {
   operation: string;
 }
 
-/** Resource URLs where the layer has them, else requests with parameters. */
+/** Returns the resource URLs of the layer, or otherwise requests with parameters. */
 function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
   const resources = children(layer, 'ResourceURL').filter(
     (one) => findXmlAttribute(one, 'resourceType') === 'tile',
@@ -206,7 +206,7 @@ function within(level: RemoteLevel): RemoteLevel {
   };
 }
 
-/** Body of task `ingest.tiles`. */
+/** Task `ingest.tiles`. */
 export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
   asking: RemoteAccess,

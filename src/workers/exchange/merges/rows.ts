@@ -18,7 +18,7 @@ import { asFieldValue, isBlank } from './values.js';
 /** Number of rows between two checks of the cancellation. */
 const STEP = 500;
 
-/** Checks every row of a file as edits are checked, and keeps what of them will be written. */
+/** Checks every row of a file like an edit, and keeps the parts that will be written. */
 export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): MergeRowsResult {
   const file = openRows(task.staging, task.stagingTable, task.isText);
   const columns = matchMergeColumns(file.names, task);

@@ -1,4 +1,4 @@
-/** Body of task `raster.import`: a GeoTIFF, PNG or JPEG into a cloud optimized GeoTIFF. */
+/** Task `raster.import`: converts a GeoTIFF, PNG or JPEG to a cloud optimized GeoTIFF. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -13,7 +13,7 @@ import { commitOutput, describeTranslationFailure, requireNewFile } from './tran
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
 
-/** Lossless: what is imported can be read back value by value. */
+/** Lossless options: imported values can be read back exactly. */
 const CREATION = [
   ...['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'PREDICTOR=YES'],
   ...['-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1'],

@@ -1,4 +1,4 @@
-/** Body of task `ogr.stage`: chooses a layer of a foreign file, and writes it into a staging GeoPackage. */
+/** Task `ogr.stage`: selects a layer of a foreign file, and writes it into a staging GeoPackage. */
 
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -15,7 +15,7 @@ import { writeStagedFeatures } from './staged-features.js';
 import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
-/** One more than an import takes: what does not end must not fill the disk. */
+/** One more than the maximum of an import, because endless data must not fill the disk. */
 const maxFeatures = EXCHANGE_LIMITS.importFeatures + 1;
 
 /** Facts that decide whether a layer can be imported. */

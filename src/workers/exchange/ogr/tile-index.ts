@@ -16,7 +16,7 @@ import { openVector } from './ogr.js';
 
 /** Most rasters of an index. */
 const MAX_MEMBERS = 100_000;
-/** Attributes that say when a raster was taken. */
+/** Attributes with the acquisition time of a raster. */
 const ACQUIRED = ['acquired', 'datetime'];
 
 /** Returns the mosaic of an index. Its rasters are in the index's folder or below, and the last one is on top. */

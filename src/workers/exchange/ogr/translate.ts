@@ -1,4 +1,4 @@
-/** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
+/** Task `ogr.translate`: converts any OGR vector file to a staging GeoPackage. */
 
 import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';

@@ -1,4 +1,4 @@
-/** Body of task `ogr.unpack`: vector data of a ZIP archive, or of a file that gzip has compressed, into a folder. */
+/** Task `ogr.unpack`: extracts vector data from a ZIP archive, or from a gzip file, into a folder. */
 
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';

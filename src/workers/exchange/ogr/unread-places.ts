@@ -56,7 +56,7 @@ async function countStated(source: Dataset, layer: Layer, path: string): Promise
   return Number(result.features.first().fields.get(0));
 }
 
-/** Features of a GeoJSON text that have a geometry, whatever it is. */
+/** Returns the number of features of a GeoJSON text that have any geometry. */
 export async function countPlacedFeatures(path: string): Promise<number> {
   let count = 0;
   for await (const text of featureTextsIn(path)) {

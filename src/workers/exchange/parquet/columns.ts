@@ -34,7 +34,7 @@ export const PARSERS: ParquetParsers = {
 const text = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
-/** RFC 3339, with milliseconds, and what is below them if there is any. */
+/** Returns RFC 3339 text with milliseconds, and with further digits if there are any. */
 function instant(value: bigint | undefined, perSecond: bigint): string | undefined {
   if (value === undefined || value === null) return undefined;
   const seconds = (value - (((value % perSecond) + perSecond) % perSecond)) / perSecond;

@@ -135,7 +135,7 @@ function findOwnGeometry({
   return undefined;
 }
 
-/** A code where the PROJJSON has one, else WKT. */
+/** Returns the code if the PROJJSON has one, otherwise WKT. */
 function crsOfJson(document: unknown): string | undefined {
   if (typeof document !== 'object' || document === null) return undefined;
   const { id } = document as { id?: { authority?: unknown; code?: unknown } };

@@ -104,7 +104,7 @@ const ratio = ({ mantissa }: Width) => (mantissa === 1 ? 5 : 2);
 
 const size = (width: Width) => edge(1, width);
 
-/** Lower edge of a cell: the number that its decimal digits say. */
+/** Returns the lower edge of a cell: the number with exactly its decimal digits. */
 function edge(cell: number, { mantissa, exponent }: Width): number {
   const units = cell * mantissa;
   return exponent >= 0 ? units * 10 ** exponent : units / 10 ** -exponent;

@@ -27,7 +27,10 @@ export interface ProcessPoolOptions {
 
 /** Milliseconds without work after which a process ends: starting one takes longer than a small task. */
 const IDLE_MS = 60_000;
-/** A process that had more than this takes no further task: what is left of one would count as memory of the next. */
+/**
+ * Resident bytes above which a process accepts no further task, because leftovers of one task would count as memory
+ * of the next.
+ */
 const REUSE_BYTES = 400 << 20;
 /** Milliseconds in which a cancelled task can end normally and close its database connections. */
 const STOP_MS = 2000;
@@ -78,7 +81,7 @@ export class ProcessPool {
     }
   }
 
-  /** A process that is not there for lack of work is healthy. */
+  /** A process that does not run because there is no work counts as healthy. */
   status(): PoolStatus {
     const { queue, seats } = this.#lane;
     const counts = { workers: this.#hosts.size, queued: queue.size, running: seats.running };
@@ -149,7 +152,7 @@ interface Work {
   onUsage?: ((usage: TaskUsage) => void) | undefined;
 }
 
-/** A process, and what it is at. */
+/** Process with its current work. */
 class Host {
   #work: Work | undefined;
   #isOutgrown = false;

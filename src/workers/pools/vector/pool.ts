@@ -251,7 +251,7 @@ export class VectorPool {
     return true;
   }
 
-  /** Starts what can start in this lane, in the order of the callers' turns. */
+  /** Starts all tasks that can start in this lane, in the order of the callers' turns. */
   #next(name: LaneName): void {
     const { tasks } = this.#laneOf(name);
     for (let next = tasks.next(); next; next = tasks.next()) {

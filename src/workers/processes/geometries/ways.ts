@@ -57,7 +57,7 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
 const buildKey = (steps: ReturnType<typeof findDatumOperations>[number]) =>
   steps.map(({ authority, code, isInverse }) => `${isInverse ? '-' : ''}${authority}:${code}`).join();
 
-/** The positions themselves: what is written to them is in the geometry. */
+/** Returns the positions themselves: changes of them change the geometry. */
 function listPositions(geometry: Geometry): Position[] {
   switch (geometry.type) {
     case 'Point':

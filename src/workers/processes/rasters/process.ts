@@ -1,4 +1,4 @@
-/** Body of task `raster.process`: what GDAL makes of a raster. */
+/** Task `raster.process`: runs a GDAL operation on a raster. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type {

@@ -9,7 +9,7 @@ import { readWindowValues } from '../../rasters/pixels/values.js';
 
 type OnProgress = (fraction: number) => void;
 
-/** Statistics of each band; what has no value counts as missing. */
+/** Returns statistics of each band. Pixels without a value count as missing. */
 export async function computeBandStatistics({ bands, rasterSize }: Dataset, onProgress: OnProgress) {
   const pixels = rasterSize.x * rasterSize.y;
   const all = [];

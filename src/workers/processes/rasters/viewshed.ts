@@ -216,7 +216,10 @@ class View {
     }
   }
 
-  /** The line keeps what a pixel hides: its height, or what hides it. */
+  /**
+   * The line stores the height that hides a pixel's successors: the pixel's own height, or the height that hides the
+   * pixel.
+   */
   #judge(line: Float64Array, x: number, y: number, needed: number): void {
     const { targetHeight, maxDistance = Infinity, pixel } = this.sight;
     const height = line[x]!;

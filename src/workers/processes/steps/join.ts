@@ -14,7 +14,7 @@ import { statisticAttributes } from './statistics.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
 
-/** Features with what they meet in another source, which is projected to the CRS of the input. */
+/** Joins features with the features that they meet in another source, which is projected to the input's CRS. */
 export function joinFeatures(run: ProcessRun, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
   const extra = carries ? [] : countAttributes(join, run.task.overlay!);

@@ -144,7 +144,7 @@ export class NearestWindows implements NearestFeatures {
       read += part.length;
       part = [];
     };
-    // However full a window is: no more of it is in memory than a part, and what is nearest.
+    // Memory contains only a part of the window and the nearest features, however full the window is.
     for await (const batch of batchesIn(run, others, boxes)) {
       part.push(...batch);
       if (part.length >= PROCESS_LIMITS.processNearest) look();

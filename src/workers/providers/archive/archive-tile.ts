@@ -140,7 +140,7 @@ function readFields(fields: unknown): Record<string, string> {
   );
 }
 
-/** Text of a metadata member; absent when it is empty or something else. */
+/** Returns the text of a metadata member. Undefined if it is empty or not a string. */
 export function metadataText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 4000) : undefined;
 }

@@ -11,7 +11,7 @@ export class Directory {
   constructor(bytes: Uint8Array) {
     const numbers = new Numbers(bytes);
     const count = numbers.next();
-    // Every entry takes a byte of each column: more cannot be there, whatever the count says.
+    // Every entry has one byte or more in each column, so a greater count is false.
     if (count * 4 > bytes.length) throw createArchiveFailure('a directory is not whole');
     this.#ids = numbers.column(count);
     this.#runs = numbers.column(count);

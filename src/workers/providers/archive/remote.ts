@@ -10,7 +10,7 @@ export function allowHosts(entries: readonly string[]): void {
   allowed = new AllowedHosts(entries);
 }
 
-/** The archive is not what it was when its directory was read. */
+/** Thrown if the archive changed since its directory was read. */
 class StaleArchive extends Error {}
 
 /** Ranges of one state of a remote file. */

@@ -184,7 +184,7 @@ export function countLoaded(db: Db, token: string): number | undefined {
   return db.prepare(sql).pluck().get(token) as number | undefined;
 }
 
-/** Calls `commit` while no other load commits to a file of the series, in whatever process. */
+/** Calls `commit` while no other import, in any process, commits to a file of the series. */
 export function commitAlone<T>(first: string, commit: () => T): T {
   const path = join(dirname(first), `.${basename(first)}.lock`);
   const lock = new Database(path, { timeout: LOCK_MS });

@@ -44,7 +44,7 @@ const LINES = `SELECT u.ring, ST_MakeLine(ST_Translate(u.geom, 360 * u.turns, 0)
   FROM (SELECT s.*, sum(s.turn) OVER (PARTITION BY s.ring ORDER BY s.path) AS turns FROM (${STEPS}) AS s) AS u
   GROUP BY u.ring`;
 
-/** Around the pole three times, so that all longitudes from -180 to 180 are there. */
+/** Three turns around the pole, so that all longitudes from -180 to 180 are included. */
 const CAP = `ST_MakeLine(ARRAY[ST_Translate(k.line, -k.turn, 0), k.line, ST_Translate(k.line, k.turn, 0),
   ST_Translate(ST_EndPoint(k.line), k.turn, k.pole - ST_Y(ST_EndPoint(k.line))),
   ST_Translate(ST_StartPoint(k.line), -k.turn, k.pole - ST_Y(ST_StartPoint(k.line))),

@@ -1,6 +1,6 @@
 /**
- * Statistics of all pixels of a window, as metadata of its bands. GDAL's own count pixels that a mask hides (GDAL 3.6),
- * or want to open what is read by a name that it does not have (GDAL 3.10).
+ * Statistics of all pixels of a window, as metadata of its bands. GDAL's own statistics include masked pixels (GDAL
+ * 3.6), or try to open the dataset by a name that it does not have (GDAL 3.10).
  */
 
 import type { RasterBand } from 'gdal-async';

@@ -89,7 +89,7 @@ async function encodeGeoTiff(pixels: Pixels, place: { box: Box; crs: string }): 
   }
 }
 
-/** True when every pixel hides what is beneath it. */
+/** Whether every pixel is opaque. */
 export function isOpaque(rgba: Uint8Array): boolean {
   for (let at = 3; at < rgba.byteLength; at += 4) if (rgba[at] !== 255) return false;
   return true;

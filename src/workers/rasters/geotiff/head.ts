@@ -22,7 +22,7 @@ interface Entry extends Omit<TiffField, 'values'> {
   bytes: number;
 }
 
-/** Header, `note` and all directories, in this order; what they point to follows them. */
+/** Returns the header, `note` and all directories, in this order. The data to which they point follows. */
 export function tiffHead(directories: readonly TiffField[][], note: string): Uint8Array {
   const sorted = directories.map((fields) => fields.map(buildEntry).sort((a, b) => a.tag - b.tag));
   const length = sorted.reduce(

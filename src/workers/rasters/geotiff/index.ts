@@ -178,7 +178,7 @@ function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage):
   ];
 }
 
-/** GDAL's metadata: what the raster and its bands carry, and statistics of the values. */
+/** GDAL's metadata: the metadata of the raster and its bands, and statistics of the values. */
 function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): TiffField {
   const [photometric, extra] = buildColors(bands);
   const items = bands.map((band, index) => {

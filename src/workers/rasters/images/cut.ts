@@ -14,7 +14,7 @@ export interface CutImage {
   readonly tileWidth: number;
   readonly tileHeight: number;
   readonly format: 'png' | 'webp';
-  /** Encodes what has several colours. */
+  /** Encodes tiles with several colours. */
   encode(window: PixelWindow): Promise<Uint8Array>;
 }
 

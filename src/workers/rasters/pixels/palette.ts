@@ -15,7 +15,7 @@ export type PixelRendering =
   | { kind: 'palette'; bands: [number]; colors: Uint8Array }
   /** Bytes shown without a stretch: gray, or red, green and blue. A following alpha band is applied. */
   | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
-  /** Values stretched to bytes by each band's statistics; a following alpha band says where there are some. */
+  /** Values stretched to bytes by each band's statistics. A following alpha band marks the existing values. */
   | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
   /** Colours chosen by a request. `bands` are the bands of the drawing, followed by an alpha band if there is one. */
   | { kind: 'drawing'; bands: number[]; drawing: PixelColors };
@@ -77,7 +77,7 @@ function colorBands<T extends Role>(roles: T[]): T[] {
   return roles.filter(({ band }) => band.colorInterpretation !== 'Alpha');
 }
 
-/** Bands that say they are red, green and blue come first; without all three the file's order stands. */
+/** Bands that declare red, green and blue come first. Without all three, the file's order applies. */
 function inColorOrder<T extends Role>(roles: T[]): T[] {
   const named = ['Red', 'Green', 'Blue'].map((color) =>
     roles.find(({ band }) => band.colorInterpretation === color),

@@ -48,7 +48,7 @@ export class Moments {
   #mean = 0;
   #squares = 0;
 
-  /** Leaves out what is not a finite number. */
+  /** Adds a value. Values that are not finite are ignored. */
   add(value: number): void {
     if (!Number.isFinite(value)) return;
     this.count += 1;

@@ -25,7 +25,7 @@ export interface WindowPixels {
   readonly top: number;
   /** 0 where there is nothing; absent where there is something everywhere, and of floats, which are NaN there. */
   readonly alpha?: RasterBand;
-  /** Whether that is a mask, in which whatever is not 0 is there. */
+  /** Whether the alpha band is a mask, in which every value except 0 marks a valid pixel. */
   readonly isMask?: boolean;
   /** Nodata value, if it is not NaN. */
   readonly nodata?: number;

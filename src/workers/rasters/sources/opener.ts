@@ -6,7 +6,7 @@ export interface RasterOpener {
   key: string;
   /** Origin of the pixels: a file, a store. */
   origin: string;
-  /** Changes when the data does: what was opened before is stale then. */
+  /** Changes with the data. Datasets that were opened before are then stale. */
   stamp: string;
   /** Name of a shared resource that only one reader can use at a time: a connection. */
   exclusive?: string;
@@ -15,7 +15,7 @@ export interface RasterOpener {
   files?: readonly string[];
   /** Ids of mosaic members that are omitted because they cannot be read. */
   lost?: readonly string[];
-  /** After a read that failed: why, when that is known better than GDAL says. */
+  /** Returns the reason of a failed read, if it is known more precisely than from GDAL's message. */
   outcome?(error: unknown): Promise<ReadOutcome>;
 }
 

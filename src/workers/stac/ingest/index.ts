@@ -56,7 +56,10 @@ function make(path: string, output: string, local: boolean): void {
   }
 }
 
-/** The collection that an item names, else the one that it was found in, else the name of the file. */
+/**
+ * Returns the collection that an item names, otherwise the collection in which it was found, otherwise the name of
+ * the file.
+ */
 function chooseCollection({ value, collection }: StacItemEntry, unnamed: string): string {
   const named = getJsonObject(value)['collection'];
   return typeof named === 'string' && named !== '' ? named.slice(0, 256) : (collection ?? unnamed);

@@ -94,7 +94,7 @@ export class StacStore {
     return table;
   }
 
-  /** Indexes and describes what was added. Returns the number of items. */
+  /** Indexes and describes the added items. Returns the number of items. */
   finish(): number {
     for (const [collection, { name }] of this.#tables) this.#describe(collection, name);
     const items = [...this.#tables.values()].reduce((sum, table) => sum + table.items, 0);

@@ -45,9 +45,9 @@ interface AllowedNetwork {
 }
 
 /**
- * Hosts that may be requested. Entries are host names, `*.example.org` for all names below, and addresses or networks
- * (`10.0.0.0/8`, `[fd00::]/8`), each with or without a port. Addresses that are not public must be listed themselves,
- * whatever name leads there.
+ * Hosts to which requests are allowed. Entries are host names, `*.example.org` for all names below, and addresses or
+ * networks (`10.0.0.0/8`, `[fd00::]/8`), each with or without a port. Addresses that are not public must be listed
+ * themselves, whichever name leads to them.
  */
 export class AllowedHosts {
   readonly #names: AllowedName[] = [];
@@ -120,7 +120,7 @@ export class AllowedHosts {
     return this.#entriesOf(address).some((entry) => fits(entry, port));
   }
 
-  /** The entries for a name or an address, whatever their ports. */
+  /** Returns the entries for a name or an address, with any port. */
   #entriesOf(host: string): readonly { port: string | undefined }[] {
     if (isIP(host) === 0) return this.#names.filter((entry) => matches(entry, host));
     return this.#networks.filter(({ networks }) => networks.has(host));

@@ -15,7 +15,7 @@ export interface RangeAnswer {
   data: Uint8Array;
   /** Size of the whole. */
   size: number;
-  /** Entity tag, else the time of the last change, else the size. */
+  /** Entity tag, otherwise the time of the last change, otherwise the size. */
   revision: string;
 }
 

@@ -42,8 +42,8 @@ export function listIconOutlines(names: readonly string[]): Record<string, IconO
 }
 
 /**
- * An icon as an SVG document of `side` pixels, all black: whoever draws it gives it a colour. Undefined for an unknown
- * name.
+ * Returns an icon as an SVG document of `side` pixels, all black, so that the renderer can colour it. Undefined for
+ * an unknown name.
  */
 export function iconSvg(name: string): string | undefined {
   const icon = icons().get(name);

@@ -4,7 +4,7 @@ import { signedDistances } from './coverage-distance.js';
 import { fieldValue } from './distance.js';
 import { type Icon, icons, writeIconSvg } from './icons.js';
 
-/** Units of margin around an icon: what a halo can take. */
+/** Units of margin around an icon: the maximum width of a halo. */
 const MARGIN = 3;
 const COLUMNS = 16;
 /** Pixels per unit of the image in which distances are measured. */

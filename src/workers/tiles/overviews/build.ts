@@ -19,7 +19,7 @@ import type { Cancellation } from '../../threads/cancellation.js';
 
 type Db = Database.Database;
 
-/** A level's tile is divided into so many cells a side; each keeps QUOTA features at the most. */
+/** Number of cells per side of a level's tile. Each cell keeps at most QUOTA features. */
 export const CELLS_PER_TILE = 16;
 const QUOTA = 128;
 /** Grid units per tile side that levels are generalised for. */

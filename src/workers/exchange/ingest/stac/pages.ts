@@ -1,4 +1,4 @@
-/** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
+/** Pages of a STAC API, requested by GET with a query or POST with JSON, and the links between them. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';

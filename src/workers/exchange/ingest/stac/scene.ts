@@ -58,7 +58,7 @@ function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID && !UNPRINTABLE.test(value);
 }
 
-/** Its bbox, else the box of its geometry. */
+/** Returns the item's bbox, or otherwise the box of its geometry. */
 function parsePlace(item: RemoteJson): Box | undefined {
   const box = parseJsonBox(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
   if (!box) return undefined;

@@ -102,7 +102,7 @@ interface GuessedNumber {
   readonly isReal: boolean;
 }
 
-/** Properties that GDAL takes for numbers, by `makeKey`. */
+/** Returns the properties that GDAL detects as numbers, by `makeKey`. */
 function numbersIn(guess: string): ReadonlyMap<string, GuessedNumber> {
   const numbers = new Map<string, GuessedNumber>();
   for (const [layer] of guess.matchAll(CLASS))

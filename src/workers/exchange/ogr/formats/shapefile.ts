@@ -15,7 +15,7 @@ import { copyWithForms, readDbfForms } from './dbf.js';
 const DRIVER = 'ESRI Shapefile';
 /** Bytes of records from which the encoding is detected. */
 const SAMPLE_BYTES = 1 << 20;
-/** Labels that GDAL reads as what they say. */
+/** Labels that GDAL interprets correctly. */
 const KNOWN_LABEL = /^(utf-?8|cp\d+|\d+|iso-?8859-\d+|ldid\/\d+)$/i;
 
 export async function openShapefile(path: string): Promise<Dataset> {
@@ -144,7 +144,7 @@ function readColumns(fields: Buffer) {
   return { columns, names };
 }
 
-/** A value without its blanks; what fills its column may end within a character. */
+/** Returns a value without its blanks. A value that fills its column can end within a character. */
 function textIn(cell: Buffer): Uint8Array {
   let end = cell.length;
   while (end > 0 && (cell[end - 1] === 0x20 || cell[end - 1] === 0)) end--;

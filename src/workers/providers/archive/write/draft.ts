@@ -97,8 +97,8 @@ export function advance(db: Db, from: DraftCursor, to: string, add: () => void):
 }
 
 /**
- * The place of a content that was stored before, else that which `store` puts it in. Tiles of sea and of nothing but
- * one landuse are often most of an archive.
+ * Returns the position of content that was stored before, otherwise the position at which `store` puts it. Equal
+ * tiles of sea or of a single land use are often most of an archive.
  */
 export function storeContent(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
   const digest = createHash('sha256').update(data).digest().subarray(0, 16);
@@ -133,7 +133,10 @@ export function closeAsFile(db: Db): void {
   db.close();
 }
 
-/** Vector tiles are stored as gzip throughout: the containers cannot say it of single tiles. */
+/**
+ * Returns the stored form of a tile. All vector tiles are stored as gzip, because the containers cannot state the
+ * coding of single tiles.
+ */
 export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
   if (!isVectorArchive(format) || (data[0] === 0x1f && data[1] === 0x8b)) return data;
   return gzipSync(data);

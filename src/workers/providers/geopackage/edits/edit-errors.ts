@@ -2,7 +2,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EditRefusal } from '../../../edits/session.js';
 import { isOver } from '../../time-limit.js';
 
-/** Runs a step of an edit; what SQLite says against it becomes an `EditRefusal` or a `TaskFailure`. */
+/** Runs a step of an edit. SQLite errors become an `EditRefusal` or a `TaskFailure`. */
 export function guarded<T>(step: () => T): T {
   try {
     return step();

@@ -18,7 +18,10 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   envelope_before TEXT, envelope_after TEXT, geometry TEXT, attributes TEXT, changed_attributes TEXT NOT NULL,
   geometry_changed INTEGER NOT NULL, geometry_before TEXT, attributes_before TEXT)`;
 
-/** Names the file, whatever its path and its rows: a copy has the same name, another file that replaces it does not. */
+/**
+ * Table with the identity of the file, independent of its path and its rows. A copy has the same identity, and
+ * another file that replaces it does not.
+ */
 const IDENTITY = 'CREATE TABLE IF NOT EXISTS graticule_store (id TEXT NOT NULL)';
 const NAME = 'INSERT INTO graticule_store (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM graticule_store)';
 

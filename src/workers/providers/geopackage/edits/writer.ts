@@ -43,7 +43,7 @@ export interface EditTableFacts {
   defaults: ReadonlyMap<string, string>;
 }
 
-/** A read-write connection to one file, with what was prepared on it. */
+/** Read-write connection to one file, with its prepared statements. */
 export class Writer {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: MAX_STATEMENTS });
   readonly #tables = new Map<string, EditTableFacts>();

@@ -52,10 +52,10 @@ export function computeFilteredExtent(source: GeoPackageSource, filter: Expressi
   return step.value;
 }
 
-/** Longitudes and latitudes, with what is often written across the antimeridian. */
+/** Range of longitudes and latitudes, with the values that are often written across the antimeridian. */
 const GLOBE: Box = [-360.000001, -90.000001, 360.000001, 90.000001];
 
-/** Part, 0 to 1, of the geometries that lie within what longitudes and latitudes can be; 1 when there are none. */
+/** Returns the share, 0 to 1, of the geometries within the range of longitudes and latitudes. 1 if there are none. */
 export function shareOnGlobe(db: Database.Database, table: ExtentTable): number {
   const boxes = table.hasIndex ? quote(formatIndex(table)) : formatBoxes(table);
   const [all, within] = db

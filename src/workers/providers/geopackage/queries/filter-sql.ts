@@ -218,7 +218,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return named(comparison, this.#array(a), this.#array(b));
   }
 
-  /** JSON text of an array; NULL for anything else. */
+  /** Returns the JSON text of an array. NULL for everything that is not an array. */
   #array(operand: Operand): Fragment {
     if (isArray(operand)) return this.#listed(operand);
     const column = this.stored((operand as { property: string }).property);

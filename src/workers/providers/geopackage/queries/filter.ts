@@ -49,7 +49,10 @@ export function passingInOrder(
   };
 }
 
-/** Selects `row`, and `id` where that is something else unless `rowsAlone` says that it could not be had for nothing. */
+/**
+ * Selects `row`, and `id` if it differs. With `rowsAlone` the id is not selected, because it would require an
+ * additional read.
+ */
 interface FilterQuery extends Query {
   rowsAlone?: boolean;
 }

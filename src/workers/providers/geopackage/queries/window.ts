@@ -13,7 +13,7 @@ export function quoteIndexTable(source: GeoPackageSource): string {
   return quote(`rtree_${source.table}_${source.geometryColumn}`);
 }
 
-/** The INTEGER PRIMARY KEY, of the table alias `t`: what the index names a row by. */
+/** Returns the INTEGER PRIMARY KEY of the table alias `t`, by which the index names a row. */
 export function quoteRowColumn({ rowColumn, idColumn }: GeoPackageSource): string {
   return `t.${quote(rowColumn ?? idColumn)}`;
 }

@@ -18,7 +18,10 @@ interface Constraint {
   max: number | bigint | null;
 }
 
-/** The fields with what `gpkg_data_columns` adds to them; unchanged where the file has no such table, or a wrong one. */
+/**
+ * Returns the fields with the additions of `gpkg_data_columns`. Unchanged if the file has no such table, or an
+ * invalid one.
+ */
 export function addFieldDescriptions(
   db: Database.Database,
   table: string,

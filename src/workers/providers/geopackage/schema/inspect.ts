@@ -204,7 +204,7 @@ const PLAIN = `
     AND lower(name) NOT IN (
       SELECT lower(table_name) FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage'))
   ORDER BY 1`;
-/** Tables of SQLite, of GeoPackage and its extensions, and of programs that keep there what is theirs. */
+/** Tables of SQLite, of GeoPackage and its extensions, and of programs that store their own data in the file. */
 const OF_PROGRAMS =
   /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
 
@@ -337,7 +337,7 @@ const GEOMETRY_TYPES: Record<string, GeometryType> = {
   MULTILINESTRING: 'MultiLineString',
   MULTIPOLYGON: 'MultiPolygon',
   GEOMETRYCOLLECTION: 'GeometryCollection',
-  // Curves are read as lines, and polygons replace surfaces.
+  // Curves are read as lines, and surfaces as polygons.
   CURVE: 'LineString',
   CIRCULARSTRING: 'LineString',
   COMPOUNDCURVE: 'LineString',
@@ -362,7 +362,7 @@ function findCrs(row: ContentsRow): string | undefined {
   return row.srs_id > 0 && row.definition && !isUndefinedCrs(row.definition) ? row.definition : undefined;
 }
 
-/** Part of the features that must have coordinates of places for all to be taken for longitudes and latitudes. */
+/** Minimum share of features with possible longitudes and latitudes for which all coordinates count as such. */
 const MOST = 0.9;
 
 /**

@@ -93,7 +93,7 @@ function mayRepeat(error: PgError, elapsedMs: number): boolean {
   return isRepeatable(error) || (error.code === CANCELED && elapsedMs < statementBound());
 }
 
-/** Rows in batches. The connection is given back when the consumer stops. Rejects with `TaskFailure`. */
+/** Yields rows in batches. The connection is returned when the consumer stops. Rejects with `TaskFailure`. */
 export async function* batches(
   url: string,
   sql: string,

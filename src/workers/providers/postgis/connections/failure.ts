@@ -7,7 +7,7 @@ export const TOO_MANY_CONNECTIONS = '53300';
 
 /** SQLSTATE for results above the limit of a response, and for statements above a limit of PostgreSQL. */
 export const TOO_MUCH = '54000';
-/** Classes and codes of SQLSTATE that mean that the database is not there for us now. */
+/** Classes and codes of SQLSTATE that mean that the database is currently unavailable to the server. */
 export const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
 /** SQLSTATEs of a missing table, column, schema or read privilege. */
 export const MISSING = /^(42P01|42703|42501|3F000)$/;

@@ -157,7 +157,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Waits until a connection is given back or dropped, or the task is cancelled. */
+  /** Waits until a connection is returned or dropped, or the task is cancelled. */
   #turn(cancellation: Cancellation | undefined): Promise<void> {
     return new Promise((resolve) => {
       const unwatch = cancellation?.onRequest(() => {

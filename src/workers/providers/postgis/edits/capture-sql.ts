@@ -73,8 +73,8 @@ export function writeStagedDelete({ schema, table }: PostgisSource, ids: string)
 }
 
 /**
- * The function that stages what a statement did to a table, named after the table and its definition. `sources` are one
- * for each image of the rows.
+ * Returns the function that stages the changes of a statement on a table, named after the table and its definition.
+ * `sources` has one entry for each image of the rows.
  */
 export function buildCaptureFunction(
   sources: readonly PostgisSource[],

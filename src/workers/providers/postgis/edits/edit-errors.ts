@@ -51,7 +51,7 @@ function raised(message: string): EditRefusal {
   return new EditRefusal('invalid', `The database refuses the row: ${message}.`);
 }
 
-/** Runs a step of an edit; what PostgreSQL says against it becomes an `EditRefusal`, or a `TaskFailure` where it may pass. */
+/** Runs a step of an edit. PostgreSQL errors become an `EditRefusal`, or a `TaskFailure` if they are temporary. */
 export async function guarded<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
@@ -90,7 +90,10 @@ function convertError(error: PgError): Error | undefined {
   );
 }
 
-/** Undefined for a database that is not there, or takes too long, and for a table that has changed. */
+/**
+ * Returns the refusal for an error. Undefined for a database that is unavailable or too slow, and for a table that
+ * has changed.
+ */
 function findRefusal(error: PgError): EditRefusal | undefined {
   const { code, alive, message } = error;
   if (!alive || code === CANCELED || UNAVAILABLE.test(code)) return undefined;

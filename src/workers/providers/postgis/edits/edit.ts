@@ -57,7 +57,7 @@ export async function edit(task: EditTask): Promise<EditResult> {
   return withConnection(database, work, { hasBegun: () => hasBegun });
 }
 
-/** Whether what is edited, or how, has to do with the numbers of keys: they must be there. */
+/** Whether an edit depends on the numbers of keys, which must then exist. */
 function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
   return numbers !== undefined && isAnyBy(numbers, [filter, ...listOperands(calculation)]);
 }

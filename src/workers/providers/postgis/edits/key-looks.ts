@@ -205,7 +205,10 @@ function within(key: string, { numbers }: PostgisSource, { after, to }: KeyRange
   return to === null ? start : `${start} AND ${key} <= ${params.add(to, type)}`;
 }
 
-/** One after the other: whoever waits finds the keys numbered. Undefined where another one is at it, without waiting. */
+/**
+ * Runs one scan after the other, so that a waiting scan finds the keys numbered. Without waiting, returns undefined
+ * while another scan runs.
+ */
 async function locked<T>(
   connection: PostgresConnection,
   { table, waits }: { table: string; waits: boolean },

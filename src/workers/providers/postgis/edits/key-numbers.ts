@@ -45,7 +45,10 @@ function freeColumn(names: readonly string[]): string {
   return name;
 }
 
-/** Numbers for keys of new rows, in the transaction that writes them: whoever sees the rows sees their numbers. */
+/**
+ * Numbers the keys of new rows in the transaction that writes them, so the rows and their numbers become visible
+ * together.
+ */
 export async function numberNewKeys(
   connection: PostgresConnection,
   { numbers }: PostgisSource,

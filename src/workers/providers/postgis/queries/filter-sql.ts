@@ -89,7 +89,7 @@ export class PostgisFilterWriter extends FilterWriter {
 
   protected column(name: string, kind: OperandKind): Fragment {
     const stored = this.stored(name);
-    // The double that the digits of a `real` say, as features show it.
+    // The double with the shortest digits of a `real`, as features show it.
     if (this.#isReal(name)) return sql`${stored}::text::float8`;
     // A key of `character(n)` without the blanks that LIKE would compare. An index on text serves it.
     if (name === this.source.idColumn && this.source.idType === 'string') return sql`${stored}::text`;

@@ -82,7 +82,9 @@ interface Value {
   type: string;
 }
 
-/** Text by its code points, whatever collation the column has; what is shown as text is grouped as it. */
+/**
+ * Text by its code points, independent of the column's collation. Values that are shown as text are grouped as text.
+ */
 export function groupValue(source: PostgisSource, name: string): Value {
   const value = column(name);
   const field = source.fields.find((one) => one.name === name);
@@ -93,7 +95,7 @@ export function groupValue(source: PostgisSource, name: string): Value {
     case 'number':
       // Digits beyond a double distinguish values.
       if (field && isDecimal(field)) return { sql: value, type: 'numeric' };
-      // The double that the digits of a `real` say, as features show it.
+      // The double with the shortest digits of a `real`, as features show it.
       return { sql: `${value}${sqlType === 'real' ? '::text' : ''}::float8`, type: 'double precision' };
     case 'boolean':
       return { sql: value, type: 'boolean' };

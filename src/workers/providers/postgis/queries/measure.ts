@@ -135,7 +135,7 @@ function areNumbers(geometry: string): string {
   return sides.join(' AND ');
 }
 
-/** The sides of a box, which are numbers unless it is null: what is infinite, or NaN, becomes 1e308. */
+/** Returns the sides of a box, which are numbers unless the box is null. Infinite sides and NaN become 1e308. */
 export function writeBoxSides(box: string): string {
   const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
     (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,

@@ -289,7 +289,7 @@ function statedKey(column: string, attributes: readonly TableAttribute[]): Table
     : { problem: `Its column ${column} is neither integer, uuid nor text.` };
 }
 
-/** Whether each row has a value of the key that no other row has, as far as a unique index or a sample says. */
+/** Whether each row has a unique value of the key, according to a unique index or a sample. */
 async function identifies(
   connection: PostgresConnection,
   table: SpatialTable,

@@ -29,7 +29,7 @@ const FACTS = `SELECT a.atthasdef OR a.attidentity <> '' OR c.relkind = 'v',
     c.relkind = 'v', c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 = 0
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid`;
 
-/** Reads what an edit needs to know of its table, in the transaction of the edit. */
+/** Returns the facts about its table that an edit needs, in the transaction of the edit. */
 export async function readRelation(connection: PostgresConnection, source: PostgisSource): Promise<Relation> {
   const { schema, table, idColumn } = source;
   const params = new SqlParams();

@@ -34,7 +34,7 @@ const COLUMNS = `
   WHERE ${VISIBLE} AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT')
   ORDER BY a.attrelid, a.attnum`;
 
-/** Its functions are there only where the extension is. */
+/** Its functions exist only if the extension is installed. */
 const GEOMETRIES = `
   SELECT a.attrelid::text, a.attname,
     CASE WHEN y.typname = 'geography' AND a.atttypmod = -1 THEN 'Geometry' ELSE postgis_typmod_type(a.atttypmod) END,
@@ -49,7 +49,7 @@ const GEOMETRIES = `
     AND has_column_privilege(c.oid, a.attnum, 'SELECT')
   ORDER BY a.attrelid, a.attnum`;
 
-/** Lists all that the user may read, by four statements whatever the number of tables. */
+/** Returns everything that the user can read, by four statements for any number of tables. */
 export function databaseTables(
   { database }: Input<'vector.tables'>,
   cancellation?: Cancellation,

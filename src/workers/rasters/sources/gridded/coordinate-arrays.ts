@@ -27,7 +27,7 @@ export function findCoordinateArrays(
   return { longitude: longitude.name, latitude: latitude.name };
 }
 
-/** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
+/** Whether the variable itself names such arrays, and does not name a projection with a regular grid. */
 export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArray[]): boolean {
   const arrays = findCoordinateArrays(array, all);
   if (!arrays || formatText(array.array, 'grid_mapping') !== '') return false;

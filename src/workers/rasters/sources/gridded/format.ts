@@ -57,7 +57,7 @@ async function firstBytes(path: string, count: number): Promise<string> {
   }
 }
 
-/** Writers touch the metadata or the folder whenever they add or replace what is in a store. */
+/** Writers change the metadata or the folder whenever they add or replace data of a store. */
 async function zarrStamp(path: string): Promise<string> {
   await plainFolder(path);
   const names = ['', '.zmetadata', '.zgroup'];

@@ -81,8 +81,8 @@ function requireDegrees(
 const CIRCLE_TOLERANCE = 0.01;
 
 /**
- * Longitudes beyond 180 degrees are moved to the west. A grid across the antimeridian becomes one around the globe;
- * what it does not cover has no data.
+ * Longitudes beyond 180 degrees are moved to the west. A grid across the antimeridian becomes a grid around the
+ * globe, in which uncovered cells have no data.
  */
 function wrapped([x0, dx]: GeoTransform, columns: number): [number, number, Strip[]] | undefined {
   const end = x0 + columns * dx;

@@ -149,7 +149,7 @@ function buildBand(dataset: Dataset, number: number): MemberBand {
   const entries = table && Array.from({ length: table.count() }, (_, index) => table.get(index));
   return {
     type: band.dataType ?? 'Byte',
-    // GDAL fills what no member covers with the nearest value of the type, which would be a value.
+    // GDAL fills areas outside all members with the nearest value of the type, which would be a valid value.
     noData: nodataIn(band),
     blockSize: band.blockSize,
     colorInterpretation: band.colorInterpretation ?? 'Undefined',

@@ -1,4 +1,4 @@
-/** Members of a mosaic that may miss some: what cannot be read costs its own pixels only. */
+/** Members of a mosaic that can lack some of them: an unreadable member costs only its own pixels. */
 
 import { basename } from 'node:path';
 import { mergeProblem } from '../../../../core/catalog/raster-sources.js';

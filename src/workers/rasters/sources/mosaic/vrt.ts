@@ -91,7 +91,7 @@ function sharedNoData(members: readonly MemberFacts[], index: number): number | 
   return others.every((one) => Object.is(one, first)) ? first! : null;
 }
 
-/** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
+/** Value between members without a nodata value: 0, or NaN. An alpha band marks these areas itself. */
 function betweenMembers({ type, colorInterpretation }: MemberBand): number | null {
   if (colorInterpretation === 'Alpha') return null;
   return type.startsWith('Float') ? Number.NaN : 0;

@@ -10,7 +10,7 @@ export const REMOTE_HEAD_BYTES = 65_536;
 export class RemoteFile {
   /** Why the last read failed. */
   failure: TaskFailure | undefined;
-  /** The file is not what it was when it was opened. */
+  /** Whether the file changed since it was opened. */
   changed = false;
 
   readonly size: number;

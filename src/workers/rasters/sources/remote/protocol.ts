@@ -35,6 +35,6 @@ export interface RemoteName {
 export interface FileState {
   /** Why the last read failed. */
   failure?: FailureMessage;
-  /** The file is not what it was. */
+  /** Whether the file has changed. */
   changed: boolean;
 }

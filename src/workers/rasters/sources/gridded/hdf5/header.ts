@@ -11,7 +11,7 @@ export interface Superblock {
 }
 
 const MAX_SUPERBLOCK = 256;
-/** Byte that says that the next ones are a B-tree and a heap. */
+/** Byte that marks the next bytes as the addresses of a B-tree and a heap. */
 const CACHED_TREE = 1;
 /** Blocks of one object header. */
 const MAX_BLOCKS = 10_000;
