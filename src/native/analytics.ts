@@ -118,9 +118,9 @@ export function h3Polygons(cells: BigUint64Array): string[] {
 }
 
 /**
- * GeoJSON of rings of longitude, latitude pairs whose first position is not repeated; `ends` has the number of positions
- * up to the end of each. One position makes a point, two a line. Edges go the short way; rings are cut at the
- * antimeridian.
+ * Returns GeoJSON of rings of longitude, latitude pairs whose first position is not repeated. `ends` has the number
+ * of positions up to the end of each. One position becomes a point, two become a line. Edges take the shorter way;
+ * rings are cut at the antimeridian.
  */
 export function ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[] {
   return addon().ringsToGeoJson(positions, ends);

@@ -56,7 +56,7 @@ interface NativeLayerEncoder {
 
 export interface CrsDescription {
   name: string;
-  /** Absent when the CRS has no code, nor one that PROJ is sure of. */
+  /** Absent if the CRS does not have a code, and PROJ does not find one with confidence. */
   authority?: string;
   code?: string;
   isGeographic: boolean;
@@ -155,8 +155,8 @@ export class LayerEncoder {
   }
 
   /**
-   * The tile with this one layer; of length 0 without features. Tiles of several layers are such tiles end to end.
-   * Call it once, as the last thing.
+   * Returns the tile with this one layer; of length 0 without features. Tiles of several layers are such tiles
+   * concatenated. Call it once, at the end.
    */
   finish(): Buffer {
     return this.#native.finish();
@@ -250,8 +250,8 @@ export function transformBox(box: Box, from: string, to: string): Box {
 }
 
 /**
- * Transforms x,y pairs in place. A position without an image becomes Infinity, Infinity. Throws for an
- * unknown CRS, and when there is no way between the two.
+ * Transforms x,y pairs in place. A position that cannot be projected becomes Infinity, Infinity. Throws for an
+ * unknown CRS, and if there is no transformation between the two.
  */
 export function transformPoints(points: Float64Array, from: string, to: string): void {
   addon().transformPoints(points, from, to);
@@ -446,7 +446,7 @@ export interface TiffImage {
   height: number;
   /** Side of a tile in pixels; a multiple of 16. */
   side: number;
-  /** Overviews are made by halves until one fits a tile: of every second pixel, or of the average of the valid ones. */
+  /** Overviews are halved until one fits a tile, by every second pixel, or by the average of the valid pixels. */
   overviews: 'none' | 'nearest' | 'average';
   nodata?: number;
 }
@@ -473,7 +473,7 @@ export function encodeTiffTiles(image: TiffImage): Promise<TiffTiles> {
 
 /** CPU milliseconds of the turns of an event loop. */
 export interface LoopTurns {
-  /** Turns per bucket, not cumulative; one more than bounds for the rest. */
+  /** Event-loop iterations per bucket, not cumulative. The last bucket is above all bounds. */
   counts: number[];
   sum: number;
   count: number;

@@ -12,7 +12,7 @@ export type PgParams = readonly (string | null)[];
 
 /** Error of PostgreSQL or of the connection to it. */
 export interface PgError extends Error {
-  /** SQLSTATE: 08001 without a connection, 08006 for one that broke, 57014 when cancelled. */
+  /** SQLSTATE: 08001 without a connection, 08006 for a broken connection, 57014 after a cancellation. */
   code: string;
   /** Whether the connection can be used further. */
   alive: boolean;
@@ -35,7 +35,7 @@ export interface RowPageOptions {
   keys: number[];
   /** Maximum number of rows to write. One more row shows that another page follows. */
   limit: number;
-  /** Writing stops with the feature that makes the first output this long. */
+  /** Length of the first output after which writing stops with the current feature. */
   maxBytes?: number;
   /** The rows come last one first; they are written first one first. */
   reverse?: boolean;
@@ -127,7 +127,7 @@ export class PostgresConnection {
     return this.#native.notified(timeoutMs);
   }
 
-  /** True when nothing runs and no transaction is open. */
+  /** Whether no call runs and no transaction is open. */
   get idle(): boolean {
     return this.#native.idle;
   }

@@ -62,7 +62,7 @@ export interface IntersectionBounds {
 
 const addon = () => nativeAddon() as NativeProcessor;
 
-/** The CRS of geometries, and the one that results are in. */
+/** CRS of the geometries, and CRS of the results. */
 export interface Planes {
   crs: string;
   target: string;

@@ -1,4 +1,5 @@
-// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a whole tile layer or page of features as one value.
+// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a complete tile layer or page of features as one
+// value.
 #include "../core/formats/options.h"
 #include "connection.h"
 

@@ -62,7 +62,7 @@ struct FeaturePage {
 template <typename Writer>
 using FeaturePages = std::vector<std::unique_ptr<FeaturePage<Writer>>>;
 
-/** Reprojectors and idle encoders; the last registered function that goes away takes it along. */
+/** Reprojectors and idle encoders, deleted with the last registered function. */
 struct Connection {
   ReprojectorCache reprojectors;
   std::vector<std::unique_ptr<TileLayerEncoder>> idleTileEncoders;

@@ -70,7 +70,7 @@ void answer(sqlite3_context* context, sqlite3_value** argv, Predicate predicate)
   });
 }
 
-/** The measure of a CRS by its text; false, and the call has failed, when there is no such CRS. */
+/** Reads the measure of a CRS from its text. If there is no such CRS, the call fails and false is returned. */
 bool readMeasure(sqlite3_context* context, sqlite3_value* value) {
   Connection& connection = connectionOf(context);
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));

@@ -157,7 +157,7 @@ T discrete(std::vector<T>& numbers, double fraction, bool descending) {
   return at(numbers, descending ? count - 1 - place : place);
 }
 
-/** `answer` takes the values of a group that has some. */
+/** Calls `answer` with the values of a group, if it has some. */
 template <typename Answer>
 void percentileFinal(sqlite3_context* context, Answer&& answer) {
   guarded(context, [&] {

@@ -46,7 +46,7 @@ export async function updateRow(
   const isUpdated = await session.update(id, change);
   const after = await session.read(id);
   if (!after) throw movedOut();
-  // Some triggers keep a row only where an update would change nothing.
+  // Some triggers keep a row only if an update would not change it.
   if (!isUpdated && after.row === row && !(await session.holds(id, change))) throw rowNotUpdated(id);
   return after;
 }

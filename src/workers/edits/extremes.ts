@@ -26,7 +26,7 @@ function eachPosition(wkb: Uint8Array, visit: (x: number, y: number) => void): v
     at += 4;
     return view.getUint32(at - 4, true);
   };
-  // The parts of a collection follow its head: how deep they are nested makes no difference.
+  // The parts of a collection follow its header, so the nesting depth does not matter.
   for (let geometries = 1; geometries > 0; geometries--) {
     const type = view.getUint32(at + 1, true);
     at += 5;

@@ -15,7 +15,7 @@ export interface PreparedEdit {
   readonly operation: EditOperation;
   /** WKB in the CRS of the source; `null` for no geometry, absent when none was sent. */
   readonly geometry?: Uint8Array | null;
-  /** Why the geometry that was sent cannot be written. It may still be the one that the client was shown. */
+  /** Error of the sent geometry. It can still equal the geometry that the client saw. */
   readonly wrongGeometry?: FieldError;
   readonly values: ReadonlyMap<string, FieldValue>;
   /**
@@ -33,7 +33,7 @@ export type FeatureRules = Pick<
   'source' | 'visible' | 'writable' | 'masked' | 'crs' | 'swapAxes' | 'precision'
 >;
 
-/** Every operation of a task, made ready or refused. */
+/** Returns every operation of a task, prepared or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
     operation.type === 'delete'

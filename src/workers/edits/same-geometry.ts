@@ -11,8 +11,9 @@ type Position = readonly number[];
 const NOISE = 4 * Number.EPSILON;
 
 /**
- * Whether a geometry that a client sent is the one that it was shown: both GeoJSON text in the same CRS, or `null`. With
- * `hasParts`, as GeoServices have them, the sent one may lack the heights, and its parts have no order and no direction.
+ * Whether a geometry from a client equals the shown geometry. Both are GeoJSON text in the same CRS, or `null`. With
+ * `hasParts`, as in GeoServices, the sent geometry can lack heights, and the order and direction of its parts do not
+ * matter.
  */
 export function isSameGeometry(sent: string, shown: string, hasParts: boolean): boolean {
   if (sent === shown) return true;

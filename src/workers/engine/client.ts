@@ -12,7 +12,7 @@ import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
 
 export interface EnginePoolOptions {
-  /** Directory in which engines put their sockets, named `engine-*.sock`. */
+  /** Directory of the engines' sockets, named `engine-*.sock`. */
   runDir: string;
   /**
    * Maximum tasks that one engine has at a time. Other tasks wait in the queue, from which they can still be sent to

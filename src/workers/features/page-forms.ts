@@ -66,7 +66,7 @@ function mapResults(features: Uint8Array, form: MapResultsForm): string {
     .join();
 }
 
-/** The first field that has the text, and its value. */
+/** Returns the first field that contains the text, and its value. */
 function foundIn(attributes: Feature['attributes'], { fields, text, contains }: MapSearch) {
   const sought = text.toLowerCase();
   const found = fields.find((name) => {

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 
 /**
- * Every task names its whole source, and a source with many fields is most of a task. Cloned as an object it costs more
- * than encoding a small tile; so it changes threads as text, written once per source and read once per thread.
+ * Every task contains its complete source, and a source with many fields is most of a task. A clone of the object
+ * costs more than encoding a small tile. It therefore changes threads as text, written once per source and read once
+ * per thread.
  */
 const texts = new WeakMap<VectorSource, string>();
 const sources = new LRUCache<string, VectorSource>({ max: 4096 });

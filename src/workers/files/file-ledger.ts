@@ -133,7 +133,7 @@ export class FileLedger {
   addLog(path: string, db: Database.Database): void {
     this.#locked(() => {
       const { generation, overwritten } = this.#settle(path, false);
-      // A file that was not whole yet when it was settled. Those who knew the former one would keep SQLite waiting.
+      // The file was incomplete when it was settled. Programs that have the former file open would block SQLite.
       const isMarked = overwritten === 1 && hasSharedMemory(path);
       if (isMarked) markWalMode(path);
       db.pragma('journal_mode = WAL');

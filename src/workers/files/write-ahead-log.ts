@@ -50,7 +50,7 @@ export function pageOneHash(path: string): string {
 }
 
 /**
- * Whether the first page of a file is one that it had, or that its log has: then the file changed by a checkpoint.
+ * Whether the first page of a file is a page that it or its log had, so that the file changed by a checkpoint.
  * `isOurs`: see `FileLedger.settle`.
  */
 export function hasKnownFirstPage(path: string, known: string, isOurs: boolean): boolean {

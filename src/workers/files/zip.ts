@@ -14,7 +14,7 @@ const ARCHIVES = new Set(
 const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 const DIRECTORY = 0o040000;
-/** Bytes up to which an entry may be compressed as well as it can: it does no harm. */
+/** Bytes up to which an entry can have any compression ratio, because its size is harmless. */
 const RATIO_FREE_BYTES = 1_048_576;
 
 /** Opens a ZIP archive. Rejects for other files, and for archives whose entry names lead elsewhere. */

@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Cancellation } from '../threads/cancellation.js';
 
-/** By key: who waits, first come first. Whose turn it is has left the list. */
+/** Waiting tasks by key, first come, first served. The running task is not in the list. */
 const lines = new Map<string, (() => void)[]>();
 
 /** Returns the number of tasks that have the key or wait for it. */

@@ -3,7 +3,10 @@
 import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 
-/** The file that a translation writes before it is whole. Named after the process that writes it, so that a second attempt never meets the remains of the first. */
+/**
+ * Returns the path of the incomplete file of a translation. It contains the id of the process, so that a second
+ * attempt never meets the remains of the first.
+ */
 export function partPath(output: string, pid: number): string {
   return `${output}.part-${pid}${extname(output)}`;
 }

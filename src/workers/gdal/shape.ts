@@ -8,7 +8,9 @@ import type { Dataset } from './gdal.js';
 
 /** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
 const MAX_BANDS = 1024;
-/** GDAL reads whole blocks: one of more bytes than this would not leave the engine enough memory. */
+/**
+ * Maximum bytes of a block. GDAL reads complete blocks, and larger ones would not leave enough memory for the engine.
+ */
 const MAX_BLOCK_BYTES = 256 << 20;
 /** The widest sample type, complex double. */
 const MAX_SAMPLE_BYTES = 16;

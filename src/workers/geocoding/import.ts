@@ -45,7 +45,7 @@ export async function importReference(
   }
 }
 
-/** One import at a time, of all processes; a lock of SQLite's ends with the process that has it. */
+/** Runs one import of all processes at a time. An SQLite lock ends with the process that has it. */
 async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LOCK_MS): Promise<T> {
   makeFolderSync(folder);
   const lock = new Database(join(folder, 'lock'), { timeout });
@@ -88,7 +88,7 @@ async function importUnderLock(
   try {
     if (isAppended && !isOfThisRelease(db))
       return problem('mode', 'must be replace: the index of the locator is of another release, or damaged');
-    // A draft that is not whole is never read: there is nothing to roll back.
+    // An incomplete draft is never read, so a rollback is not needed.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     if (!isAppended) createIndex(db);

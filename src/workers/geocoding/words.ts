@@ -30,7 +30,7 @@ export function splitWords(text: string): string[] {
   return words.map((word) => word.slice(0, GEOCODING_LIMITS.geocodeWord));
 }
 
-/** Numbers of houses and postal codes: of these nothing but the same is alike. */
+/** Whether a word is a house number or postal code, which matches only itself. */
 export function hasDigit(word: string): boolean {
   return /\p{N}/u.test(word);
 }

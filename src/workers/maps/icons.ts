@@ -10,7 +10,7 @@ export interface IconColors {
 
 /** Files of the images that styles name, for Mapnik reads files only. */
 export interface Icons {
-  /** Path of an SVG file; black when no colours are given, empty when there is no icon of that name. */
+  /** Returns the path of an SVG file: black without colours, and empty if there is no icon of that name. */
   file(name: string, colors?: IconColors): string;
 }
 

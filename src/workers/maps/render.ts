@@ -137,7 +137,7 @@ function formatEncoder(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): stri
   }[format];
 }
 
-/** True when the map shows nothing at all. */
+/** Whether the map is completely empty. */
 async function isTransparent(canvas: Image, { background, layers }: RenderTask): Promise<boolean> {
   if (parseCssColor(background).a > 0) return false;
   if (layers.length === 0) return true;

@@ -44,7 +44,7 @@ export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   }
 }
 
-/** Each character in the first face that has it, as maps do. */
+/** Draws each character in the first font that contains it, like maps do. */
 function drawText(page: Page, [x, y, width, height]: Frame, text: string, size: number): void {
   const runs = fontRuns(text);
   page.fontSize(size);

@@ -51,7 +51,7 @@ const Z = 1000;
 /** Features of one statement, and values beyond which it has fewer; SQLite takes 32,766. */
 const STATEMENT_ROWS = 32;
 const STATEMENT_VALUES = 32_000;
-/** Bytes of geometries beyond which features do not wait for a whole statement. */
+/** Bytes of geometries above which features do not wait for a full statement. */
 const STATEMENT_BYTES = 8_388_608;
 
 /**

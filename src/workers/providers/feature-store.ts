@@ -98,11 +98,14 @@ export interface FeatureStore {
    * the geometry, the result's values. Throws `TaskFailure` if the database cannot compute them.
    */
   process?(task: FeatureProcessTask, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
-  /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */
+  /**
+   * Returns the rows of a table for its overview. In stores without it, tiles are generated from all rows at every
+   * level.
+   */
   overviewRows?(source: VectorSource): OverviewRows;
   /** Resolves when rows and events are durable. Client errors are in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
-  /** Writes rows of a file, all or nothing; a store that edits has it. */
+  /** Writes rows of a file, all or none. Only for stores that support edits. */
   merge?(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult>;
   /** Events of the store's outbox, oldest first. */
   events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;

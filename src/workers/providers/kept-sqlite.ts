@@ -67,8 +67,8 @@ export function takeFindings(): FileFinding[] {
 }
 
 /**
- * Opens SQLite files once per thread and keeps the most recently used ones. A file that is written to stays open; one that
- * was replaced, by a rename or in place, is opened again, without the log of the former one.
+ * Opens SQLite files once per thread and keeps the most recently used ones. A file that is written to remains open. A
+ * file that was replaced, by a rename or in place, is opened again, without the log of the former file.
  */
 export function keptSqlite<T>(
   open: (path: string) => T,
@@ -109,7 +109,7 @@ export function keptSqlite<T>(
   };
 }
 
-/** Whether an open file is the one under its name; one that only was written to is. */
+/** Whether an open file is the one under its name. A file that was only written to is. */
 function isUnchanged<T>(path: string, entry: Entry<T>, isOurs = false): boolean {
   const { state } = formatFileState(requireFileStats(path));
   if (state === entry.settled.state && !isUnnoted(entry.settled)) return true;

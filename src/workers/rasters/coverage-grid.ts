@@ -24,7 +24,7 @@ export interface AreaGrid {
   height: number;
   /** Columns and rows of the source (column, row, columns, rows), if pixels are not reprojected. */
   window?: [number, number, number, number];
-  /** Size that the whole source is brought to before it is reprojected. */
+  /** Size to which the complete source is scaled before it is reprojected. */
   scaled?: [number, number];
 }
 

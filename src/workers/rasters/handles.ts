@@ -75,7 +75,7 @@ export class RasterHandle {
     if (isWhole && overview === undefined) return this.dataset;
     const key = `${numbers.join(',')} ${overview}`;
     const view = this.#views.get(key) ?? (await this.#open(isWhole ? [] : numbers, overview));
-    // The one that was used last is the last.
+    // The most recently used view is the last.
     this.#views.delete(key);
     this.#views.set(key, view);
     if (this.#views.size > VIEWS) this.#forgetOldest();

@@ -47,7 +47,7 @@ export function failureFrom(value: unknown): TaskFailure {
   return new TaskFailure(code as TaskFailureCode, message, typeof cause === 'string' ? cause : undefined);
 }
 
-/** Runs a task body and turns its outcome into a `TaskResponse`, so that nothing but plain data leaves the thread. */
+/** Runs a task body and converts its outcome to a `TaskResponse`, so that only plain data leaves the thread. */
 export async function runTaskBody<T>(body: () => Promise<T>): Promise<TaskResponse<T>> {
   try {
     return { ok: true, value: await body() };

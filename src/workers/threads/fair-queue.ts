@@ -70,7 +70,7 @@ class ClassQueue<T extends Waiter> {
     return this.#callers.get(id)?.length ?? 0;
   }
 
-  /** The newest waiter of the caller that has the most, if it has more than so many. */
+  /** Returns the newest waiter of the caller with the most waiters, if it has more than `than`. */
   longest(than: number): T | undefined {
     let longest: T[] | undefined;
     for (const waiting of this.#callers.values())

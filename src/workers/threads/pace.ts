@@ -27,7 +27,7 @@ export class Pace {
   /** Returns the milliseconds that a task would wait behind `waiting` other tasks. */
   waitMs(waiting: number): number {
     if (waiting < ALWAYS) return 0;
-    // A queue that stands still is as slow as it has been waiting.
+    // A stopped queue counts as slow as its time without progress.
     const standing = this.#last === undefined ? 0 : (performance.now() - this.#last) * WEIGHT;
     return waiting * Math.max(this.#interval, standing);
   }

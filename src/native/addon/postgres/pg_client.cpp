@@ -49,7 +49,7 @@ class Client {
     return promise;
   }
 
-  /** True when nothing runs and no transaction is open. */
+  /** Whether no job runs and no transaction is open. */
   bool idle() const { return !busy_ && idle_; }
 
   void cancel() {
@@ -150,7 +150,7 @@ class Client {
   bool stopping_ = false;
   /** Between submit() and settle(); Node's thread only. */
   bool busy_ = false;
-  /** Written before a job is handed back, read after. */
+  /** Written before a job is returned, and read afterwards. */
   bool alive_ = false;
   bool idle_ = false;
   PgSession session_;

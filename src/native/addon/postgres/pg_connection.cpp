@@ -255,8 +255,8 @@ PgConnection::Result PgConnection::readResult() {
 }
 
 /**
- * Sends a cancellation that was requested, and sends it again after a while: one that reaches the session before the
- * statement does is lost. Returns how long to wait for the end.
+ * Sends a requested cancellation, and repeats it after a while, because a cancellation that reaches the session
+ * before the statement is lost. Returns the time to wait for the end.
  */
 int PgConnection::pursueCancel() {
   if (!cancelRequested_ && !cancelSent_) return kForever;

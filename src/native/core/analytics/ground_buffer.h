@@ -21,7 +21,7 @@ class GroundBuffers {
   GroundBuffers(Geos& geos, ReprojectorCache& reprojectors, double metres)
       : geos_(geos), reprojectors_(reprojectors), metres_(metres) {}
 
-  /** Adds the buffer of a geometry; one that cannot be buffered adds nothing. */
+  /** Adds the buffer of a geometry. Geometries that cannot be buffered are skipped. */
   void add(const Geometry& lonLat);
 
   /** Returns the union of the added buffers, in longitude and latitude, and starts over. Null if it is empty. */

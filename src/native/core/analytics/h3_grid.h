@@ -32,7 +32,7 @@ struct Vector {
 
 inline double dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/** The plane that touches the sphere at the centre of a face: x goes along the i axis, y is counterclockwise of it. */
+/** Plane that touches the sphere at the centre of a face. x is along the i axis, y is counterclockwise of it. */
 struct Plane {
   Vector x;
   Vector y;

@@ -36,7 +36,7 @@ class ClippedPolygon {
   /** The exterior ring first. It has no equal neighbours and no runs to and fro along the border. */
   void add(const int32_t* xy, size_t n);
 
-  /** Ends the polygon. False when nothing could be linked: the rings are as they came. */
+  /** Completes the polygon. Returns false if no links were possible; the rings are then unchanged. */
   bool finish();
 
   /** The rings of the polygons, each exterior ring followed by its holes. */

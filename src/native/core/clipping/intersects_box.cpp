@@ -75,7 +75,7 @@ bool polygonMeets(const Geometry& geometry, const Node& node, const Box& box) {
   for (uint32_t i = 0; i < node.sequences; ++i) {
     if (meets(geometry.sequences[node.firstSequence + i], true, box, inside)) return true;
   }
-  // No ring meets the box: all of it is inside the polygon, or nothing.
+  // No ring meets the box, so it is completely inside or outside the polygon.
   return inside;
 }
 

@@ -42,7 +42,7 @@ size_t farthest(const int32_t* xy, size_t first, size_t last, double limit) {
 
 /**
  * Whether each position between the ends is farther from the chord of its neighbours than the tolerance, so that none
- * can go: most lines at scales that show them whole. One pass, where the halving takes several.
+ * can be removed. This is the case for most lines at detailed scales. It needs one pass, the halving needs several.
  */
 bool allStand(const int32_t* xy, size_t n, double squaredTolerance) {
   for (size_t i = 1; i + 1 < n; ++i) {

@@ -63,7 +63,7 @@ class SpatialOperand {
  */
 std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOperand& b);
 
-/** The least distance in units of the plane; nothing for empty geometries. */
+/** Returns the minimum distance in units of the plane. Empty for empty geometries. */
 std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b);
 
 }  // namespace graticule

@@ -25,7 +25,7 @@ class BitWriter {
   /** Bits of 0 to the end of a byte. */
   void fillByte() { put(0, (8 - count_) & 7); }
 
-  /** Behind the last whole byte; the bits that are left go before those to come. */
+  /** Returns the position after the last complete byte. The remaining bits precede the next ones. */
   const uint8_t* end() const { return at_; }
 
  private:

@@ -1,4 +1,4 @@
-// gunzip by libdeflate: whole buffers, bounded.
+// gunzip by libdeflate: complete buffers with a size limit.
 #pragma once
 
 #include <libdeflate.h>

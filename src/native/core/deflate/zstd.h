@@ -1,4 +1,4 @@
-// Zstandard (RFC 8878): whole buffers and streams, with windows that every client of HTTP reads (RFC 9659).
+// Zstandard (RFC 8878): complete buffers and streams, with windows that every HTTP client supports (RFC 9659).
 #pragma once
 
 #include <zstd.h>

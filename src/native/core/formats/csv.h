@@ -35,7 +35,7 @@ class WktWriter {
 class CsvFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
-  /** Starts a record. A bad blob makes an empty geometry field. */
+  /** Starts a record. An invalid blob becomes an empty geometry field. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next field, in the order of the options. */
   void property(size_t field, const Value& value);

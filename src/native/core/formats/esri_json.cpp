@@ -133,7 +133,7 @@ bool EsriJsonGeometryWriter::writePoint(const Geometry& geometry, const Node& no
   return true;
 }
 
-/** All simple geometries, of one that is simple itself or has several. */
+/** Writes all simple geometries of a geometry that is simple itself or has several. */
 bool EsriJsonGeometryWriter::writeParts(const Geometry& geometry, const char* member, ByteBuffer& out) {
   out.push('{');
   if (z_) out.appendLiteral("\"hasZ\":true,");

@@ -25,7 +25,7 @@ namespace graticule {
 class EsriJsonGeometryWriter {
  public:
   void begin(const FeatureOptions& options, const Reprojector* reprojector);
-  /** Appends the geometry object; `null` for a collection of geometries, and when there is nothing left to write. */
+  /** Appends the geometry object. `null` for geometry collections, and if no part remains. */
   void write(const Geometry& geometry, ByteBuffer& out);
   /** Appends the point of the centroid, without a height; `null` where there is none. */
   void writeCentroid(const Geometry& geometry, ByteBuffer& out);
@@ -55,7 +55,7 @@ class EsriJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. A bad blob makes a null geometry. */
+  /** Starts a feature. An invalid blob becomes a null geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next attribute, in the order of the fields. */
   void property(size_t field, const Value& value);
@@ -65,7 +65,7 @@ class EsriJsonFeatureWriter : public FeaturePage {
   void release();
 
  private:
-  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  /** Prepared `"name":` strings, escaped once and not once per row. */
   std::string idKey_;
   std::vector<std::string> keys_;
   bool hasGeometry_ = true;

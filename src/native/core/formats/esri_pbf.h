@@ -26,7 +26,7 @@ class EsriPbfFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. A bad blob makes one without a geometry. */
+  /** Starts a feature. An invalid blob becomes a feature without geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next attribute, in the order of the fields. */
   void property(size_t field, const Value& value);

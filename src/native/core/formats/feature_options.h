@@ -86,7 +86,7 @@ inline double doubleArea(const double* xy, size_t n) {
   return sum;
 }
 
-/** Whether a text is a JSON number: one that is too precise for a double comes so. */
+/** Whether a text is a JSON number. Numbers that are too precise for a double arrive as text. */
 inline bool isNumberText(const Value& value) {
   if (value.size == 0) return false;
   const char first = value.bytes[0];
@@ -137,7 +137,7 @@ class OutputPositions {
     appendJson(i, z, {"\"x\":", ",\"y\":", ",\"z\":", ""}, out);
   }
 
-  /** Positions without the one that closes a ring. */
+  /** Number of positions without the position that closes a ring. */
   size_t corners() const {
     const size_t n = sequence_->count;
     return xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1] ? n - 1 : n;

@@ -79,7 +79,7 @@ void GeoJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   if (!writeNode(geometry, node, out)) out.appendLiteral("null");
 }
 
-/** Writes one geometry object; false, and nothing written, when it is empty. Moves `node` past it. */
+/** Writes one geometry object and moves `node` past it. Returns false, and writes no output, if it is empty. */
 bool GeoJsonGeometryWriter::writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out) {
   const size_t before = out.size();
   const Node& first = geometry.nodes[node];

@@ -24,7 +24,7 @@ namespace graticule {
 class GeoJsonGeometryWriter {
  public:
   void begin(const CoordinateFormat& format, const Reprojector* reprojector);
-  /** Appends the geometry object; `null` when there is nothing left to write. */
+  /** Appends the geometry object. `null` if no part remains. */
   void write(const Geometry& geometry, ByteBuffer& out);
   /** Whether parts of the last written geometry were omitted. */
   bool leftOut() const { return leftOut_; }
@@ -67,7 +67,7 @@ class GeoJsonFeatureWriter : public FeaturePage {
   void writeGeometry(const uint8_t* blob, size_t size);
   void writeLoss(bool unreadable);
 
-  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  /** Prepared `"name":` strings, escaped once and not once per row. */
   std::vector<std::string> keys_;
   /** The same for the property that repeats the id; empty if none does. */
   std::string idKey_;

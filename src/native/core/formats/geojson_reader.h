@@ -20,7 +20,7 @@ struct GeoJsonReadOptions {
   bool swap = false;
   /** 2: z is dropped. 3: z is written, 0 where it is missing. 0: 3 when any position has a z. */
   uint32_t dimension = 0;
-  /** Most positions of the whole geometry. */
+  /** Maximum positions of the complete geometry. */
   uint32_t maxVertices = 500'000;
 };
 

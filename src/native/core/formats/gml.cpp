@@ -44,7 +44,7 @@ std::string textOf(const ByteBuffer& buffer) {
   return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size());
 }
 
-/** Letters of other scripts are let through: which of them are letters is known where names are made. */
+/** Letters of other scripts are accepted, because the code that creates names knows which of them are letters. */
 bool isXmlName(const std::string& name) {
   if (name.empty() || !isUtf8(name.data(), name.size())) return false;
   for (size_t i = 0; i < name.size(); ++i) {

@@ -46,7 +46,7 @@ class GmlGeometryWriter {
 class GmlFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
-  /** Starts a feature. A bad blob makes a feature without geometry. */
+  /** Starts a feature. An invalid blob becomes a feature without geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next property, in the order of the fields. */
   void property(size_t field, const Value& value);

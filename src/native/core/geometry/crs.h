@@ -11,7 +11,7 @@ namespace graticule {
 
 struct CrsDescription {
   std::string name;
-  /** Empty when the CRS has no code, nor one that PROJ is sure of. */
+  /** Empty if the CRS does not have a code, and PROJ does not find one with confidence. */
   std::string authority;
   std::string code;
   bool geographic = false;

@@ -1,4 +1,4 @@
-// GEOS behind small owning types. A context and all that was made in it belong to one thread at a time.
+// Small owning types for GEOS. Only one thread at a time can use a context and the objects that were created in it.
 #pragma once
 
 #include <geos_c.h>

@@ -32,7 +32,7 @@ class PlainWkb {
       first_ = type;
       dimensions_ = 2 + code / kZ;
     }
-    // All parts have the dimension of the whole.
+    // All parts must have the dimension of the complete geometry.
     if (code / kZ != dimensions_ - 2 || !mayHold(container, type)) return false;
     if (type == 1) return positions(1);
     uint32_t count = 0;

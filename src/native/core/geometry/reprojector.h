@@ -44,8 +44,8 @@ class Reprojector {
   bool clampsLatitude() const { return kind_ == Kind::LonLatToMercator || clampLatitude_; }
 
   /**
-   * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped on the way to Web Mercator.
-   * A position that has no image becomes HUGE_VAL, HUGE_VAL.
+   * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped for Web Mercator. A position
+   * that cannot be projected becomes HUGE_VAL, HUGE_VAL.
    */
   void transform(double* xy, size_t n) const;
 
@@ -63,7 +63,7 @@ class Reprojector {
 
  private:
   Kind kind_;
-  /** Kept alive: a PJ must not outlive the context it was made in. */
+  /** Kept alive, because a PJ must not outlive its context. */
   std::shared_ptr<PJ_CONTEXT> context_;
   PJ* pj_;
   bool clampLatitude_;
@@ -80,10 +80,13 @@ class ReprojectorCache {
   ReprojectorCache(const ReprojectorCache&) = delete;
   ReprojectorCache& operator=(const ReprojectorCache&) = delete;
 
-  /** Null, and a sentence in `error`, when a CRS is unknown or there is no way between the two. */
+  /**
+   * Returns a reprojector. Null, and a sentence in `error`, if a CRS is unknown or there is no transformation between
+   * the two.
+   */
   std::shared_ptr<const Reprojector> find(std::string_view from, std::string_view to, std::string& error);
 
-  /** The PROJ context, made on first use. Throws std::bad_alloc. */
+  /** PROJ context, created at the first use. Throws std::bad_alloc. */
   PJ_CONTEXT* context();
 
  private:

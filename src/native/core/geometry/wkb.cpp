@@ -151,7 +151,7 @@ class WkbReader {
     p_ += bytes;
   }
 
-  /** Swapped coordinates keep the offsets they have in the blob, so one block serves the whole geometry. */
+  /** Swapped coordinates have the same offsets as in the blob, so one block serves the complete geometry. */
   const uint8_t* swap(size_t bytes) {
     if (out_.swapped == nullptr) out_.swapped.reset(new uint8_t[size_]);
     uint8_t* target = out_.swapped.get() + (size_ - left());

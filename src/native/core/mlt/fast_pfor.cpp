@@ -59,7 +59,7 @@ size_t readExceptions(const Words& words, size_t at, Exceptions& exceptions) {
   return at;
 }
 
-/** Adds a page of whole blocks; returns the word after it. */
+/** Adds a page of complete blocks; returns the word after it. */
 size_t readPage(const Words& words, size_t begin, uint32_t count, std::vector<uint64_t>& numbers) {
   const size_t meta = begin + words.at(begin);
   const uint32_t metaBytes = words.at(meta);

@@ -79,7 +79,7 @@ class PropertyColumns {
     bool mixed;
   };
 
-  /** A column that has values. */
+  /** Column with values. */
   struct Column {
     std::string_view name;
     Cells cells;

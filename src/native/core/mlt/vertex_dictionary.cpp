@@ -82,7 +82,7 @@ bool VertexDictionary::build(const std::vector<Position>& positions, size_t plai
   }
   places_.add(zigzag(static_cast<int32_t>(step)), length);
   varints_.commit(p);
-  // Gzip makes less of runs than of differences between positions.
+  // Gzip compresses runs less well than differences between positions.
   return varints_.size() + places_.bytes * 5 / 4 < plainSize;
 }
 

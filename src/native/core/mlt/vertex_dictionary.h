@@ -21,7 +21,10 @@ struct Position {
  */
 class VertexDictionary {
  public:
-  /** False when it saves nothing: the differences of all positions take `plainSize` bytes. */
+  /**
+   * Builds the dictionary. Returns false if it does not save space: the differences of all positions take `plainSize`
+   * bytes.
+   */
   bool build(const std::vector<Position>& positions, size_t plainSize);
 
   /** Entry of each position. */

@@ -17,7 +17,7 @@ constexpr size_t kFlat = 64;
 
 /** More than a token can take: four codes of literals, or two codes and their extra bits. */
 constexpr size_t kTokenBytes = 8;
-/** Before each row: it is not filtered. It stands among the tokens as a repetition of nothing. */
+/** Byte before each row, which is not filtered. It is stored among the tokens as an empty repetition. */
 constexpr uint8_t kNoFilter = 0;
 constexpr uint16_t kRowBegins = 1;
 

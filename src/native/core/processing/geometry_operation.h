@@ -63,7 +63,10 @@ class GeometryProcessor {
   GeometryProcessor(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation)
       : geos_(geos), reprojectors_(reprojectors), operation_(std::move(operation)) {}
 
-  /** Appends the result as a GeoPackage blob; nothing for an empty one. False, and why in `reason`, when it fails. */
+  /**
+   * Appends the result as a GeoPackage blob; no bytes for an empty result. Returns false, and the reason in `reason`,
+   * if it fails.
+   */
   bool process(const Geometry& geometry, int32_t srsId, ByteBuffer& out, std::string& reason);
 
   GeosGeometry apply(const GEOSGeometry* g);
@@ -87,7 +90,10 @@ class GeometryProcessor {
   ProjectedGeometry projected_;
 };
 
-/** Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); nothing for null and empty ones. False: it cannot be written. */
+/**
+ * Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); no bytes for null and empty geometries. Returns false
+ * if it cannot be written.
+ */
 bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out);
 
 /** Returns the geometry, repaired by GEOS if it is invalid. Areas remain areas. Null for null. */

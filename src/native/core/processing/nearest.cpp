@@ -106,7 +106,7 @@ std::vector<NearestSearch::Neighbour> NearestSearch::inPlane(SpatialOperand& fro
   return best;
 }
 
-/** Within a radius that grows until nothing outside can be nearer. */
+/** Searches within a radius that grows until no geometry outside can be nearer. */
 std::vector<NearestSearch::Neighbour> NearestSearch::onGround(SpatialOperand& from, uint32_t count, double reach) {
   std::vector<Neighbour> best;
   const double most = std::min(reach, kFarthestMetres);

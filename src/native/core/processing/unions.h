@@ -39,7 +39,7 @@ class GrowingUnion {
   Geos& geos_;
   std::vector<GEOSGeometry*> run_;
   size_t vertices_ = 0;
-  /** All so far are areas that are apart or share whole edges. */
+  /** Whether all geometries so far are areas that are disjoint or share complete edges. */
   bool coverage_ = true;
   /** The area of the smallest polygon of all so far, while they are areas. */
   double least_ = std::numeric_limits<double>::infinity();

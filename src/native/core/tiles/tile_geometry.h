@@ -63,13 +63,13 @@ class TileGeometryEncoder {
    * outside. A ring that may come to the border of the clip box, by rounding too, is `onBorder`.
    */
   size_t quantiseRing(const Sequence& sequence, Rounding rounding, bool& onBorder);
-  /** Fills `polygon_`; `n` positions of the exterior ring are in `ring_`. False when nothing could be linked. */
+  /** Fills `polygon_`. `n` positions of the exterior ring are in `ring_`. Returns false if no links were possible. */
   bool linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding);
   /** Encodes a polygon whose exterior ring is on the border; its `n` positions are in `ring_`. */
   void encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out);
   /** Simplifies `ring_` and removes spikes. Returns the number of remaining positions, 0 if the ring vanished. */
   size_t thinRing(size_t n);
-  /** Both take a ring of `n` positions from `ring_`; false when there is no polygon to add holes to. */
+  /** Both write a ring of `n` positions from `ring_`. False if there is no polygon to which holes can be added. */
   bool writeExterior(size_t n, ByteBuffer& out);
   bool writeHole(size_t n, ByteBuffer& out);
   void writeLine(size_t n, ByteBuffer& out);

@@ -22,8 +22,8 @@ class TileValues {
   void begin(const std::vector<Column>& columns);
 
   /**
-   * Appends the key and value index of one attribute to the packed tags of a feature. Null, blobs, numbers that
-   * are not finite and columns beyond the declared ones write nothing.
+   * Appends the key and value index of one attribute to the packed tags of a feature. Null, blobs, numbers that are
+   * not finite, and columns beyond the declared ones are ignored.
    */
   void tag(size_t column, const Value& value, ByteBuffer& tags);
 

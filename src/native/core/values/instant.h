@@ -1,4 +1,4 @@
-// Instants as text: `YYYY-MM-DD[T ]HH:MM:SS[.ffffff][Z|+HH:MM]`, in UTC where no zone stands.
+// Instants as text: `YYYY-MM-DD[T ]HH:MM:SS[.ffffff][Z|+HH:MM]`, in UTC if there is no zone.
 #pragma once
 
 #include <cstddef>

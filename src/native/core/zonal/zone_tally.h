@@ -64,7 +64,7 @@ class ZoneTally {
   void endCounts();
   size_t room() const { return mostValues_ - counts_.size(); }
   void widen();
-  /** Entries in ascending order of their values; nothing may be added after it. */
+  /** Sorts the entries by their values, ascending. No entry may be added after it. */
   void sort();
 
   size_t mostValues_;

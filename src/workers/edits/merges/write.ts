@@ -154,7 +154,7 @@ class RowWriter {
     }
   }
 
-  /** False when there is nothing to keep. */
+  /** Returns false if there are no changes to keep. */
   async #apply(row: MatchedRow): Promise<boolean> {
     if (row.isAmbiguous) throw new EditRefusal('conflict', 'Several features have this key.');
     if (row.match === undefined) await this.#insert(row);
@@ -220,7 +220,7 @@ class RowWriter {
     return new Map([...values].filter(([name]) => !isHeld(name)));
   }
 
-  /** Writes the events; nothing follows but the commit. */
+  /** Writes the events. Only the commit follows. */
   async record(): Promise<CollectionChange | undefined> {
     const { session, spool } = this.#merge;
     const { inserted, updated, deleted } = this.counts;

@@ -44,7 +44,7 @@ process.on('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) =
     part: string | undefined,
     onProgress: (fraction: number) => void,
   ) => Promise<never>;
-  // A preview writes nothing.
+  // A preview does not write a file.
   const file = 'output' in input ? partPath(input.output, process.pid) : undefined;
   part = file;
   const send = (message: FromTranslator<never>) => void process.send?.(message);

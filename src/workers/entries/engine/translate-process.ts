@@ -60,7 +60,7 @@ export class Translators {
     starter.on('message', (message: FromStarter) => this.#heard.get(message.id)?.(message));
     starter.on('error', () => {});
     starter.on('exit', this.onLoss);
-    // It ends with this process, and keeps it from nothing.
+    // It ends with this process, and does not keep it running.
     starter.unref();
     starter.channel?.unref();
     return (this.#starter = starter);

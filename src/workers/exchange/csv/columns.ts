@@ -82,7 +82,7 @@ export function coordinateColumns(columns: readonly string[]): [x: string, y: st
   return undefined;
 }
 
-/** Longitude and latitude of a value that has both, the latitude first; undefined for other values. */
+/** Returns longitude and latitude of a value that contains both, latitude first. Undefined for other values. */
 export function parseLatitudeLongitude(value: string): [longitude: string, latitude: string] | undefined {
   const [, latitude, longitude] = LATITUDE_LONGITUDE.exec(value) ?? [];
   return latitude === undefined || longitude === undefined ? undefined : [longitude, latitude];

@@ -24,7 +24,7 @@ function formatWords(geometry: CsvGeometry): string {
 interface Tally {
   numbers: number;
   others: number;
-  /** The first value that makes the column one of texts. */
+  /** First value that makes the column a text column. */
   first?: Omit<CsvTextColumn, 'column'>;
 }
 

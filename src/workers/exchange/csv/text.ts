@@ -41,7 +41,7 @@ export async function* readCsvRecords({ path, encoding, separator }: CsvText): A
     skip_empty_lines: true,
     max_record_size: RECORD_SIZE,
   });
-  // Failures of either end both, and reach who reads the records.
+  // A failure of either end ends both, and is passed to the reader of the records.
   pipeline(Readable.from(decoded(path, encoding)), records, () => {});
   try {
     yield* records as AsyncIterable<string[]>;

@@ -13,8 +13,8 @@ const FEATURES = '"features"';
 const [ALONE, AMONG_FEATURES] = [1, 3];
 
 /**
- * Texts of the members of a feature collection, of the texts of a sequence, or of the one object of a file. Yields nothing
- * for a file of another form. Fails with `source-unreadable` for text that is not UTF-8.
+ * Yields the texts of the members of a feature collection, of the texts in a sequence, or of the single object of a
+ * file. Empty for other files. Fails with `source-unreadable` for text that is not UTF-8.
  */
 export async function* featureTextsIn(path: string): AsyncGenerator<string> {
   const scanner = new FeatureScanner();

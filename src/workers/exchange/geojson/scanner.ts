@@ -1,4 +1,4 @@
-/** Reads the properties of the features of a JSON text, part by part, without reading the rest. */
+/** Reads the properties of the features of a JSON text, part by part. All other text is skipped. */
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -74,7 +74,7 @@ export interface RemoteLink {
   readonly type: string | undefined;
 }
 
-/** Links of a document, with their addresses made absolute. */
+/** Returns the links of a document with absolute URLs. */
 export function parseLinks(document: RemoteJson, base: string): RemoteLink[] {
   return listJsonObjects(document['links']).flatMap((link) => {
     const { rel, href, type } = link;

@@ -39,7 +39,7 @@ export async function planItems(task: ItemsPlanTask, asking: RemoteAccess): Prom
   };
 }
 
-/** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
+/** Whether the server declares filters in CQL2 text. Other servers may silently ignore them. */
 async function canFilter(task: ItemsPlanTask, asking: RemoteAccess): Promise<boolean> {
   const url = resourceBelow(task.url, 'conformance');
   const answer = await get(

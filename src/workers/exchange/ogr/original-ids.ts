@@ -10,7 +10,10 @@ import { readFacts } from '../geojson/open.js';
 import { idTextsIn } from './formats/geojson-ids.js';
 import { ID_COLUMN, moveIds } from './written-ids.js';
 
-/** Gives the rows of a copy the ids of the file as keys. Returns false, and changes nothing, if rows are not its features. */
+/**
+ * Uses the ids of the file as keys of a copy's rows. Returns false, without changes, if the rows are not its
+ * features.
+ */
 export async function writeKeyIds(source: string, path: string, table: string): Promise<boolean> {
   const dropsColumn = !(await readFacts(source)).includes('id');
   return withTexts(source, path, table, (db, key) => {
@@ -36,7 +39,7 @@ export async function writeKeyIds(source: string, path: string, table: string): 
   });
 }
 
-/** Writes numbers that are ids with all their digits into the column that GDAL made of ids. */
+/** Writes numeric ids with all their digits into GDAL's column of ids. */
 export async function writeColumnIds(source: string, path: string, table: string): Promise<boolean> {
   if ((await readFacts(source)).includes('id')) return true;
   return withTexts(source, path, table, (db, key) => {

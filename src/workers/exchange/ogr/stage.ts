@@ -58,7 +58,7 @@ export async function stage(
   }
 }
 
-/** Stages the text of the features of a source that has such; undefined for any other one. */
+/** Stages the text of the features of a source, if it has any. Undefined otherwise. */
 async function keepFeatures(
   source: Dataset,
   { sourceCrs, keepsValues, ...task }: StageTask,

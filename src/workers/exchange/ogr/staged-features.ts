@@ -19,7 +19,7 @@ export interface FeatureTexts {
   count: number;
 }
 
-/** Writes `part`, then gives it its final name. Undefined, and nothing written, for a file of another form. */
+/** Writes `part`, then renames it to its final name. Undefined, without a file, for a file of another form. */
 export async function writeStagedFeatures(
   { output, table }: Pick<StageTask, 'output' | 'table'>,
   texts: FeatureTexts,

@@ -49,7 +49,7 @@ interface DataSet {
   members: Map<string, Entry>;
 }
 
-/** Unpacks into `part`, which gets its final name when it is whole. */
+/** Unpacks into `part`, which is renamed to its final name when it is complete. */
 export async function unpackArchive(task: UnpackTask, part: string): Promise<UnpackResult> {
   await requireNewFile(task.output);
   const { size } = await plainFile(task.path);

@@ -27,6 +27,6 @@ export function finishBytes(path: string, table: string, names: readonly string[
   }
 }
 
-/** A sentence on binary fields of a format that has no type for them. */
+/** Returns a sentence about binary fields of a format without a binary type. */
 export const noteBytes = (names: readonly string[]): string =>
   `Binary values of ${names.slice(0, 20).join(', ')} are written as base64 text.`;

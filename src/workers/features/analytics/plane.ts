@@ -34,7 +34,7 @@ export function localPlane(positions: Float64Array): string | undefined {
       if (longitude < west) west = longitude;
       if (longitude > east) east = longitude;
     }
-    // A whole degree, so that the plane stays when the data changes a little.
+    // An integer number of degrees, so that the plane remains the same if the data changes a little.
     if (east - west <= MAX_SPAN) return transverseMercator(Math.round((west + east) / 2));
   }
   return undefined;

@@ -89,7 +89,7 @@ async function listBins(
     .map((upper, bin) => ({ lower: limits[bin]!, upper, values: valuesOf.get(bin) ?? nothing }));
 }
 
-/** Undefined where limits do not depend on it, and where there are no values. */
+/** Returns the range of the values. Undefined if limits do not depend on it, and if there are no values. */
 async function findRange(
   task: BinsTask,
   groups: Groups,

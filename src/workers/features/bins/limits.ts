@@ -33,7 +33,7 @@ export function binLimits(cut: BinCut, values: ValueRange | undefined): readonly
 
 type Ends = readonly [from: bigint, to: bigint];
 
-/** Integers that doubles round. */
+/** Returns a range of integers as 64-bit integers if doubles would round them. Undefined otherwise. */
 export function integerEnds(from: AnyNumber, to: AnyNumber): Ends | undefined {
   if (Number.isSafeInteger(from) && Number.isSafeInteger(to)) return undefined;
   const ends = [from, to].map((end) =>
@@ -82,7 +82,7 @@ function doubleLimits(cut: Exclude<BinCut, LimitsCut>, from: number, to: number)
 }
 
 function equalLimits({ count }: CountCut, from: number, to: number): number[] {
-  // Shares first: the difference of the ends may be beyond all numbers.
+  // Shares are computed first, because the difference of the ends can exceed the range of numbers.
   const inner = Array.from({ length: count - 1 }, (_, i) => i + 1).map(
     (i) => from * (1 - i / count) + to * (i / count),
   );

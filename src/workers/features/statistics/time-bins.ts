@@ -24,7 +24,7 @@ const CELL_SPANS: readonly Span[] = [
 /** A Monday. */
 const MONDAY = Date.UTC(1970, 0, 5);
 
-/** Spans of bars, with the finest cells that they cannot be made of. */
+/** Spans of bars, with the finest cells from which they cannot be built. */
 const BAR_SPANS: readonly { span: Span; cell: number }[] = [
   { span: { ms: MINUTE }, cell: 0 },
   { span: { ms: 5 * MINUTE }, cell: 0 },

@@ -3,7 +3,7 @@ import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
 import { translation, writeMapnikElement } from './xml.js';
 
-/** A `line` layer. A gap makes two lines, one on each side of it. */
+/** Returns the symbolizers of a `line` layer. With a gap there are two lines, one on each side of it. */
 export function lineSymbolizers(values: LayerValues, icons: Icons): string {
   if (!values.has('line-gap-width')) return strokes(values, icons, 1, false);
   return strokes(values, icons, 1, true) + strokes(values, icons, -1, true);

@@ -75,7 +75,7 @@ function placement(values: LayerValues, of: 'text' | 'icon'): Record<string, str
   const allowed = values.constant<boolean>(`${of}-allow-overlap`) || overlap === 'always';
   const spacing = values.constant<number>('symbol-spacing');
   return {
-    // A label of a polygon stands within it.
+    // The label of a polygon is placed inside it.
     placement: along ? 'line' : 'interior',
     ...(along && { spacing }),
     'allow-overlap': allowed ? 'true' : undefined,

@@ -65,6 +65,6 @@ function preferEnd(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', OOM_SCORE);
   } catch {
-    // Another system, or one that does not let it.
+    // Another system, or a system without the permission.
   }
 }

@@ -85,7 +85,7 @@ class Thread {
   }
 }
 
-/** More than we ever give a thread: who runs where and when is decided here. */
+/** Greater than any number of tasks of a thread, because this pool schedules the tasks. */
 const NO_LIMIT = 10_000;
 
 /**

@@ -13,7 +13,7 @@ export class TableLoad {
   /** Tables whose last statement was slow. */
   readonly #slow = boundedCache<string, true>(MAX_TABLES);
 
-  /** Whether statements of a table take long: the last one did, or one that runs has. */
+  /** Whether statements of a table are slow: the last one was, or a running one already is. */
   isSlow(table: string): boolean {
     const [oldest = Number.POSITIVE_INFINITY] = this.#running.get(table) ?? [];
     return this.#slow.has(table) || performance.now() - oldest > SLOW_MS;

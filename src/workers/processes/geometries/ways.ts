@@ -32,7 +32,7 @@ export function findDatumTransformations({
   return [...ways.values()];
 }
 
-/** Geometries by the way that has these steps. Throws `invalid-input` where there is none. */
+/** Transforms geometries by the transformation with these steps. Throws `invalid-input` if there is none. */
 export function transformGeometries(task: Extract<GeometryServiceTask, { verb: 'transform' }>): Geometry[] {
   const { from, target, steps } = task;
   const place = findDatumOperations(from, target).findIndex(

@@ -61,7 +61,7 @@ const listBurnArguments = (field: string) => ['-a', field, '-where', `${quote(fi
 
 const floatType = (value: number) => (Math.fround(value) === value ? 'Float32' : 'Float64');
 
-/** The smallest type that has all values of a field. Fails with `invalid-input` where there is none. */
+/** Returns the smallest type for all values of a field. Fails with `invalid-input` if there is none. */
 function typeOfField(features: string, field: string): 'Float32' | 'Float64' | 'Int64' {
   const db = connect(features, true);
   try {

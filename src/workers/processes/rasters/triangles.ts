@@ -10,7 +10,7 @@ import { readFirstRing } from '../blob.js';
 import { type Points, readPoints } from './points.js';
 import { computePixelPosition, invertGeoTransform, type PixelTransform } from './zones.js';
 
-/** Part of a triangle by which rounding may put a pixel on its edge outside. */
+/** Share of a triangle by which rounding can move a pixel on its edge outside. */
 const EDGE = 1e-9;
 
 /** Column, row and value of the corners of a triangle. */

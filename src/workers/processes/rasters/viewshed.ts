@@ -23,7 +23,7 @@ const HIDDEN = 0;
 const BEYOND = 255;
 const BANDS: BandShape = { count: 1, type: 'Byte', nodata: BEYOND, overviews: 'NEAREST' };
 
-/** A height that hides nothing, and is not seen. */
+/** Height that hides no pixel and is not visible. */
 const ABYSS = -1e9;
 /** Number of rows in one read. */
 const STRIP = 64;

@@ -73,7 +73,7 @@ interface Match {
   readonly partners: FeatureRow[];
 }
 
-/** Pairs of the first rows, up to the one that reaches the bound. */
+/** Returns the pairs of the first rows, up to the row that reaches the limit. */
 type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => JoinPairs;
 
 /** Yields the matches of each row, for a part of the rows at a time. */

@@ -129,7 +129,7 @@ function openArchive(path: string): MBTiles {
 const CELL = `length(tile_data) AS size, CASE WHEN length(tile_data) <= ${MAX_TILE_BYTES} THEN tile_data END AS data`;
 const BY_ADDRESS = `SELECT ${CELL} FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`;
 
-/** The standard only advises an index; without one every tile would cost a scan of the whole file. */
+/** The standard only recommends an index. Without one, every tile would require a scan of the entire file. */
 function lookupSql(db: Db): string {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${BY_ADDRESS}`).all(0, 0, 0) as { detail: string }[];
   if (!plan.some(({ detail }) => detail.startsWith('SCAN'))) return BY_ADDRESS;
@@ -206,7 +206,7 @@ function parseJson(json: string | undefined): unknown {
   try {
     return json === undefined ? undefined : JSON.parse(json);
   } catch {
-    // Layer names are only shown; the tiles are whole without them.
+    // Layer names are only shown; the tiles are complete without them.
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ export class Directory {
   readonly #lengths: Float64Array;
   readonly #offsets: Float64Array;
 
-  /** Reads an inflated directory. Throws `source-unreadable` for one that is not whole or not in order. */
+  /** Reads an inflated directory. Throws `source-unreadable` for an incomplete or unsorted directory. */
   constructor(bytes: Uint8Array) {
     const numbers = new Numbers(bytes);
     const count = numbers.next();

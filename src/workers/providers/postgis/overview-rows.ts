@@ -24,7 +24,7 @@ const WRITES = `SELECT pg_relation_filenode(relid)::text || ' ' || (n_tup_ins + 
   FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid AND c.relkind = 'r'
   WHERE s.schemaname = $1::text AND s.relname = $2::text`;
 
-/** JavaScript's numbers come to SQLite as floating point: the column makes integers of them again. */
+/** JavaScript's numbers arrive in SQLite as floating point; the column affinity converts them to integers. */
 const AFFINITIES: { [T in FieldType]?: string } = { integer: ' INTEGER', boolean: ' INTEGER' };
 
 /** Returns the rows of a PostGIS table, copied next to the overview while it is built. */

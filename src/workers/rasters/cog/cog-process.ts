@@ -3,7 +3,7 @@ import type { Dataset } from '../../gdal/gdal.js';
 /** Method that combines pixels to one pixel of an overview. */
 export type OverviewResampling = 'AVERAGE' | 'NEAREST';
 
-/** Values between two classes, or two indices of a colour table, mean nothing. */
+/** Returns the method. Values between two classes, or between two indices of a colour table, have no meaning. */
 export function chooseOverviewResampling({ bands }: Dataset): OverviewResampling {
   const { colorTable, categoryNames } = bands.get(1);
   return colorTable || categoryNames.length > 0 ? 'NEAREST' : 'AVERAGE';

@@ -40,8 +40,8 @@ export interface CogSource {
 }
 
 /**
- * Writes a COG: DEFLATE with predictor, statistics of its pixels in the metadata of the bands, internal overviews when
- * it is large. Level 1 makes files 9 % larger than level 6 and costs an eighth of its time. Answers its path.
+ * Writes a COG: DEFLATE with predictor, statistics of its pixels in the metadata of the bands, and internal overviews
+ * if it is large. Level 1 makes files 9 % larger than level 6 and costs an eighth of its time. Returns the path.
  */
 export async function writeCog(
   source: CogSource,

@@ -155,7 +155,7 @@ async function write(
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
   const named = bands.some(({ description, unit, categories }) => description || unit || categories.length);
-  // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
+  // GDAL loses the unit of a band of which it writes a part, and more metadata if rasters are combined.
   const forgets = reading.repeated ? named : bands.some(({ unit }) => unit !== '');
   // GDAL would compute the statistics of an entire raster from the raster itself and write them to a file next to it.
   // GDAL computes with doubles unless it copies pixels.

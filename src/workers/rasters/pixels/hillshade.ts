@@ -58,7 +58,7 @@ function grown({ box, crs, width, height }: PictureWindow): PictureWindow {
 
 type Shade = (dx: number, dy: number, rgba: Uint8Array, at: number) => void;
 
-/** Premultiplied parts of 1 while they are put together. */
+/** Premultiplied shares of 1 while they are combined. */
 function shader({ azimuth, exaggeration, shadow, highlight, accent }: Hillshade): Shade {
   const light = (azimuth * Math.PI) / 180 + Math.PI;
   const base = 1.875 - exaggeration * 1.75;

@@ -1,5 +1,5 @@
 /**
- * Buffers of pixels of tiles, used again and again: V8 looks through its whole heap after every 64 MB of new ones, which
+ * Reusable pixel buffers of tiles. V8 would otherwise scan its complete heap after every 64 MB of new buffers, which
  * are 200 tiles.
  */
 

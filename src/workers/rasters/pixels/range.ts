@@ -15,7 +15,7 @@ const KEPT = 64;
 /** Ranges by expression: a handle is of one state of one raster. */
 const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch>>>();
 
-/** The range of an expression over the whole raster, without the outermost 2 % of each side. */
+/** Returns the range of an expression over the complete raster, without the outermost 2 % of each side. */
 export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
   const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch>>({ max: KEPT });
   byHandle.set(handle, ranges);

@@ -23,7 +23,7 @@ export interface WindowPixels {
   readonly bands: readonly RasterBand[];
   readonly left: number;
   readonly top: number;
-  /** 0 where there is nothing; absent where there is something everywhere, and of floats, which are NaN there. */
+  /** Alpha band: 0 for missing pixels. Absent if all pixels are valid, and for floats, which are NaN if missing. */
   readonly alpha?: RasterBand;
   /** Whether the alpha band is a mask, in which every value except 0 marks a valid pixel. */
   readonly isMask?: boolean;
@@ -134,7 +134,7 @@ function readMissing(
 ): Pick<WindowPixels, 'alpha' | 'isMask' | 'nodata'> | undefined {
   if (rendering.kind === 'drawing' && rendering.drawing.nodata !== undefined) return undefined;
   const flags = bands.map((band) => band.getMaskFlags());
-  // An alpha band goes behind the bands that it is of.
+  // An alpha band follows the bands to which it applies.
   if (view.bands.count() > bands.length) {
     const isAlpha = rendering.kind === 'bytes' && flags.every((flag) => flag === BY_ALPHA);
     return isAlpha ? { alpha: view.bands.get(bands.length + 1) } : undefined;

@@ -11,7 +11,7 @@ import { readIngestOutcome, StacStore } from './store.js';
 
 const MAX_STAMPED = 300_000;
 
-/** Task `vector.stacIngest`: a catalog on disk as a store, made once for each state of its files. */
+/** Task `vector.stacIngest`: converts a catalog on disk to a store, once for each state of its files. */
 export function stacIngest({ path, folder, name, local }: StacIngestTask): StacIngest {
   const stamp = computeStamp(path);
   const store = join(folder, `${name ?? stamp}.gpkg`);

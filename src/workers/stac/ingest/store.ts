@@ -35,7 +35,7 @@ export class StacStore {
 
   constructor(path: string) {
     this.#db = connect(path, false);
-    // The file is renamed when it is whole, and made again when it is not.
+    // The file is renamed when it is complete, and is otherwise created again.
     this.#db.pragma('journal_mode = OFF');
     this.#db.pragma('synchronous = OFF');
     this.#prepared = keptStatements(this.#db);

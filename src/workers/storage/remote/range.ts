@@ -13,7 +13,7 @@ export interface RemoteRange {
 /** Bytes of a resource, and the identifier of its state. */
 export interface RangeAnswer {
   data: Uint8Array;
-  /** Size of the whole. */
+  /** Size of the complete resource. */
   size: number;
   /** Entity tag, otherwise the time of the last change, otherwise the size. */
   revision: string;

@@ -27,7 +27,7 @@ const MAX_SIDE = 512;
 const OPEN_FONTS = 32;
 const open = new LRUCache<string, Font>({ max: OPEN_FONTS });
 
-/** Task `symbols.glyphs`: each glyph comes from the first face that has it. */
+/** Task `symbols.glyphs`: returns each glyph from the first face that contains it. */
 export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Array> {
   const last = first + RANGE - 1;
   const faces = listFontFaces(fonts).filter((face) => hasCodePoints(face, first, last) && isInstalled(face));

@@ -7,7 +7,7 @@ const MAX_STEPS = 32;
 /** Straight segments as x0, y0, x1, y1, one after the other. All rings are closed. */
 export type Segments = number[];
 
-/** Outline with its curves made straight. */
+/** Returns the outline with straight segments instead of curves. */
 export function flatten(commands: readonly PathCommand[]): Segments {
   const segments: Segments = [];
   let [x, y, startX, startY] = [0, 0, 0, 0];

@@ -13,7 +13,7 @@ import type { GeoServerReader } from './reader.js';
 
 /** Tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers with tiles in them. */
 
-/** Gridsets and tile layers; none of either where there is no tile cache. */
+/** Returns gridsets and tile layers. Both are empty if there is no tile cache. */
 export async function readTileCache(
   reading: GeoServerReader,
 ): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
@@ -45,7 +45,7 @@ const readTexts = (list: XmlNode, entry: string): string[] =>
 
 const readNumbers = (list: XmlNode): number[] => readTexts(list, 'double').map(Number);
 
-/** Fails with `source-unreadable` for a definition that is not whole. */
+/** Returns a gridset. Fails with `source-unreadable` for an incomplete definition. */
 function readGridset(name: string, gridset: XmlNode): GeoServerGridset {
   const srid = Number(findXmlText(gridset, 'srs', 'number'));
   const metresPerUnit = Number(

@@ -1,4 +1,7 @@
-/** KML whose fields have names in other scripts: GDAL makes `______` of each, and one column of all of that length. */
+/**
+ * KML whose fields have names in other scripts. GDAL converts each to `______`, and names of the same length to one
+ * column.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -26,8 +29,8 @@ const READ_TIME = /^\d{4}(-\d\d){1,2}(T|$)/;
 const MAX_EXAMPLES = 3;
 
 /**
- * Opens a KML file. Names that GDAL would replace by underscores are put back by a virtual dataset around it. A year or a
- * month is its first day; other times that GDAL reads as null are noted.
+ * Opens a KML file. A virtual dataset restores names that GDAL would replace by underscores. A year or a month
+ * becomes its first day; other times that GDAL reads as null are noted.
  */
 export async function openKml(path: string): Promise<Dataset> {
   const { size } = await stat(path);

@@ -11,8 +11,8 @@ const BEFORE_ROOT = /(?:\s+|<\?[\s\S]*?\?>|<!--[\s\S]*?-->)*/y;
 const BYTE_ORDER_MARK = /^(?:\u00ef\u00bb\u00bf|\u00fe\u00ff|\u00ff\u00fe)/;
 
 /**
- * Fails with `invalid-input` for an XML file with a document type. Drivers drop the references to its entities, or put texts of
- * other files in their place. Other files pass.
+ * Fails with `invalid-input` for an XML file with a document type. Drivers drop the references to its entities, or
+ * replace them by the text of other files. Other files are accepted.
  */
 export async function requireNoDocumentType(path: string): Promise<void> {
   for (const bytes of [FIRST_BYTES, MAX_BYTES]) {

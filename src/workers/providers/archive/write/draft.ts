@@ -76,7 +76,7 @@ function reopened(path: string, plan: string): Db | undefined {
     db = connect(path);
     if (db.prepare(`SELECT plan FROM ${DRAFT}`).pluck().get() === plan) return db;
   } catch {
-    // Not a draft, or not a whole one.
+    // Not a draft, or an incomplete one.
   }
   db?.close();
   return undefined;

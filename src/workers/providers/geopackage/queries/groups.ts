@@ -114,7 +114,7 @@ export function groupValue(source: GeoPackageSource, name: string): Fragment {
 function binValue(source: GeoPackageSource, { field, limits }: BinKey): Fragment {
   const { type } = valueField(source, field);
   const value = groupValue(source, field);
-  // Days since noon of the first day of the Julian calendar, which SQLite counts in whole milliseconds.
+  // Days since noon of the first day of the Julian calendar, which SQLite counts in integer milliseconds.
   const number =
     type === 'date' || type === 'date-time'
       ? sql`round((julianday(${value}) - 2440587.5) * 86400000)`

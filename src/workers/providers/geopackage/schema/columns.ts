@@ -22,7 +22,7 @@ interface ColumnRow {
   pk: number;
 }
 
-/** Throws `source-unreadable` for a table whose rows nothing identifies. */
+/** Throws `source-unreadable` for a table without a column that identifies its rows. */
 export function readTableColumns(db: Database.Database, table: string, geometryColumn: string): TableColumns {
   const rows = db
     .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)

@@ -57,7 +57,7 @@ export function prepareStore(db: Db, { unpublished = false } = {}): void {
   db.exec(STORE_TABLES);
 }
 
-/** Whether a file is a store that loads were made into. */
+/** Whether a file is a store into which data was imported. */
 export function hasLoads(db: Db): boolean {
   const sql = "SELECT count(*) FROM sqlite_master WHERE name = 'graticule_loads'";
   return db.prepare(sql).pluck().get() === 1;

@@ -83,7 +83,7 @@ function atOneMoment<T>(
   for (let attempt = 1; ; attempt++) {
     db.exec('BEGIN');
     try {
-      // SQLite opens the log, or makes one, when it first reads.
+      // SQLite opens or creates the log at its first read.
       db.prepare('SELECT 1 FROM sqlite_master').get();
       const commits = countCommits(path);
       db.exec('ROLLBACK; BEGIN');
@@ -376,7 +376,7 @@ function crsByExtent(db: Database.Database, row: ContentsRow, hasIndex: boolean)
   return { crs: planeCrs(row.identifier ?? table), takenFor: 'plane' as const };
 }
 
-/** WKT 2 of a plane that has a name, and no place on Earth. */
+/** WKT 2 of a local CRS that has a name and no georeference. */
 function planeCrs(name: string): string {
   const quoted = name.replaceAll('"', '""');
   return `ENGCRS["Plane of ${quoted}",EDATUM["Unknown place"],CS[Cartesian,2],AXIS["x",east],AXIS["y",north],LENGTHUNIT["metre",1]]`;

@@ -15,7 +15,7 @@ const SHORTAGE_MS = 10_000;
 const IDLE_MS = 60_000;
 /** Milliseconds after a failed connection attempt in which requests fail immediately. */
 const DOWN_MS = 1000;
-/** Waiting for a server that has no connection left at all. */
+/** Milliseconds between attempts while the server has no free connection. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 const WAIT_MS = 20_000;

@@ -5,7 +5,7 @@ import { column } from '../schema/names.js';
 
 /** Ids of rows that several columns identify: the values as text, in the order of the key, with colons between. */
 
-/** The key of several columns, where the ids of a source are made of it. */
+/** Returns the key of several columns from which the ids of a source are built. */
 export function findCompositeKey({ compositeKey, idColumn }: PostgisSource): CompositeKey | undefined {
   return compositeKey?.name === idColumn ? compositeKey : undefined;
 }

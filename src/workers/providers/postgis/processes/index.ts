@@ -32,7 +32,7 @@ export async function* process(
     }));
 }
 
-/** Id, geometry and values of the result. Throws `invalid-input` for a process that has no statement. */
+/** Returns id, geometry and values of the result. Throws `invalid-input` for a process without a statement. */
 function readStatement(
   { process: { ...process }, input, overlay }: FeatureProcessTask,
   params: SqlParams,

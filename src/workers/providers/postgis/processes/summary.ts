@@ -36,7 +36,7 @@ export function summarySql(
     ORDER BY min(${chooseOrder(source)})`;
 }
 
-/** There is no least UUID before PostgreSQL 18: their text has the same order. */
+/** PostgreSQL before 18 does not have min() of UUIDs. Their text has the same order. */
 function chooseOrder({ idColumn, idType }: PostgisSource): string {
   return idType === 'uuid' ? textOrder(column(idColumn), idType) : column(idColumn);
 }

@@ -218,7 +218,10 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${writeGeometrySql(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
   }
 
-  /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
+  /**
+   * PostGIS relates points of NaN and infinity to no geometry, so their columns do not need a guard, and no CASE
+   * hides the index.
+   */
   #isPoints(): boolean {
     return this.source.geometryType === 'Point' && !this.source.mayHoldSurfaces;
   }
@@ -241,7 +244,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return collections && isGeometry(literal) && literal.type.endsWith('LineString');
   }
 
-  /** Not ST_DWithin: it takes an empty geometry for one that is far away, where its distance is unknown. */
+  /** ST_DWithin cannot be used, because it treats an empty geometry as far away, although its distance is unknown. */
   protected near(a: Operand, b: Operand, metres: number): Fragment {
     return sql`(${this.distance(a, b)} <= ${this.#value(metres, 'float8')})`;
   }

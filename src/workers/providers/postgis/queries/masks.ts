@@ -3,7 +3,7 @@ import type { Field, Mask } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
 import { column } from '../schema/names.js';
 
-/** Masked values are made by the database, which never sends the stored ones. */
+/** The database computes masked values and never sends the stored ones. */
 
 /** SQL for the masked value of a field, equal to the result of `maskedValue`. */
 export function maskedSql(field: Field, mask: Mask, params: SqlParams): string {

@@ -59,7 +59,7 @@ const BY_RULE = `AND n.nspname || '.' || c.relname LIKE ANY ($1::text[])
 const NAMES = `SELECT DISTINCT n.nspname::text, c.relname::text ${FROM_TABLES}
   ${BY_RULE} ORDER BY 1, 2`;
 
-/** The tables that a rule leaves, as far as it allows so many, and those beyond. */
+/** Tables that a rule selects, up to its maximum, and the tables beyond it. */
 export interface RuledTables {
   readonly tables: SpatialTable[];
   /** Undefined if there are none. */

@@ -27,7 +27,7 @@ const BINARY_TYPES = new Set([
   'bytea',
 ]);
 
-/** `exact` keeps every digit of a numeric, as text; `number` makes it a double. */
+/** `exact` keeps every digit of a numeric, as text; `number` converts it to a double. */
 export type NumericForm = 'exact' | 'number';
 
 /** The SQL of a field's value in a SELECT list, of a type that is read in binary. */

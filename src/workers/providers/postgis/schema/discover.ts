@@ -260,7 +260,7 @@ interface KeyColumn {
   compositeKey?: CompositeKey;
 }
 
-/** The column of the ids: one of the table, or one that is made of several. */
+/** Returns the column of the ids: a table column, or a column that is built from several. */
 function keyIn(
   key: Exclude<TableKey, { problem: string }>,
   attributes: readonly TableAttribute[],
@@ -391,7 +391,7 @@ export function declaredType(name: string): {
   return { type, hasZ: flags?.startsWith('Z') ?? false, curved, surface };
 }
 
-/** EPSG codes by their number, other definitions in whole. */
+/** Returns EPSG codes by their number, and other definitions completely. */
 export async function readSpatialRef(
   connection: PostgresConnection,
   srid: number,

@@ -166,8 +166,8 @@ async function readClusters(connection: PostgresConnection): Promise<string[]> {
 }
 
 /**
- * Returns a function that makes the identities of tables (`VectorLayerInfo.identity`) from their numbers. The URL of the database
- * names a cluster whose number the user may not read: its start changes.
+ * Returns a function that builds the identities of tables (`VectorLayerInfo.identity`) from their numbers. The
+ * database URL identifies a cluster whose number the user cannot read, because its start time changes.
  */
 export async function readIdentifier(
   connection: PostgresConnection,

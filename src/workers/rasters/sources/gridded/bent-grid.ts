@@ -140,7 +140,7 @@ function medianStep(
   return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? Number.NaN;
 }
 
-/** The cells of a grid before they are put in their places. */
+/** Returns the georeference of a grid before its cells are resampled. */
 export async function bentPlace(name: string, driver: string): Promise<GridGeoreference> {
   const dataset = await gdal.openAsync(name, 'r', [driver]);
   try {

@@ -9,7 +9,7 @@ import { stampText } from '../file.js';
 export interface GridFormat {
   title: string;
   driver: string;
-  /** The whole for GDAL's multidimensional interface. */
+  /** Name of the complete file for GDAL's multidimensional interface. */
   rootName(path: string): string;
   /** One slice of a variable as a raster; `slice` are indices into the axes before y and x, of these sizes. */
   sliceName(path: string, variable: string, slice: readonly number[]): string;

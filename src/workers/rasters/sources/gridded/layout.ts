@@ -151,7 +151,9 @@ async function readLayout(root: Group): Promise<Layout> {
   return layout;
 }
 
-/** The arrays that bend the grid of a variable. Fails for one that nothing places. */
+/**
+ * Returns the coordinate arrays of a variable with a curvilinear grid. Fails for a variable without any georeference.
+ */
 function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): CoordinateArrays | undefined {
   const isStraight = isGridded([...array.array.dimensions], array.group, root);
   if (isStraight && !namesCoordinateArrays(array, all)) return undefined;

@@ -77,7 +77,7 @@ function requireDegrees(
     );
 }
 
-/** Part of a column within which a sum of columns counts as the whole circle. */
+/** Share of a column within which a sum of columns counts as the complete circle. */
 const CIRCLE_TOLERANCE = 0.01;
 
 /**

@@ -25,7 +25,7 @@ interface Known {
 
 /** Cache of remote files. The proxy serves only cached files. */
 export class RemoteFiles {
-  /** By address: who may read a file is a part of it. */
+  /** Files by address, which includes the credentials. */
   readonly #files = boundedCache<string, Known>(FILES, {
     dispose: (entry, _, reason) => reason === 'evict' && this.#forget(entry),
   });

@@ -1,4 +1,4 @@
-/** Links of a group that has many: in a fractal heap, by B-trees of version 2. */
+/** Links of a group with many links: in a fractal heap, indexed by version 2 B-trees. */
 
 import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.js';
 
