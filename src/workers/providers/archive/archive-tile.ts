@@ -108,7 +108,7 @@ export function tileRangeBounds(
   return validBounds(box) ?? WEB_MERCATOR_BOUNDS;
 }
 
-/** Returns the `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"), as far as it is valid. */
+/** Returns the valid entries of the `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"). */
 export function vectorLayers(metadata: unknown): VectorLayerMetadata[] {
   const layers = (metadata as { vector_layers?: unknown } | null)?.vector_layers;
   if (!Array.isArray(layers)) return [];

@@ -36,7 +36,8 @@ const WORTH = 0.5;
 /** Number of rows from which the size of a level is estimated. */
 const SAMPLE = 2000;
 /**
- * Milliseconds since the last write of another process that builds the same overview, during which this one waits.
+ * Milliseconds after the last write of another process that builds the same overview, after which its file counts as
+ * abandoned.
  */
 const ABANDONED_MS = 60_000;
 

@@ -66,7 +66,7 @@ function touches(box: Box, geometry: string): { condition: string; values: numbe
 
 /** Looking one row up while walking costs as much as finding so many by the index and sorting their ids. */
 const LOOK_UP = 7;
-/** Number of rows in a window above which counting costs more than it helps. */
+/** Maximum number of rows in a window that are counted, because counting more rows costs more than it helps. */
 const COUNTED = 5000;
 
 /**
