@@ -160,8 +160,8 @@ export class FileLedger {
 
   /**
    * Returns a name for the content of a file. It changes when the file is replaced, and not when the file is written
-   * to. While another thread settles the file, its identity is unknown, and its name differs
-   * from the names of all settled files.
+   * to. While another thread settles the file, its identity is unknown, and its name differs from the names of all
+   * settled files.
    */
   contentOf(path: string): string {
     try {
