@@ -58,7 +58,7 @@ export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, min
   return addon().dbscan(points, dimensions, eps, minPoints);
 }
 
-/** Called between the parts of a long work; what it throws ends the work. */
+/** Function that is called between the parts of long work. Its exceptions end the work. */
 export type CancellationCheck = () => void;
 
 const noCheck: CancellationCheck = () => {};
@@ -112,15 +112,15 @@ export function h3Cells(positions: Float64Array, resolution: number): BigUint64A
   return addon().h3Cells(positions, resolution);
 }
 
-/** GeoJSON of each H3 cell, cut at the antimeridian. Throws for what is no cell. */
+/** Returns the GeoJSON of each H3 cell, cut at the antimeridian. Throws for values that are not cells. */
 export function h3Polygons(cells: BigUint64Array): string[] {
   return addon().h3Polygons(cells);
 }
 
 /**
- * GeoJSON of rings of longitude, latitude pairs whose first position is not repeated; `ends` has the number of positions
- * up to the end of each. One position makes a point, two a line. Edges go the short way; rings are cut at the
- * antimeridian.
+ * Returns GeoJSON of rings of longitude, latitude pairs whose first position is not repeated. `ends` has the number
+ * of positions up to the end of each. One position becomes a point, two become a line. Edges take the shorter way;
+ * rings are cut at the antimeridian.
  */
 export function ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[] {
   return addon().ringsToGeoJson(positions, ends);
@@ -141,7 +141,7 @@ export interface JoinSide {
 export interface JoinPairs {
   /** Indices, left and right by turns, in ascending order. */
   pairs: Uint32Array;
-  /** How many left geometries were looked at: all, unless the join ended before the last one. */
+  /** Number of processed left geometries: all, unless the join ended before the last one. */
   looks: number;
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** A file of the build, found from src/ and dist/ alike. Throws when it is not there. */
+/** Returns the path of a build file, from both src/ and dist/. Throws if it does not exist. */
 export function builtFile(name: string): string {
   const path = fileURLToPath(new URL(`../../build/Release/${name}`, import.meta.url));
   if (!existsSync(path)) {

@@ -5,7 +5,7 @@ import { describeCrs, readCrs } from './index.js';
 
 /** Coordinate reference systems by the names that clients and data give them, as PROJ's database has them. */
 
-/** Most EPSG codes that are remembered: they are client input. */
+/** Maximum number of cached EPSG codes, which are client input. */
 const MAX_CODES = 10_000;
 
 /** CRS by EPSG code; null for codes that PROJ does not have. */
@@ -32,7 +32,7 @@ function findFacts(epsg: number): CrsFacts | undefined {
   }
 }
 
-/** Whether positions of a CRS have an x and a y: those of heights, of times and from the centre of the Earth have none. */
+/** Whether positions of a CRS have an x and a y. Vertical, temporal and geocentric CRSs do not. */
 export function isHorizontal({ proj }: Crs): boolean {
   return isHorizontalWkt(describeCrs(proj).wkt);
 }
@@ -42,7 +42,7 @@ const isHorizontalWkt = (wkt: string) => !/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Car
 /** Members of WKT that name files, which PROJ would open. */
 const FILES = /PARAMETERFILE|EXTENSION/i;
 
-/** A horizontal CRS that a client spells out as WKT; undefined where it is none. */
+/** Returns the horizontal CRS that a client defines as WKT. Undefined for other text. */
 export function parseWktCrs(wkt: string): Crs | undefined {
   if (!/^\s*\w+\s*[[(]/.test(wkt) || FILES.test(wkt)) return undefined;
   try {
@@ -55,10 +55,10 @@ export function parseWktCrs(wkt: string): Crs | undefined {
   }
 }
 
-/** Those of published data that no authority has a code for, by id. */
+/** CRSs of published data without a code of an authority, by id. */
 const byId = new Map<string, Crs>();
 
-/** A CRS that data brings along without a code: `text` is what PROJ reads, `wkt` tells it from others. */
+/** Returns the CRS that data defines without a code. PROJ reads `text`, and `wkt` distinguishes the CRS. */
 export function ownCrs(text: string, wkt: string, facts: CrsFacts): Crs {
   const id = contentTag(wkt);
   let crs = byId.get(id);
@@ -94,7 +94,7 @@ export function parseCrs(text: string): Crs | undefined {
   return id === undefined ? undefined : byId.get(id);
 }
 
-/** As `parseCrs`, but throws 400 naming the parameter. */
+/** Same as `parseCrs`, but throws 400 naming the parameter. */
 export function resolveCrs(parameter: string, text: string): Crs {
   const crs = parseCrs(text);
   if (!crs)

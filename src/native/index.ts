@@ -9,7 +9,9 @@ import type { Merge } from '../core/rasters/rasters.js';
 import type { Field } from '../core/sources/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
-/** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */
+/**
+ * Column of a tile layer: its name, or name and type if the stored value does not show its type (booleans as 0/1).
+ */
 type LayerField = string | Pick<Field, 'name' | 'type'>;
 
 export interface LayerOptions {
@@ -32,16 +34,16 @@ export interface LayerOptions {
   /** The least important features are dropped beyond these. Bytes before compression, about. Default: no bound. */
   maxFeatures?: number;
   maxBytes?: number;
-  /** Time to give up at, milliseconds since 1970; `gr_mvt` then throws. Default: never. */
+  /** Deadline in milliseconds since 1970, after which `gr_mvt` throws. Default: none. */
   deadline?: number;
 }
 
-/** A value a tile can hold. Dates become ISO 8601 text; null and undefined are left out. */
+/** Value that a tile can contain. Dates become ISO 8601 text; null and undefined are omitted. */
 export type LayerValue = string | number | bigint | boolean | Date | null | undefined;
 
 /**
- * Feature id (left out of the tile unless it is an integer >= 0), geometry (GeoPackage blob, WKB or EWKB),
- * values.
+ * Row of a layer: feature id (omitted from the tile unless it is an integer >= 0), geometry (GeoPackage blob, WKB or
+ * EWKB), values.
  */
 export type LayerRow = readonly [id: LayerValue, geometry: Uint8Array | null, ...values: LayerValue[]];
 
@@ -54,7 +56,7 @@ interface NativeLayerEncoder {
 
 export interface CrsDescription {
   name: string;
-  /** Absent when the CRS has no code, nor one that PROJ is sure of. */
+  /** Absent if the CRS does not have a code, and PROJ does not find one with confidence. */
   authority?: string;
   code?: string;
   isGeographic: boolean;
@@ -66,9 +68,9 @@ export interface CrsDescription {
   metresPerUnit: number;
   /** WKT 2:2019, one line. */
   wkt: string;
-  /** PROJJSON as text; absent when the CRS can not be said in it. */
+  /** PROJJSON as text. Absent if the CRS cannot be expressed in it. */
   projjson?: string;
-  /** WKT 1 as GDAL and GeoPackage write it; absent when the CRS can not be said in it. */
+  /** WKT 1 as written by GDAL and GeoPackage. Absent if the CRS cannot be expressed in it. */
   wkt1?: string;
   /** West, south, east, north in degrees; west > east crosses the antimeridian. */
   areaOfUse?: Box;
@@ -126,10 +128,9 @@ export function sqliteExtensionPath(): string {
 }
 
 /**
- * Builds one layer of a vector tile (Mapbox Vector Tile 2.1) from rows. Rows may come in batches of any size.
- *
- * A row whose geometry is null, unreadable or leaves nothing in the tile is skipped. A collection of several kinds of
- * geometry becomes one feature per kind. Throws for wrong options or an unknown CRS.
+ * Builds one layer of a vector tile (Mapbox Vector Tile 2.1) from rows. Rows can be added in batches of any size. A
+ * row whose geometry is null, unreadable or outside the tile is skipped. A collection of several kinds of geometry
+ * becomes one feature per kind. Throws for wrong options or an unknown CRS.
  */
 export class LayerEncoder {
   readonly #native: NativeLayerEncoder;
@@ -148,14 +149,14 @@ export class LayerEncoder {
     return this.#native.features;
   }
 
-  /** Features that were left out so far because the layer would be too large; `finish` may leave out more. */
+  /** Number of features that were omitted so far because the layer would be too large. `finish` can omit more. */
   get dropped(): number {
     return this.#native.dropped;
   }
 
   /**
-   * The tile with this one layer; of length 0 without features. Tiles of several layers are such tiles end to end.
-   * Call it once, as the last thing.
+   * Returns the tile with this one layer; of length 0 without features. Tiles of several layers are such tiles
+   * concatenated. Call it once, at the end.
    */
   finish(): Buffer {
     return this.#native.finish();
@@ -181,8 +182,8 @@ export interface GeoJsonGeometryOptions {
 }
 
 /**
- * A GeoPackage blob, WKB or EWKB as the text of a GeoJSON geometry (RFC 7946); `null` when it is empty or
- * has no image in the output CRS. Z is kept, M is not. Throws for bytes that are no geometry and for an
+ * Returns a GeoPackage blob, WKB or EWKB as the text of a GeoJSON geometry (RFC 7946). `null` if it is empty or
+ * cannot be projected to the output CRS. Z is kept, M is not. Throws for bytes that are not a geometry and for an
  * unknown CRS.
  */
 export function geometryToGeoJSON(blob: Uint8Array, options: GeoJsonGeometryOptions): string {
@@ -192,7 +193,7 @@ export function geometryToGeoJSON(blob: Uint8Array, options: GeoJsonGeometryOpti
 export interface GeoJsonReadOptions {
   /** CRS of the GeoJSON; anything PROJ reads. */
   from: string;
-  /** CRS of the answer. */
+  /** CRS of the result. */
   to: string;
   /** True when the text is y,x ordered: CRS that are defined northing or latitude first. */
   swap?: boolean;
@@ -202,16 +203,17 @@ export interface GeoJsonReadOptions {
   maxVertices?: number;
 }
 
-/** What is wrong with a geometry, and in which member of it; as a whole without `place`. */
+/** Error of a geometry, and the member that contains it. Without `place`: the complete geometry. */
 export interface GeoJsonError extends Error {
   readonly place?: string;
 }
 
 /**
- * A GeoJSON geometry (RFC 7946), as object or text, as WKB: ISO, little endian, x,y ordered. Throws a `GeoJsonError` whose
- * message may be shown to a client and begins with the place, `coordinates/0/3 is not a finite number`: for numbers
- * that are not finite, open rings and rings below four positions, lines below two, a fourth ordinate, collections
- * nested more than 16 deep, too many positions, positions without an image in `to`, and unknown CRS.
+ * Returns a GeoJSON geometry (RFC 7946), given as object or text, as WKB: ISO, little endian, x,y ordered.
+ * Throws a `GeoJsonError` whose message can be shown to a client and starts with the position: `coordinates/0/3 is
+ * not a finite number`. Reasons are numbers that are not finite, open rings and rings below four positions, lines
+ * below two, and a fourth ordinate. Others are collections nested more than 16 deep, too many positions, positions
+ * that cannot be projected to `to`, and unknown CRSs.
  */
 export function geojsonToWkb(geometry: object | string, options: GeoJsonReadOptions): Buffer {
   const text = typeof geometry === 'string' ? geometry : JSON.stringify(geometry);
@@ -219,8 +221,8 @@ export function geojsonToWkb(geometry: object | string, options: GeoJsonReadOpti
 }
 
 /**
- * WKB, EWKB or a GeoPackage blob as GeoPackage blob: x,y envelope unless it is a point, the empty flag where it
- * applies. Throws for bytes that are no geometry.
+ * Returns WKB, EWKB or a GeoPackage blob as a GeoPackage blob. It has the x,y envelope unless it is a point, and the
+ * empty flag if it is empty. Throws for bytes that are not a geometry.
  */
 export function wkbToGeoPackage(geometry: Uint8Array, srsId: number): Buffer {
   return addon().wkbToGeoPackage(geometry, srsId);
@@ -233,22 +235,23 @@ export interface Invalidity {
   y?: number;
 }
 
-/** Null for a valid geometry (OGC 06-103r4), judged by GEOS. Throws for bytes that are no geometry. */
+/** Returns null for a valid geometry (OGC 06-103r4), according to GEOS. Throws for bytes that are not a geometry. */
 export function validateGeometry(geometry: Uint8Array): Invalidity | null {
   return addon().validateGeometry(geometry);
 }
 
 /**
- * The box that holds the image of a box, its edges densified; both x,y ordered. minx > maxx in a geographic
- * result means that it crosses the antimeridian. Throws when there is no image, or a CRS is unknown.
+ * Returns the box that contains the image of a box, whose edges are densified. Both are x,y ordered. In a geographic
+ * result, minx > maxx means that it crosses the antimeridian. Throws if it cannot be projected, or if a CRS is
+ * unknown.
  */
 export function transformBox(box: Box, from: string, to: string): Box {
   return addon().transformBox(box[0], box[1], box[2], box[3], from, to);
 }
 
 /**
- * Transforms x,y pairs in place. A position without an image becomes Infinity, Infinity. Throws for an
- * unknown CRS, and when there is no way between the two.
+ * Transforms x,y pairs in place. A position that cannot be projected becomes Infinity, Infinity. Throws for an
+ * unknown CRS, and if there is no transformation between the two.
  */
 export function transformPoints(points: Float64Array, from: string, to: string): void {
   addon().transformPoints(points, from, to);
@@ -258,8 +261,8 @@ export function transformPoints(points: Float64Array, from: string, to: string):
 const described = new LRUCache<string, Readonly<CrsDescription>>({ max: 1000 });
 
 /**
- * What a CRS is. Takes codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws for any
- * other text.
+ * Returns the description of a CRS. Accepts codes (`EPSG:4326`), URNs, URLs, WKT, PROJJSON and PROJ strings. Throws
+ * for any other text.
  */
 export function describeCrs(text: string): Readonly<CrsDescription> {
   let description = described.get(text);
@@ -276,7 +279,10 @@ export function hasLongitudes(crs: string): boolean {
   }
 }
 
-/** The same of a CRS that a client spells out: without a code where the text has none, which takes no time, and not remembered. */
+/**
+ * Same for a CRS that a client defines. The search for a code is skipped if the text does not contain one, which
+ * saves time, and the result is not cached.
+ */
 export function readCrs(text: string): Readonly<CrsDescription> {
   return addon().describeCrs(text, false);
 }
@@ -286,18 +292,21 @@ export function namesFile(crs: string): boolean {
   return addon().namesFile(crs);
 }
 
-/** Code of the errors of what holds more than it may, as Node's zlib has it. */
+/** Code of errors for contents above a limit, the same as in Node's zlib. */
 export const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 
 /**
- * A vector tile as a MapLibre Tile: each column in the encoding that takes least. Throws for what is no vector tile, and
- * `TOO_LARGE`.
+ * Returns a vector tile as a MapLibre Tile, with each column in its shortest encoding. Throws for bytes that are not
+ * a vector tile, and `TOO_LARGE`.
  */
 export function mvtToMlt(tile: Uint8Array): Buffer {
   return addon().mvtToMlt(tile);
 }
 
-/** A MapLibre Tile as a vector tile; nested properties are left out. Throws for what is none, and `TOO_LARGE`. */
+/**
+ * Returns a MapLibre Tile as a vector tile. Nested properties are omitted. Throws for bytes that are not a MapLibre
+ * Tile, and `TOO_LARGE`.
+ */
 export function mltToMvt(tile: Uint8Array): Buffer {
   return addon().mltToMvt(tile);
 }
@@ -307,19 +316,19 @@ export function gzip(data: Uint8Array, level = 6): Buffer {
   return addon().gzip(data, level);
 }
 
-/** What gzip data (RFC 1952) holds. Throws for damaged data, and for more than `maxBytes`. */
+/** Returns the contents of gzip data (RFC 1952). Throws for damaged data, and for more than `maxBytes`. */
 export function gunzip(data: Uint8Array, maxBytes: number): Buffer {
   return addon().gunzip(data, maxBytes);
 }
 
-/** As {@link gunzip}, but only how many bytes there are. */
+/** Same as {@link gunzip}, but returns only the number of bytes. */
 export function gunzippedSize(data: Uint8Array, maxBytes: number): number {
   return addon().gunzippedSize(data, maxBytes);
 }
 
 /**
- * Compresses off this thread: gzip at levels 0 to 12, zstd at -7 to 19. The bytes must not change meanwhile. Zstd looks
- * back over 2^`windowLog` bytes, at most 2^23, or as many as its level does.
+ * Compresses on another thread: gzip at levels 0 to 12, zstd at -7 to 19. The bytes must not change until it settles.
+ * The window of Zstd has 2^`windowLog` bytes, at most 2^23. Default: the window of its level.
  */
 export function compressBytes(
   data: Uint8Array,
@@ -330,17 +339,20 @@ export function compressBytes(
   return addon().compressBytes(data, coding, level, windowLog);
 }
 
-/** What zstd data (RFC 8878) holds, with windows of 8 MiB at most. Throws for damaged data, and for more than `maxBytes`. */
+/**
+ * Returns the contents of zstd data (RFC 8878), with windows of at most 8 MiB. Throws for damaged data, and for more
+ * than `maxBytes`.
+ */
 export function unzstd(data: Uint8Array, maxBytes: number): Buffer {
   return addon().unzstd(data, maxBytes);
 }
 
-/** As {@link unzstd}, off this thread. */
+/** Same as {@link unzstd}, on another thread. */
 export function unzstdLater(data: Uint8Array, maxBytes: number): Promise<Buffer> {
   return addon().unzstdLater(data, maxBytes);
 }
 
-/** Whether what follows is waited for, everything so far comes out, or the data ends. */
+/** Directive of a write: wait for more data, flush all data so far, or end the data. */
 const DIRECTIVES = { continue: 0, flush: 1, end: 2 } as const;
 
 /** Zstd of data that comes in parts, off this thread. A part is written when the one before has come back. */
@@ -365,9 +377,9 @@ export interface PixelWindow {
 }
 
 /**
- * A window of an RGBA image (4 bytes a pixel, not premultiplied, `stride` pixels a row) as PNG, encoded on another
- * thread: the pixels must not change meanwhile. Suits drawn maps, not photographs: rows are not filtered. Throws for a
- * window that is not in the image.
+ * Returns a window of an RGBA image (4 bytes a pixel, not premultiplied, `stride` pixels a row) as PNG. It is encoded
+ * on another thread, and the pixels must not change until it settles. Suitable for drawn maps, not for photographs,
+ * because rows are not filtered. Throws for a window that is not in the image.
  */
 export function encodePng(
   rgba: Uint8Array,
@@ -377,7 +389,7 @@ export function encodePng(
   return addon().encodePng(rgba, stride, x, y, width, height);
 }
 
-/** The same of pictures, as rasters are: rows are filtered, and a PNG image has no more channels than it needs. */
+/** Same for raster data and photographs: rows are filtered, and the PNG image has only the channels that it needs. */
 export function encodePicturePng(
   rgba: Uint8Array,
   stride: number,
@@ -386,7 +398,10 @@ export function encodePicturePng(
   return addon().encodePicturePng(rgba, stride, x, y, width, height);
 }
 
-/** The same of an image in at most 256 colours; undefined of others. What is fully transparent has no colour. */
+/**
+ * Same for an image with at most 256 colours. Undefined for other images. Fully transparent pixels do not have a
+ * colour.
+ */
 export function encodeFewColorsPng(
   rgba: Uint8Array,
   stride: number,
@@ -396,17 +411,17 @@ export function encodeFewColorsPng(
 }
 
 /**
- * A pixel function of GDAL for `gdal.addPixelFunc`: merges the values of its sources, of one type. Arguments: `noData`, which
- * is left out as NaN is and stands where nothing is left, and `isWhole` (0 or 1), whether averages are rounded.
+ * Returns a pixel function for `gdal.addPixelFunc` that merges the values of its sources, which have one type.
+ * Arguments: `noData`, which is ignored like NaN and is the result without values, and `isWhole` (0 or 1), whether
+ * averages are rounded.
  */
 export function mergeFunction(merge: Merge): Uint8Array {
   return addon().mergeFunction(merge);
 }
 
 /**
- * Frees the memory of bytes that nobody looks at any more; the array is empty afterwards. Left to the garbage collector,
- * V8 would take large ones for growth of its heap and mark all of it every few dozen. Does nothing for bytes that share
- * their memory with others.
+ * Frees the memory of unused bytes; the array is empty afterwards. V8 would otherwise count large arrays as growth of
+ * its heap and mark the complete heap every few dozen arrays. Has no effect on bytes that share their memory.
  */
 export function releaseBytes(bytes: Uint8Array): void {
   const { buffer } = bytes;
@@ -425,13 +440,13 @@ export type Samples =
   | Float64Array;
 
 export interface TiffImage {
-  /** Of one type. They must not change until the tiles are there. */
+  /** Bands of one type. They must not change until the tiles are complete. */
   bands: readonly Samples[];
   width: number;
   height: number;
-  /** Of a tile, in pixels; a multiple of 16. */
+  /** Side of a tile in pixels; a multiple of 16. */
   side: number;
-  /** Overviews are made by halves until one fits a tile: of every second pixel, or of the average of the valid ones. */
+  /** Overviews are halved until one fits a tile, by every second pixel, or by the average of the valid pixels. */
   overviews: 'none' | 'nearest' | 'average';
   nodata?: number;
 }
@@ -442,10 +457,10 @@ export interface TiffImage {
  */
 export interface TiffTiles {
   data: Uint8Array;
-  /** Where in `data` each tile begins: those of the smallest overview first, those of the image last. */
+  /** Start of each tile in `data`: the tiles of the smallest overview first, the tiles of the image last. */
   offsets: Uint32Array;
   sizes: Uint32Array;
-  /** Of each band: number of valid samples, the least, the greatest, their mean and deviation. */
+  /** Statistics of each band: number of valid samples, minimum, maximum, mean and deviation. */
   statistics: Float64Array;
 }
 
@@ -458,7 +473,7 @@ export function encodeTiffTiles(image: TiffImage): Promise<TiffTiles> {
 
 /** CPU milliseconds of the turns of an event loop. */
 export interface LoopTurns {
-  /** Turns per bucket, not cumulative; one more than bounds for the rest. */
+  /** Event-loop iterations per bucket, not cumulative. The last bucket is above all bounds. */
   counts: number[];
   sum: number;
   count: number;

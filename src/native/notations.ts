@@ -22,7 +22,7 @@ const addon = () => nativeAddon() as NativeNotations;
 
 const getNativeName = ({ name }: Notation): NativeName => (name === 'USNG' ? 'MGRS' : name);
 
-/** The text of each position; null where the notation has none. */
+/** Returns the text of each position. Null if the notation does not cover it. */
 export function formatPositions(lonLats: Float64Array, notation: Notation): (string | null)[] {
   const { digits, rounds, spaces, seamInZone1, hemispheres } = notation;
   return addon().formatPositions(

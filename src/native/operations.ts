@@ -19,8 +19,9 @@ interface NativeOperations {
 const addon = () => nativeAddon() as NativeOperations;
 
 /**
- * The steps of each way, the best first: without any where both have one datum. Ways whose steps have no code, or whose grids
- * are not at hand, are left out. `area` in degrees is where it shall be good. Throws for an unknown CRS.
+ * Returns the steps of each transformation, the best first. Without steps if both CRSs have the same datum.
+ * Transformations whose steps have no code, or whose grids are not installed, are omitted. `area` in degrees is the
+ * area of interest. Throws for an unknown CRS.
  */
 export function findDatumOperations(from: string, to: string, area?: Box): DatumOperation[][] {
   return addon().findOperations(from, to, new Float64Array(area ?? []));

@@ -10,9 +10,9 @@ import type { LayerOptions } from './index.js';
 export type PgValue = string | number | bigint | boolean | Uint8Array | null;
 export type PgParams = readonly (string | null)[];
 
-/** What PostgreSQL, or the way to it, said. */
+/** Error of PostgreSQL or of the connection to it. */
 export interface PgError extends Error {
-  /** SQLSTATE: 08001 without a connection, 08006 for one that broke, 57014 when cancelled. */
+  /** SQLSTATE: 08001 without a connection, 08006 for a broken connection, 57014 after a cancellation. */
   code: string;
   /** Whether the connection can be used further. */
   alive: boolean;
@@ -25,7 +25,7 @@ export interface PageOutput {
   options: string;
   /** Column of each property, counted from 0. */
   columns: number[];
-  /** False: geometries are left out. */
+  /** Whether geometries are written. */
   geometry: boolean;
 }
 
@@ -33,9 +33,9 @@ export interface RowPageOptions {
   outputs: PageOutput[];
   /** Columns of the page keys: text. */
   keys: number[];
-  /** Rows to write; one more tells that there is more. */
+  /** Maximum number of rows to write. One more row shows that another page follows. */
   limit: number;
-  /** Writing stops with the feature that makes the first output this long. */
+  /** Length of the first output after which writing stops with the current feature. */
   maxBytes?: number;
   /** The rows come last one first; they are written first one first. */
   reverse?: boolean;
@@ -53,9 +53,9 @@ export interface PgTile {
   /** Length 0 without features. */
   tile: Uint8Array;
   features: number;
-  /** Features that were left out because the layer would be too large. */
+  /** Number of features that were omitted because the layer would be too large. */
   dropped: number;
-  /** What was read for it: bytes of geometries, and 256 per row. */
+  /** Amount of data that was read for the layer: bytes of geometries, and 256 per row. */
   work: number;
 }
 
@@ -74,8 +74,8 @@ interface NativeConnection {
 }
 
 /**
- * One connection; one call at a time. Every call rejects with a `PgError`. Rows of features begin with id and geometry
- * (EWKB); values, then page keys follow.
+ * PostgreSQL connection. Only one call at a time. Every call rejects with a `PgError`. Rows of features start with id
+ * and geometry (EWKB), followed by values and page keys.
  */
 export class PostgresConnection {
   readonly #native: NativeConnection;
@@ -87,17 +87,17 @@ export class PostgresConnection {
     this.#native = new Native();
   }
 
-  /** Connects as libpq does: what the URL leaves out comes from the environment, the password file, the service. */
+  /** Connects like libpq: missing parts of the URL come from the environment, the password file, the service. */
   connect(url: string, timeoutMs: number): Promise<void> {
     return this.#native.connect(url, timeoutMs);
   }
 
-  /** All rows of a small answer (64 MiB at most). */
+  /** Returns all rows of a small result (at most 64 MiB). */
   query(sql: string, params: PgParams = []): Promise<PgValue[][]> {
     return this.#native.query(sql, params);
   }
 
-  /** A page of features. Memory holds what is written, not what is read. */
+  /** Returns a page of features. Memory contains the written output, not the rows that were read. */
   page(sql: string, params: PgParams, options: RowPageOptions): Promise<PgPage> {
     return this.#native.page(sql, params, JSON.stringify(options));
   }
@@ -127,7 +127,7 @@ export class PostgresConnection {
     return this.#native.notified(timeoutMs);
   }
 
-  /** True when nothing runs and no transaction is open. */
+  /** Whether no call runs and no transaction is open. */
   get idle(): boolean {
     return this.#native.idle;
   }

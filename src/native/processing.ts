@@ -48,13 +48,13 @@ interface NativeProcessor {
 export interface Intersections {
   /** Indices, left and right by turns; in ascending order of the left. */
   pairs: Uint32Array;
-  /** What each pair shares, or why that cannot be told. */
+  /** Common part of each pair, or the reason why it cannot be computed. */
   pieces: (Uint8Array | string)[];
-  /** How many left geometries were looked at: all, unless a bound was reached before the last one. */
+  /** Number of processed left geometries: all, unless a limit was reached before the last one. */
   looks: number;
 }
 
-/** Bounds of an answer, which ends after the left geometry that reaches one; absent: after the last one. */
+/** Limits of a result, which ends after the left geometry that reaches one. Default: no limit. */
 export interface IntersectionBounds {
   maxPairs?: number;
   maxBytes?: number;
@@ -62,7 +62,7 @@ export interface IntersectionBounds {
 
 const addon = () => nativeAddon() as NativeProcessor;
 
-/** The CRS of geometries, and the one that results are in. */
+/** CRS of the geometries, and CRS of the results. */
 export interface Planes {
   crs: string;
   target: string;
@@ -79,7 +79,7 @@ export function processGeometries(
   return addon().processGeometries(blobs, JSON.stringify(operation), crs, target, srsId);
 }
 
-/** Does an operation to all geometries together; the parts of its result. Throws what GEOS says. */
+/** Runs an operation on all geometries together; returns the parts of its result. Throws errors of GEOS. */
 export function processCollection(blobs: Blobs, operation: CollectionOperation, srsId: number): Uint8Array[] {
   return addon().processCollection(blobs, JSON.stringify(operation), srsId);
 }
@@ -88,7 +88,7 @@ export function processCollection(blobs: Blobs, operation: CollectionOperation, 
 export class OverlayIndex {
   readonly #overlay = addon().createOverlay();
 
-  /** Of each right geometry the reason why it counts as an empty one; null where it does not. */
+  /** Reason why each right geometry counts as empty. Null if it does not. */
   readonly reasons: (string | null)[] = [];
 
   /** Adds right geometries, which are numbered in this order: all of them before the first overlay. */
@@ -97,12 +97,14 @@ export class OverlayIndex {
     return this;
   }
 
-  /** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. */
+  /** Returns the part of each left geometry inside (`clip`) or outside (`subtract`) all right geometries. */
   cut(left: Blobs, mode: OverlayMode, srsId: number): GeometryResult[] {
     return addon().overlayGeometries(this.#overlay, left, mode, srsId);
   }
 
-  /** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
+  /**
+   * Returns the common part of each left geometry and each right geometry, if it has the lower dimension of the two.
+   */
   intersect(left: Blobs, srsId: number, { maxPairs, maxBytes }: IntersectionBounds = {}): Intersections {
     const none = Number.POSITIVE_INFINITY;
     return addon().intersectGeometries(this.#overlay, left, srsId, maxPairs ?? none, maxBytes ?? none);
@@ -119,7 +121,7 @@ export function geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Arra
   return addon().geometryParts(blobs, srsId);
 }
 
-/** A union of as many geometries as come, a batch at a time. Throws what GEOS says. */
+/** Union of any number of geometries, added in batches. Throws errors of GEOS. */
 export class GeometryUnion {
   readonly #union = addon().createUnion();
 

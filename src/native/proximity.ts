@@ -28,11 +28,11 @@ export interface Neighbours {
   pairs: Uint32Array;
   /** Units of the plane, or metres over the ground. */
   distances: Float64Array;
-  /** How many left geometries were looked at: all, unless the search ended before the last one. */
+  /** Number of processed left geometries: all, unless the search ended before the last one. */
   looks: number;
 }
 
-/** How many neighbours of each geometry are looked for, and how far away. */
+/** Number of neighbours to find for each geometry, and their maximum distance. */
 export interface NeighbourQuery {
   /** 1 to 4294967295. */
   count: number;
@@ -42,11 +42,11 @@ export interface NeighbourQuery {
   maxPairs?: number;
 }
 
-/** Geometries that are indexed once, and which of them are nearest to others of the same CRS. */
+/** Index of geometries for searches of the nearest geometries in the same CRS. */
 export class NearestIndex {
   readonly #search: NativeNearest;
 
-  /** `ground`: distances are metres over the ground (WGS 84), else those of the plane. */
+  /** `ground`: distances are metres over the ground (WGS 84). Otherwise they are in units of the plane. */
   constructor(crs: string, ground: boolean) {
     this.#search = addon().createNearest(crs, ground);
   }
@@ -73,13 +73,13 @@ export function distanceMatrix(left: ProximitySide, right: ProximitySide, ground
   return addon().distanceMatrix(left.blobs, left.crs, right.blobs, right.crs, ground);
 }
 
-/** What a geometry measures, in units of its plane or in metres over the ground (edges are geodesics). */
+/** Measures of a geometry, in units of its plane or in metres over the ground (edges are geodesics). */
 export interface Measures {
-  /** Of its areas. */
+  /** Area of its polygons. */
   area: number;
-  /** Of its lines. */
+  /** Length of its lines. */
   length: number;
-  /** Of the rings of its areas. */
+  /** Length of the rings of its polygons. */
   perimeter: number;
 }
 

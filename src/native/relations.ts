@@ -1,4 +1,4 @@
-/** How geometries stand to each other, as TypeScript sees it. Blobs are GeoPackage blobs, WKB or EWKB. */
+/** Relations between geometries, for TypeScript. Blobs are GeoPackage blobs, WKB or EWKB. */
 import { nativeAddon } from './built.js';
 import type { Blobs } from './processing.js';
 
@@ -23,8 +23,9 @@ export interface GeometryRelation {
 const MATRIX_LENGTH = 9;
 
 /**
- * How each left geometry stands to the right ones, in their order: to `all`, or to those alone whose envelopes meet. Invalid
- * geometries are repaired, empty ones are in no pair. Undefined for more pairs than that. Throws what GEOS says.
+ * Returns the relation of each left geometry to the right ones, in their order: to `all`, or only to those with a
+ * touching envelope. Invalid geometries are repaired, and empty ones are in no pair. Undefined if there are more
+ * pairs than the maximum. Throws errors of GEOS.
  */
 export function relateGeometries(
   left: Blobs,

@@ -35,7 +35,7 @@ interface NativeZonal {
 
 const addon = () => nativeAddon() as NativeZonal;
 
-/** A window of a raster. What has no value is NaN. */
+/** Window of a raster. NaN represents missing values. */
 export interface ZonalWindow {
   /** Row by row. */
   pixels: Float64Array;
@@ -48,22 +48,26 @@ export interface ZonalWindow {
 export class ZoneTallies {
   readonly #tallies: Tallies;
 
-  /** `holdsValues`: majority, minority, variety and quantiles will be asked for, of so many different values at most. */
+  /**
+   * `holdsValues`: majority, minority, variety and quantiles will be requested, with at most `mostValues` different
+   * values.
+   */
   constructor(zones: number, holdsValues: boolean, mostValues: number = LIMITS.zoneValues) {
     this.#tallies = addon().createTallies(zones, holdsValues ? mostValues : 0);
   }
 
   /**
-   * The zones are valid polygons, and come in the same order each time. `byCentre`: a pixel counts whole where its centre
-   * is in a zone; else by the share that the zone covers. False when a zone has too many different values.
+   * Adds a window. The zones are valid polygons, and are passed in the same order each time. `byCentre`: a pixel
+   * counts completely if its centre is in a zone. Otherwise it counts by the share that the zone covers. Returns
+   * false if a zone has too many different values.
    */
   add(zones: Blobs, { pixels, width, transform }: ZonalWindow, byCentre: boolean): boolean {
     return addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);
   }
 
   /**
-   * For each zone `TALLY_STATISTICS`, then the quantiles (shares from 0 to 1). NaN for what there is not. The tallies are
-   * empty after it.
+   * Returns `TALLY_STATISTICS` of each zone, followed by the quantiles (shares from 0 to 1), with NaN for missing
+   * values. The tallies are empty afterwards.
    */
   read(quantiles: readonly number[]): Float64Array {
     return addon().readTallies(this.#tallies, Float64Array.from(quantiles));

@@ -18,7 +18,10 @@ inline uint32_t lengthOf(napi_env env, napi_value array) {
   return length;
 }
 
-/** Closes itself, whatever is thrown: Node ends the process for one that is left open. */
+/**
+ * Handle scope that closes automatically, also after exceptions, because Node ends the process if a scope remains
+ * open.
+ */
 class HandleScope {
  public:
   explicit HandleScope(napi_env env) : env_(env) { check(napi_open_handle_scope(env, &scope_)); }
@@ -31,7 +34,10 @@ class HandleScope {
   napi_handle_scope scope_ = nullptr;
 };
 
-/** Calls `visit(i, blob, size)` for each element, or up to where it answers false; the blob is null when it is no Uint8Array. */
+/**
+ * Calls `visit(i, blob, size)` for each element until it returns false. The blob is null if the element is not a
+ * Uint8Array.
+ */
 template <typename Visit>
 void eachBlob(napi_env env, napi_value array, Visit&& visit) {
   const uint32_t n = lengthOf(env, array);
@@ -69,7 +75,7 @@ inline std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, const std
   return found;
 }
 
-/** Feeds blobs, reprojected, to `take(i, wkb, size)`, up to where it answers false. */
+/** Passes reprojected blobs to `take(i, wkb, size)` until it returns false. */
 template <typename Take>
 void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojector, Take&& take) {
   Environment& environment = environmentOf(env);

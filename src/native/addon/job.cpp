@@ -48,7 +48,7 @@ void conclude(napi_env env, napi_status status, Errand& errand) {
 void settle(napi_env env, napi_status status, void* data) {
   const std::unique_ptr<Errand> errand(static_cast<Errand*>(data));
   conclude(env, status, *errand);
-  // Not before: a result may still write to what is held.
+  // Only now, because a result can still write to the referenced value.
   napi_delete_reference(env, errand->held);
   napi_delete_async_work(env, errand->work);
 }

@@ -1,4 +1,4 @@
-// Work off the thread that asks for it.
+// Work on another thread than the caller's.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,15 @@ class Job {
   Job& operator=(const Job&) = delete;
   virtual ~Job() = default;
 
-  /** On another thread, without any call of N-API. What it throws rejects the promise, a `Failure` by its message. */
+  /**
+   * Runs on another thread, without any call of N-API. Exceptions reject the promise, a `Failure` with its message.
+   */
   virtual void run() = 0;
-  /** On the thread that asked, when the work is done: what the promise resolves with. */
+  /** Returns the value that resolves the promise. Runs on the caller's thread after the work. */
   virtual napi_value result(napi_env env) = 0;
 };
 
-/** Starts a job; returns its promise. `held` is kept alive until the job has ended and its result is there. */
+/** Starts a job; returns its promise. `held` is kept alive until the job has ended and its result exists. */
 napi_value start(napi_env env, std::unique_ptr<Job> job, napi_value held);
 
 }  // namespace graticule::addon

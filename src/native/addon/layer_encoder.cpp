@@ -1,4 +1,4 @@
-// LayerEncoder: a vector tile layer from rows that JavaScript holds.
+// LayerEncoder: encodes a vector tile layer from rows in JavaScript.
 #include <cmath>
 
 #include "../core/formats/options.h"

@@ -59,7 +59,7 @@ napi_value watchLoop(napi_env env, napi_callback_info info) {
   meter->last = threadMilliseconds();
   uv_prepare_start(&meter->handle, onTurn);
   uv_unref(reinterpret_cast<uv_handle_t*>(&meter->handle));
-  // The handle must be closed before the loop is; the meter goes with it. The array is read by this thread only.
+  // The handle must be closed before the loop, and the meter is deleted with it. Only this thread reads the array.
   const auto stop = [](napi_async_cleanup_hook_handle hook, void* data) {
     auto* owned = static_cast<LoopMeter*>(data);
     uv_close(reinterpret_cast<uv_handle_t*>(&owned->handle), [](uv_handle_t* handle) { delete static_cast<LoopMeter*>(handle->data); });

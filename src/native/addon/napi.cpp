@@ -17,7 +17,7 @@ bool readText(napi_env env, napi_value value, std::string& out) {
   size_t size = 0;
   if (napi_get_value_string_utf8(env, value, nullptr, 0, &size) != napi_ok) return false;
   out.resize(size);
-  // N-API writes a terminating zero too; std::string has room for it.
+  // N-API also writes a terminating zero, for which std::string has space.
   return napi_get_value_string_utf8(env, value, out.data(), size + 1, &size) == napi_ok;
 }
 

@@ -25,11 +25,11 @@ struct Failure {
   bool type = false;
   /** Member of the argument that is wrong, as `error.place`. */
   std::string place = {};
-  /** As `error.code`. */
+  /** Value of `error.code`. */
   const char* code = nullptr;
 };
 
-/** Code of a failure by more bytes than are allowed: that of Node.js itself. */
+/** Code of a failure because of too many bytes, the same as in Node.js. */
 constexpr const char* kTooLarge = "ERR_BUFFER_TOO_LARGE";
 
 /** State of one environment: every worker thread loads the addon and has its own. */
@@ -69,9 +69,9 @@ struct Arguments {
   napi_value self = nullptr;
 };
 
-/** The bytes of a Uint8Array or Buffer; false for anything else. */
+/** Reads the bytes of a Uint8Array or Buffer. False for any other value. */
 bool bytesOf(napi_env env, napi_value value, const uint8_t*& data, size_t& size);
-/** Reads text into `out`; false when the value is no string. */
+/** Reads text into `out`. Returns false if the value is not a string. */
 bool readText(napi_env env, napi_value value, std::string& out);
 std::string requireText(napi_env env, napi_value value, const char* what);
 double requireNumber(napi_env env, napi_value value, const char* what);
@@ -88,10 +88,13 @@ napi_value toBuffer(napi_env env, const uint8_t* data, size_t size);
 napi_value toBox(napi_env env, const Box& box);
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
 
-/** Something that grows, and that the collector of garbage must hear of: many of them would else be kept for long. */
+/**
+ * Growing native memory that is reported to the garbage collector. Otherwise many of these objects would be kept for
+ * long.
+ */
 struct Accounted {
   int64_t bytes = 0;
-  /** It has grown by what is made of so many bytes of geometries. */
+  /** Records growth for this many bytes of geometries. */
   void grow(napi_env env, size_t geometries);
 };
 
@@ -125,7 +128,7 @@ void throwFailure(napi_env env, const Failure& failure);
 
 using Function = napi_value (*)(napi_env, napi_callback_info);
 
-/** Turns every C++ exception of F into a JavaScript one: nothing else leaves the addon. */
+/** Converts every C++ exception of F to a JavaScript exception, because no other exception may leave the addon. */
 template <Function F>
 napi_value guarded(napi_env env, napi_callback_info info) {
   try {

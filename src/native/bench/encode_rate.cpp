@@ -1,8 +1,9 @@
-// How fast one core turns flat doubles into the coordinates of a vector tile: affine map, round, delta, zigzag,
-// varint, and nothing else. bench/tile-uncached.bench.ts compiles and runs it as the floor of geometry encoding.
+// Benchmark of one core that converts doubles to the coordinates of a vector tile. It only runs these steps: affine
+// map, round, delta, zigzag, varint. bench/tile-uncached.bench.ts compiles and runs it as the lower limit of geometry
+// encoding.
 //
 // Usage: encode_rate FILE SCALE ORIGIN_X ORIGIN_Y MILLISECONDS
-// FILE holds native doubles x,y,x,y ... Prints nanoseconds of CPU per vertex and the bytes written per vertex.
+// FILE contains native doubles x,y,x,y ... Prints nanoseconds of CPU per vertex and the bytes written per vertex.
 #include <emmintrin.h>
 #include <time.h>
 

@@ -1,10 +1,9 @@
-// What the vector tile encoder costs one core over whole layers of polygons, from blobs to bytes.
+// Benchmark of the vector tile encoder on one core with complete polygon layers, from blobs to bytes.
 // bench/tile-clip.bench.ts compiles it with the core of two commits.
-//
 // Usage: polygon_rate FILE MILLISECONDS [TILES]
-// FILE holds tiles: minx, miny, maxx, maxy (native doubles), the number of blobs (native uint32), then each blob behind
-// its size (native uint32). Blobs and boxes are in EPSG:3857. Prints the least and the median of the nanoseconds of CPU
-// per pass over all tiles. TILES takes the tiles, each behind its size (native uint32).
+// FILE contains tiles: minx, miny, maxx, maxy (native doubles), the number of blobs (native uint32), then each blob
+// after its size (native uint32). Blobs and boxes are in EPSG:3857. Prints the minimum and the median of the
+// nanoseconds of CPU per pass over all tiles. The tiles are written to TILES, each after its size (native uint32).
 #include <time.h>
 
 #include <algorithm>

@@ -176,7 +176,7 @@ void fuzzClusters(uint8_t mode, const uint8_t* data, size_t size) {
   std::vector<double> points;
   for (size_t i = 0; i + 8 <= size && points.size() < 60; i += 8) {
     const auto v = loadNative<double>(data + i);
-    // What a coordinate in metres can be.
+    // Limits values to the range of coordinates in metres.
     if (std::fabs(v) < 1e9) points.push_back(v);
   }
   const int dimensions = (mode & 1) != 0 ? 2 : 3;

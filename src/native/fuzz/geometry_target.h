@@ -5,7 +5,10 @@
 
 namespace graticule {
 
-/** Bytes as geometry, as GeoJSON text and as coordinates, through writers, predicates and analytics; aborts on a wrong answer. */
+/**
+ * Passes bytes as geometry, as GeoJSON text and as coordinates through writers, predicates and analytics. Aborts if a
+ * result is wrong.
+ */
 void fuzzGeometry(uint8_t mode, const uint8_t* data, size_t size);
 
 }  // namespace graticule

@@ -1,4 +1,5 @@
-// Fuzz target: bytes from outside through every reader and encoder of the core. docs/contributing/fuzzing.md tells how to run it.
+// Fuzz target: untrusted bytes through every reader and encoder of the core. docs/contributing/fuzzing.md describes
+// how to run it.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +23,7 @@ using namespace graticule;
 
 namespace {
 
-/** What must hold for every input; abort() is what a fuzzer sees. */
+/** Condition that every input must satisfy. abort() is visible to a fuzzer. */
 void require(bool condition) {
   if (!condition) std::abort();
 }
@@ -57,7 +58,10 @@ void attempt(Convert&& convert) {
   }
 }
 
-/** A tile of ours becomes a MapLibre Tile and one of as many features again; broken ones may be refused. */
+/**
+ * A tile of this encoder becomes a MapLibre Tile, and a tile with the same number of features again. Broken tiles can
+ * be refused.
+ */
 void fuzzMlt(const uint8_t* tile, size_t tileSize, uint32_t features, const uint8_t* data, size_t size) {
   static mlt::Encoder encoder;
   ByteBuffer there;
@@ -117,7 +121,7 @@ void fuzzGeoJson(uint8_t mode, const uint8_t* blob, size_t size) {
   writer.release();
 }
 
-/** A value as a database would send it, whatever its declared type. */
+/** A value as a database would send it, with any declared type. */
 void fuzzPgValue(uint8_t mode, const uint8_t* bytes, size_t size) {
   static GeoJsonFeatureWriter writer;
   static ByteBuffer scratch;

@@ -54,7 +54,7 @@ void addFolder(const char* path) {
   if (!isNew) free(real);
 }
 
-/** The path without links of a file in one of the folders, which the caller frees; null for all others. */
+/** Returns the resolved path of a file in one of the folders, which the caller frees. Null for all other files. */
 char* findOwn(const char* path) {
   char* real = realpath(path, nullptr);
   if (real == nullptr) return nullptr;

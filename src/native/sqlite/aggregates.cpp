@@ -1,4 +1,5 @@
-// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a whole tile layer or page of features as one value.
+// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a complete tile layer or page of features as one
+// value.
 #include "../core/formats/options.h"
 #include "connection.h"
 
@@ -8,7 +9,7 @@ namespace {
 /** Arguments before the attribute values: options, id, geometry. */
 constexpr int kFirstValue = 3;
 
-/** What SQLite keeps per group: zeroed memory, so a null encoder means the first row. */
+/** State that SQLite keeps per group: zeroed memory, so a null encoder means the first row. */
 template <typename Encoder>
 struct Group {
   Encoder* encoder;
@@ -57,7 +58,7 @@ TileLayerEncoder* openTile(sqlite3_context* context, int argc, sqlite3_value** a
   return encoder.release();
 }
 
-/** What tells one feature format from another. */
+/** Names that distinguish the feature formats. */
 constexpr const char* nameOf(const FeaturePage<GeoJsonFeatureWriter>*) { return "gr_geojson"; }
 constexpr const char* nameOf(const FeaturePage<CsvFeatureWriter>*) { return "gr_csv"; }
 constexpr const char* nameOf(const FeaturePage<GmlFeatureWriter>*) { return "gr_gml"; }
@@ -194,7 +195,7 @@ void pageFinal(sqlite3_context* context) {
   });
 }
 
-/** What the latest page of this connection holds; null when the argument is not that page. */
+/** Returns the contents of the latest page of this connection. Null if the argument is not that page. */
 const Written* writtenOf(sqlite3_context* context, sqlite3_value* value) {
   size_t size = 0;
   const Written& written = connectionOf(context).written;

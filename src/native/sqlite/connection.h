@@ -1,4 +1,4 @@
-// What the functions of one database connection share. A connection is used by one thread at a time.
+// State that the functions of one database connection share. Only one thread uses a connection at a time.
 #pragma once
 
 #include <sqlite3ext.h>
@@ -31,20 +31,20 @@ struct FeatureId {
   std::string text;
 };
 
-/** What a page holds. */
+/** Contents of a page. */
 struct Written {
   int64_t features = 0;
   FeatureId first;
   FeatureId last;
-  /** Bytes of the page: tells whether a value can be that page. */
+  /** Bytes of the page, by which a value is recognised as that page. */
   size_t size = 0;
 };
 
-/** What a tile layer was made of. */
+/** Statistics of an encoded tile layer. */
 struct EncodedTile {
   int64_t dropped = 0;
   int64_t work = 0;
-  /** Bytes of the tile: tells whether a value can be that tile. */
+  /** Bytes of the tile, by which a value is recognised as that tile. */
   size_t size = 0;
 };
 
@@ -62,7 +62,7 @@ struct FeaturePage {
 template <typename Writer>
 using FeaturePages = std::vector<std::unique_ptr<FeaturePage<Writer>>>;
 
-/** Reprojectors and idle encoders; the last registered function that goes away takes it along. */
+/** Reprojectors and idle encoders, deleted with the last registered function. */
 struct Connection {
   ReprojectorCache reprojectors;
   std::vector<std::unique_ptr<TileLayerEncoder>> idleTileEncoders;
@@ -74,14 +74,14 @@ struct Connection {
   /** The page and the tile that were finished last. */
   Written written;
   EncodedTile tile;
-  /** Numbers that percentiles in work hold. */
+  /** Numbers in the memory of running percentiles. */
   size_t heldValues = 0;
   /** Reused by the scalar functions. */
   Geometry scratch;
   Generaliser generaliser;
   /** A geometry in work. */
   ByteBuffer blob;
-  /** Made on first use. What was made in it keeps it alive. */
+  /** Created at the first use. Objects created in it keep it alive. */
   std::shared_ptr<Geos> geos;
   /** The CRS that distances were last measured in. */
   std::string measuredCrs;
@@ -100,7 +100,7 @@ inline Connection& connectionOf(sqlite3_context* context) {
   return **static_cast<ConnectionRef*>(sqlite3_user_data(context));
 }
 
-/** Runs `body` so that no exception crosses SQLite: out of memory is what SQLite calls it. */
+/** Runs `body` so that no exception reaches SQLite: out of memory becomes SQLite's error. */
 template <typename Body>
 void guarded(sqlite3_context* context, Body&& body) {
   try {
@@ -139,7 +139,7 @@ inline Value valueOf(sqlite3_value* v) {
   }
 }
 
-/** The blob of a value; null for anything else. */
+/** Returns the blob of a value. Null for any other value. */
 inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
   static constexpr uint8_t kNoBytes = 0;
   size = 0;
@@ -150,7 +150,7 @@ inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
   return size == 0 ? &kNoBytes : blob;
 }
 
-/** As blobOf() of a geometry column; a value that is not a blob is a geometry that cannot be read. */
+/** Same as blobOf() for a geometry column. A value that is not a blob is an unreadable geometry. */
 inline const uint8_t* geometryOf(sqlite3_value* v, size_t& size) {
   const uint8_t* blob = blobOf(v, size);
   static constexpr uint8_t kNoBytes = 0;
@@ -163,7 +163,7 @@ inline std::string textOf(sqlite3_value* v) {
   return std::string(text, static_cast<size_t>(sqlite3_value_bytes(v)));
 }
 
-/** A blob of no bytes for no data: null would read as "no answer". */
+/** Returns a blob of no bytes for empty data, because null would mean a missing result. */
 inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t size) {
   if (size == 0) {
     sqlite3_result_zeroblob(context, 0);

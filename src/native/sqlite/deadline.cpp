@@ -1,6 +1,7 @@
-// What ends statements that run too long. better-sqlite3's SQLite has no progress handler.
-// gr_before(deadline): the statement itself asks, once a row. gr_end_in(milliseconds): all statements of the connection
-// end then, also those that never come to a row; NULL takes it back.
+// Functions that end statements after a time limit, because better-sqlite3's SQLite does not have a progress handler.
+// - gr_before(deadline): the statement itself checks the deadline for each row.
+// - gr_end_in(milliseconds): all statements of the connection end then, even if they never reach a row. NULL cancels
+//   it.
 #include <algorithm>
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// gr_generalise, gr_importance and gr_cell: what overviews of a table are made with.
+// gr_generalise, gr_importance and gr_cell: functions that create the overviews of a table.
 #include <algorithm>
 #include <cmath>
 

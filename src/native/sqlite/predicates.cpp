@@ -11,8 +11,8 @@ std::unique_ptr<SpatialOperand> newOperand(sqlite3_context* context) {
 }
 
 /**
- * Both arguments of a call. SQLite keeps what was made of a constant argument (a parameter, a literal) from row to row
- * and drops at once what was made of any other; which one is constant shows in the second row.
+ * Both arguments of a call. SQLite keeps the auxiliary data of a constant argument (a parameter, a literal) from row
+ * to row. It immediately drops the data of any other argument. The second row shows which argument is constant.
  */
 class Operands {
  public:
@@ -70,7 +70,7 @@ void answer(sqlite3_context* context, sqlite3_value** argv, Predicate predicate)
   });
 }
 
-/** The measure of a CRS by its text; false, and the call has failed, when there is no such CRS. */
+/** Reads the measure of a CRS from its text. If there is no such CRS, the call fails and false is returned. */
 bool readMeasure(sqlite3_context* context, sqlite3_value* value) {
   Connection& connection = connectionOf(context);
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));

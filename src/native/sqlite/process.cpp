@@ -1,4 +1,4 @@
-// Operations on the geometries of the rows of a statement, as processes ask for them.
+// Process operations on the geometries of a statement's rows.
 #include "../core/values/bytes.h"
 #include "../core/processing/geometry_operation.h"
 #include "../core/geometry/wkb.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kName = "gr_process";
 
-/** What all rows of a statement share: its arguments are constants. */
+/** State that all rows of a statement share, because its arguments are constants. */
 struct Task {
   /** The functions of the connection may go before the statement does. */
   ConnectionRef connection;

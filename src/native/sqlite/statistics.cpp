@@ -1,4 +1,4 @@
-// gr_var_samp, gr_percentile_cont, gr_percentile_disc and gr_bin: what SQLite does not compute.
+// gr_var_samp, gr_percentile_cont, gr_percentile_disc and gr_bin: aggregates that SQLite lacks.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -25,7 +25,10 @@ Number numberOf(sqlite3_value* value) {
   return {sqlite3_value_double(value), isInteger ? sqlite3_value_int64(value) : 0, isInteger};
 }
 
-/** The double nearest to `a - b` for integers: those that differ in their last digits are the same double. */
+/**
+ * Returns the double nearest to `a - b` for integers. Large integers that differ only in their last digits are the
+ * same double.
+ */
 double difference(sqlite3_int64 a, sqlite3_int64 b) {
   const bool isNegative = a < b;
   const auto [most, least] = isNegative ? std::pair{b, a} : std::pair{a, b};
@@ -68,10 +71,10 @@ bool isNumber(sqlite3_value* value) {
   return (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && std::isfinite(sqlite3_value_double(value));
 }
 
-/** Values that the percentiles of a connection may hold at a time: 256 MB. */
+/** Maximum number of values in the memory of a connection's percentiles: 256 MB. */
 constexpr size_t kMaxValues = size_t{1} << 25;
 
-/** Integers, until a number comes that is none: then all are doubles. */
+/** Values as integers until one is not an integer; from then on all are doubles. */
 struct Values {
   std::vector<sqlite3_int64> integers;
   std::vector<double> numbers;
@@ -129,7 +132,10 @@ T at(std::vector<T>& numbers, size_t place) {
   return *nth;
 }
 
-/** The value at the fraction of the way from the first to the last, between its neighbours as far as it lies there. */
+/**
+ * Returns the value at this fraction of the way from the first to the last value, interpolated between its
+ * neighbours.
+ */
 template <typename T>
 double continuous(std::vector<T>& numbers, double fraction) {
   const double place = fraction * static_cast<double>(numbers.size() - 1);
@@ -151,7 +157,7 @@ T discrete(std::vector<T>& numbers, double fraction, bool descending) {
   return at(numbers, descending ? count - 1 - place : place);
 }
 
-/** `answer` takes the values of a group that has some. */
+/** Calls `answer` with the values of a group, if it has some. */
 template <typename Answer>
 void percentileFinal(sqlite3_context* context, Answer&& answer) {
   guarded(context, [&] {
@@ -216,7 +222,7 @@ void bin(sqlite3_context* context, int, sqlite3_value** argv) {
   const auto limits = static_cast<sqlite3_int64>(sqlite3_value_bytes(argv[1])) / kSize;
   if (limits < 2) return;
   const Number value = numberOf(argv[0]);
-  // The blob may lie anywhere: a number is copied out of it.
+  // The blob can be unaligned, so numbers are copied from it.
   const auto order = [&](sqlite3_int64 i) {
     Number limit{0, 0, areIntegers};
     std::memcpy(areIntegers ? static_cast<void*>(&limit.integer) : &limit.real, bytes + i * kSize, sizeof(double));

@@ -1,4 +1,5 @@
-// gr_translate(text, from, to): PostgreSQL's translate(), so that one table of letters gives one answer on every store.
+// gr_translate(text, from, to): PostgreSQL's translate(), so that one table of letters has the same result in every
+// store.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,10 @@ uint32_t keyOf(std::string_view character) {
   return key;
 }
 
-/** What every character of `from` becomes; those without a counterpart in `to` vanish. The first of equals counts. */
+/**
+ * Replacements of the characters of `from`. Characters without a counterpart in `to` are removed. The first of equal
+ * characters counts.
+ */
 class Translation {
  public:
   Translation(std::string_view from, std::string_view to) {

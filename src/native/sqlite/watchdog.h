@@ -1,4 +1,5 @@
-// Ends the statements of a connection that has had its time, whatever they do: views of foreign files may have no end.
+// Ends the statements of a connection after its time limit, in any state, because views of foreign files can be
+// endless.
 #pragma once
 
 #include <sqlite3ext.h>
@@ -38,7 +39,7 @@ class Watchdog {
   }
 
  private:
-  /** Statements that begin later are interrupted, too. */
+  /** Interval of interrupts, so that statements that start later are also interrupted. */
   static constexpr std::chrono::milliseconds kRepetition{20};
 
   void watch(sqlite3* db, std::chrono::steady_clock::time_point end) {

@@ -16,7 +16,7 @@ import {
 } from './session.js';
 import { isShownTime } from './shown-times.js';
 
-/** Carries out one operation. Throws `EditRefusal` for what the store does not take. */
+/** Executes one operation. Throws `EditRefusal` for changes that the store does not accept. */
 export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
   const { operation } = edit;
   if (operation.type === 'create') return create(session, operation.id, edit);
@@ -37,7 +37,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   return update(before, await updateRow(session, before, change));
 }
 
-/** Writes a change; returns the feature as it is then. Throws `EditRefusal` if the store kept the row as it was. */
+/** Writes a change; returns the changed feature. Throws `EditRefusal` if the store left the row unchanged. */
 export async function updateRow(
   session: EditSession,
   { id, row }: StoredFeature,
@@ -46,12 +46,15 @@ export async function updateRow(
   const isUpdated = await session.update(id, change);
   const after = await session.read(id);
   if (!after) throw movedOut();
-  // Some triggers keep a row only where an update would change nothing.
+  // Some triggers keep a row only if an update would not change it.
   if (!isUpdated && after.row === row && !(await session.holds(id, change))) throw rowNotUpdated(id);
   return after;
 }
 
-/** How clients see the geometry of a stored feature. Undefined when none was sent that could be compared with it. */
+/**
+ * Form in which clients see the geometry of a stored feature. Undefined if the client sent no geometry to compare
+ * with it.
+ */
 function shownForm(
   { crs, swapAxes, precision }: EditTask,
   operation: EditOperation,
@@ -61,8 +64,8 @@ function shownForm(
 }
 
 /**
- * The geometry that an edit writes; undefined leaves the stored one, which says more than clients are shown: digits,
- * parts on both sides of 180 degrees, the type of an empty geometry. Throws `EditRefusal`.
+ * Returns the geometry that an edit writes. Undefined keeps the stored geometry, which contains more than clients
+ * see: digits, parts on both sides of 180 degrees, the type of an empty geometry. Throws `EditRefusal`.
  */
 function writtenGeometry(
   { acceptsLoss = false }: EditTask,
@@ -71,7 +74,7 @@ function writtenGeometry(
 ): Uint8Array | null | undefined {
   const { geometry: sent, areAttributes = false } = 'feature' in operation ? operation.feature : {};
   const { shown, loss } = before;
-  // Whoever accepts a loss wants what was sent; a geometry with a loss is refused otherwise.
+  // A caller who accepts a loss gets the sent geometry; otherwise a geometry with a loss is refused.
   const canStay = sent !== undefined && shown !== undefined && !acceptsLoss && loss === undefined;
   if (canStay && isSameGeometry(sent, shown, areAttributes)) return undefined;
   if (wrongGeometry) throw EditRefusal.member(wrongGeometry.name, wrongGeometry.detail);
@@ -103,7 +106,7 @@ const LOSSES: Readonly<Record<GeometryLoss, string>> = {
   unreadable: 'cannot be read by the server, or only in part',
 };
 
-/** Refuses a geometry in the place of one that clients do not see as it is stored. `undefined` keeps what is stored. */
+/** Refuses to replace a geometry that clients do not see as stored. `undefined` keeps the stored geometry. */
 export function requireNoLoss({ id, loss }: StoredFeature, geometry: Uint8Array | null | undefined): void {
   if (loss === undefined || geometry === undefined) return;
   throw new EditRefusal(
@@ -117,8 +120,8 @@ export function movedOut(): EditRefusal {
 }
 
 /**
- * A replaced feature keeps nothing that its author may change, but values that came back as they were read: JSON says of
- * `infinity` that it is null, and has one form for several decimals.
+ * Returns the values of a replaced feature. It keeps no value that its author can change, except values that were
+ * returned as read: JSON shows `infinity` as null, and has one form for several decimals.
  */
 function replacement(
   { source, visible, writable }: EditTask,
@@ -138,7 +141,7 @@ function replacement(
   return { geometry, values: changed, reset: reset.map((field) => field.name) };
 }
 
-/** Refuses values that do not fit their fields, but those that came back as they were shown: they stay as they are stored. */
+/** Refuses values that do not fit their fields, except values that were returned as shown. Those remain as stored. */
 function requireShownValues(
   { source }: EditTask,
   { operation, wrongValues }: PreparedEdit,
@@ -150,7 +153,10 @@ function requireShownValues(
   if (errors.length > 0) throw EditRefusal.members(errors);
 }
 
-/** Refuses values of masked fields, but those that the client is shown of the feature: they come back with it. */
+/**
+ * Refuses values of masked fields, except the masked values that the client sees, which are returned with the
+ * feature.
+ */
 function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properties }: StoredFeature): void {
   const stored = membersIn(properties)!;
   const changed = [...maskedValues].filter(
@@ -161,7 +167,7 @@ function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properti
   throw new EditRefusal(reason, message);
 }
 
-/** The values but those that came back as they were shown: the stored ones may say more. */
+/** Returns the values except those returned as shown, because the stored values can contain more. */
 function dropShownValues(
   source: EditTask['source'],
   feature: FeatureInput,
@@ -189,7 +195,10 @@ function shownValues(
   };
 }
 
-/** JSON members are patched in depth unless the edit replaces them, all others set. Attributes of GeoServices are set each as one value. */
+/**
+ * Returns the patched values. JSON members are patched at any depth unless the edit replaces them; all other members
+ * are set. Each GeoServices attribute is set as one value.
+ */
 function patch(
   { source }: EditTask,
   { operation, geometry, values }: PreparedEdit,

@@ -29,8 +29,8 @@ export async function applyCalculation(
 }
 
 /**
- * Values of a feature out of those of the expressions, in their order. Numbers are rounded for fields of integers and of
- * decimals with a scale, as an assignment in SQL does.
+ * Returns the values of a feature from the values of the expressions, in their order. Numbers are rounded for integer
+ * fields and for decimal fields with a scale, like an assignment in SQL.
  */
 export function calculatedValues(
   source: VectorSource,

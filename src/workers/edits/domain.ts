@@ -22,10 +22,12 @@ function crsDomain(crs: string): Box {
   return [-LONGITUDE / unit, -LATITUDE / unit, LONGITUDE / unit, LATITUDE / unit];
 }
 
-/** Degrees beyond the area that a CRS is made for within which its coordinates are still taken for meant. */
+/** Degrees beyond the area of use of a CRS within which coordinates still count as intended. */
 const AREA_MARGIN = 15;
 
-/** Coordinates of the area that a projected CRS is made for, with a margin; undefined where PROJ cannot tell them. */
+/**
+ * Returns the area of use of a projected CRS in its coordinates, with a margin. Undefined if PROJ does not know it.
+ */
 function areaDomain(crs: string): Box | undefined {
   try {
     const { areaOfUse } = describeCrs(crs);
@@ -45,15 +47,16 @@ function areaDomain(crs: string): Box | undefined {
 }
 
 export interface SensibleExtent {
-  /** In the units of the CRS; undefined when nothing lies in its domain. */
+  /** Extent in the units of the CRS. Undefined if no data is within its domain. */
   extent: Box | undefined;
   /** Box around everything, where that is more. */
   beyond?: Box;
 }
 
 /**
- * The extent of what a table holds, or of what of it lies where its CRS can have coordinates at all: one broken row must
- * not hide all others on every map. Yields domains to measure the extent within, and is sent what was found.
+ * Returns the extent of a table, or of its rows within the range of possible coordinates of its CRS. One broken row
+ * must not hide all other rows on every map. Yields domains within which to measure the extent, and receives the
+ * measured extents.
  */
 export function* sensibleExtent(
   all: Box | undefined,
@@ -72,7 +75,7 @@ function isSensible([minx, miny, maxx, maxy]: Box, crs: string): boolean {
   return haveAPlace(Float64Array.of(minx, miny, maxx, miny, maxx, maxy, minx, maxy), crs);
 }
 
-/** Of a plan of its own, which PROJ does not place on Earth, the units are taken for metres. */
+/** Returns the units of a CRS. A local CRS that PROJ cannot locate on Earth is assumed to have metres. */
 function buildUnit(crs: string): { isGeographic: boolean; metresPerUnit: number } {
   try {
     const { isGeographic, metresPerUnit } = describeCrs(crs);
@@ -82,7 +85,7 @@ function buildUnit(crs: string): { isGeographic: boolean; metresPerUnit: number 
   }
 }
 
-/** False for boxes with sides that are no numbers, too. */
+/** Whether a box is within another box. Also false for boxes with sides that are not numbers. */
 function liesWithin([minx, miny, maxx, maxy]: Box, [west, south, east, north]: Box): boolean {
   return minx >= west && miny >= south && maxx <= east && maxy <= north;
 }
@@ -104,14 +107,20 @@ export function haveAPlace(positions: Float64Array, crs: string): boolean {
   return degrees.every(Number.isFinite);
 }
 
-/** An extent as stores answer it. `crossing` is the same as a box across 180 degrees, where the store has one. */
+/**
+ * Returns an extent in the form of stores' results. `crossing` is the same extent as a box across 180 degrees, if the
+ * store has one.
+ */
 export function measuredIn(extent: Box | undefined, crs: string, crossing?: Box): ExtentResult {
   if (!extent) return {};
   const extent84 = extentInDegrees(extent, crs, crossing);
   return extent84 ? { extent, extent84 } : { extent };
 }
 
-/** An extent in degrees, as a box across 180 degrees where `crossing` is one; undefined for one that cannot be said in degrees. */
+/**
+ * Returns an extent in degrees, as a box across 180 degrees if `crossing` is one. Undefined if it cannot be converted
+ * to degrees.
+ */
 export function extentInDegrees(extent: Box, crs: string, crossing?: Box): Box | undefined {
   if (crossing) {
     const [west, east] = plainBoxes(crossing).map((half) => extentInDegrees(half, crs));

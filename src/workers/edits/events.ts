@@ -4,9 +4,11 @@ import { computeEnvelope } from '../../core/geometry/box.js';
 import { membersIn, objectText } from '../../core/values/json-text.js';
 import type { NewEvent, StoredFeature } from './session.js';
 
-/** Events out of features as they were before a change and as they are after it. */
+/** Creation of events from features before and after a change. */
 
-/** Stands in an outbox for changes that are not told one by one. No reader of events sees it as one. */
+/**
+ * Entry in an outbox for changes that are not published one by one. Readers of events do not receive it as an event.
+ */
 export const GAP = {
   featureId: '',
   operation: 'gap' as NewEvent['operation'],
@@ -14,7 +16,7 @@ export const GAP = {
   geometryChanged: true,
 } satisfies NewEvent;
 
-/** Cursors of what stands for changes that are not told one by one. */
+/** Returns the cursors of gaps, which represent changes that are not published one by one. */
 export function gapsIn(events: readonly FeatureEvent[]): { gaps?: number[] } {
   const gaps = events.filter(({ operation }) => operation === GAP.operation);
   return gaps.length > 0 ? { gaps: gaps.map(({ cursor }) => cursor) } : {};

@@ -1,14 +1,17 @@
 const [POINT, LINE_STRING, POLYGON] = [1, 2, 3];
 const DIMENSION = 1000;
 
-/** The positions of a geometry that reach farthest to each side, as x,y pairs: one for each side. Empty geometries have none. */
+/**
+ * Returns the positions of a geometry that are farthest to each side, as x,y pairs: one for each side. Empty for
+ * empty geometries.
+ */
 export function extremePositions(wkb: Uint8Array): Float64Array {
   const extremes = new Extremes();
   eachPosition(wkb, (x, y) => extremes.add(x, y));
   return extremes.positions;
 }
 
-/** How many positions a geometry has. An empty point has one, of no numbers. */
+/** Returns the number of positions of a geometry. An empty point has one, without numbers. */
 export function positionCount(wkb: Uint8Array): number {
   let count = 0;
   eachPosition(wkb, () => count++);
@@ -23,7 +26,7 @@ function eachPosition(wkb: Uint8Array, visit: (x: number, y: number) => void): v
     at += 4;
     return view.getUint32(at - 4, true);
   };
-  // The parts of a collection follow its head: how deep they are nested makes no difference.
+  // The parts of a collection follow its header, so the nesting depth does not matter.
   for (let geometries = 1; geometries > 0; geometries--) {
     const type = view.getUint32(at + 1, true);
     at += 5;

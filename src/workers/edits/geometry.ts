@@ -29,9 +29,9 @@ type GeometryRules = Pick<EditTask, 'source' | 'crs' | 'swapAxes'>;
 export type ReadGeometry = { wkb: Uint8Array | null } | FieldError;
 
 /**
- * A GeoJSON geometry (JSON text) as WKB in the CRS of the source: fit for its column and valid (OGC 06-103r4, 6.1), or
- * what is wrong with it. A single part becomes a collection of one where the column wants that. Where the column has
- * heights, missing ones are 0.
+ * Returns a GeoJSON geometry (JSON text) as WKB in the source's CRS, fit for its column and valid (OGC 06-103r4,
+ * 6.1), or its problem. A single geometry becomes a multi geometry if the column requires it. If the column has
+ * heights, missing heights are 0.
  */
 export function readGeometry(text: string, task: GeometryRules): ReadGeometry {
   if (text === 'null') return { wkb: null };
@@ -46,7 +46,10 @@ export function readGeometry(text: string, task: GeometryRules): ReadGeometry {
   return placedInDomain(wkb, task) ?? fitted(wkb, task);
 }
 
-/** One row far from the Earth would spoil the extent of its collection, and every map of it. */
+/**
+ * Refuses positions outside the CRS's domain. One row far from the Earth would ruin the extent of its collection, and
+ * every map of it.
+ */
 function placedInDomain(wkb: Uint8Array, { source, crs, swapAxes }: GeometryRules): FieldError | undefined {
   const positions = extremePositions(wkb);
   if (haveAPlace(positions, source.crs)) return undefined;
@@ -77,7 +80,7 @@ function placed({ message, place }: GeoJsonError): FieldError {
   return { name: `/geometry/${place}`, detail: message.slice(place.length + 1) };
 }
 
-/** Where a geometry is wrong, in the CRS and axis order that it came in. */
+/** Returns the position at which a geometry is invalid, in the CRS and axis order of the input. */
 function place({ x, y }: Invalidity, { source, crs, swapAxes }: GeometryRules): string {
   if (x === undefined || y === undefined) return '';
   const point = new Float64Array([x, y]);
@@ -86,7 +89,10 @@ function place({ x, y }: Invalidity, { source, crs, swapAxes }: GeometryRules): 
   return swapAxes ? ` at ${b} ${a}` : ` at ${a} ${b}`;
 }
 
-/** Byte order, type, count 1, then the part: the codes of the collections follow three after those of their parts. */
+/**
+ * Returns the WKB of a multi geometry with one part: byte order, type, count 1, the part. The codes of multi
+ * geometries are three higher than the codes of their parts.
+ */
 function collectionOfOne(wkb: Uint8Array, code: number): Uint8Array {
   const collection = new Uint8Array(9 + wkb.byteLength);
   const head = new DataView(collection.buffer);

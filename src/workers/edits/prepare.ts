@@ -10,27 +10,30 @@ import { type FieldValue, readProperties } from '../../core/features/feature-val
 import type { JsonText } from '../../core/values/json-text.js';
 import { readGeometry } from './geometry.js';
 
-/** An operation made ready before its transaction begins: everything that needs no look at the stored row. */
+/** Operation that is prepared before its transaction starts: everything that does not need the stored row. */
 export interface PreparedEdit {
   readonly operation: EditOperation;
   /** WKB in the CRS of the source; `null` for no geometry, absent when none was sent. */
   readonly geometry?: Uint8Array | null;
-  /** Why the geometry that was sent cannot be written. It may still be the one that the client was shown. */
+  /** Error of the sent geometry. It can still equal the geometry that the client saw. */
   readonly wrongGeometry?: FieldError;
   readonly values: ReadonlyMap<string, FieldValue>;
-  /** Why values that were sent do not fit their fields, by field. They may still be those that the client was shown. */
+  /**
+   * Errors of sent values that do not fit their fields, by field. The values can still equal the values that the
+   * client saw.
+   */
   readonly wrongValues?: ReadonlyMap<string, FieldError>;
-  /** Values that were sent for masked fields, by field. They may be those that the client was shown. */
+  /** Sent values of masked fields, by field. They can be the masked values that the client saw. */
   readonly maskedValues?: ReadonlyMap<MaskedField, JsonText>;
 }
 
-/** What a task says of the features that come with it. */
+/** Members of a task that apply to the features sent with it. */
 export type FeatureRules = Pick<
   EditTask,
   'source' | 'visible' | 'writable' | 'masked' | 'crs' | 'swapAxes' | 'precision'
 >;
 
-/** Every operation of a task, made ready or refused. */
+/** Returns every operation of a task, prepared or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
     operation.type === 'delete'

@@ -57,12 +57,12 @@ async function inTransaction(
       await session.rollback();
       return { outcomes };
     } catch (error) {
-      // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+      // The first failure is reported. A broken connection has already rolled back.
       await session.rollback().catch(() => {});
       throw error;
     }
   } catch (error) {
-    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    // The store accepts no change: the transaction could not start, or it violated a rule that is checked at the end.
     if (!(error instanceof EditRefusal)) throw error;
     return { refusal: error.outcome };
   }
@@ -101,7 +101,10 @@ function undone(count: number, index: number, reason: EditFailure): EditOutcome[
   return Array.from({ length: count }, (_, i) => (i === index ? reason : other));
 }
 
-/** One operation; a refusal leaves the transaction as it was before. A lone operation needs no savepoint for that. */
+/**
+ * Runs one operation. A refusal leaves the transaction unchanged. A single operation does not need a savepoint for
+ * that.
+ */
 async function attempt(
   session: EditSession,
   task: EditTask,

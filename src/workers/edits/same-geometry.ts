@@ -11,8 +11,9 @@ type Position = readonly number[];
 const NOISE = 4 * Number.EPSILON;
 
 /**
- * Whether a geometry that a client sent is the one that it was shown: both GeoJSON text in the same CRS, or `null`. With
- * `hasParts`, as GeoServices have them, the sent one may lack the heights, and its parts have no order and no direction.
+ * Whether a geometry from a client equals the shown geometry. Both are GeoJSON text in the same CRS, or `null`. With
+ * `hasParts`, as in GeoServices, the sent geometry can lack heights, and the order and direction of its parts do not
+ * matter.
  */
 export function isSameGeometry(sent: string, shown: string, hasParts: boolean): boolean {
   if (sent === shown) return true;
@@ -24,8 +25,9 @@ export function isSameGeometry(sent: string, shown: string, hasParts: boolean): 
 }
 
 /**
- * Whether the geometry of a file is that of a stored feature, as text in the CRS of the file: all of its coordinates, or
- * all rounded to one of these numbers of decimal places. Files need not keep heights, nor order and direction of parts.
+ * Whether the geometry of a file equals a stored geometry, as text in the file's CRS. Either all coordinates are
+ * equal, or all are rounded to one of these numbers of decimal places. Files do not have to keep heights, or the
+ * order and direction of parts.
  */
 export function isRoundedGeometry(sent: string, stored: string, places: readonly number[]): boolean {
   if (sent === stored) return true;
@@ -63,7 +65,7 @@ function haveSameParts(sent: Geometry, shown: Geometry, same: SameNumber): boole
   const [parts, rest] = [readParts(sent.coordinates), readParts(shown.coordinates)];
   if (parts.length !== rest.length) return false;
   const isRing = type(sent) === 'Polygon';
-  // Most clients keep the order, in which each search ends at once.
+  // Most clients keep the order, in which each search ends immediately.
   return parts.every((part) => {
     const at = rest.findIndex((other) => isSamePart(part, other, isRing, same));
     if (at >= 0) rest.splice(at, 1);

@@ -12,19 +12,19 @@ import { type FieldError, formatFieldErrors } from '../../core/errors/field-erro
 import type { FieldValue } from '../../core/features/feature-values.js';
 import type { JsonText } from '../../core/values/json-text.js';
 
-/** A stored feature, as edits look at it. Members are JSON text: no digit is lost on the way to the outbox. */
+/** Stored feature for edits. Members are JSON text, so that all digits reach the outbox. */
 export interface StoredFeature {
-  /** As the store writes it, whatever the client wrote. */
+  /** Id as the store writes it, independent of the client's notation. */
   id: string;
-  /** Names the stored row: see `ItemResult.row`. */
+  /** Identifies the stored row: see `ItemResult.row`. */
   row: string;
   /** GeoJSON geometry in the CRS of the source with every digit, or `null`. */
   geometry: string;
   /** GeoJSON geometry in CRS84, or `null`. */
   geometry84: string;
-  /** GeoJSON geometry as `read` was told to write it, or `null`. */
+  /** GeoJSON geometry in the form that `read` requested, or `null`. */
   shown?: string;
-  /** Why `geometry` is not what is stored. */
+  /** Reason why `geometry` differs from the stored geometry. */
   loss?: GeometryLoss;
   /** JSON object of all attributes. */
   properties: string;
@@ -48,31 +48,31 @@ export function storedFeature(
   };
 }
 
-/** How clients see geometries. */
+/** Form in which clients see geometries. */
 export interface GeometryForm {
   crs: string;
   swapAxes: boolean;
   precision: number;
 }
 
-/** What was done in a transaction; it is committed when there are events. */
+/** Outcomes of a transaction. It is committed if there are events. */
 export interface EditAttempts {
   outcomes: EditOutcome[];
   events: readonly NewEvent[];
 }
 
-/** What a store computed of a feature, as in `FeatureInput`. */
+/** Values of a feature that a store computed, as in `FeatureInput`. */
 export interface CalculatedFeature {
   id: string;
   values: Record<string, JsonText>;
 }
 
-/** What an insert or update writes. */
+/** Change that an insert or update writes. */
 export interface RowChange {
   /** WKB in the CRS of the source, `null` for none; absent: it stays. */
   geometry?: Uint8Array | null;
   values: ReadonlyMap<string, FieldValue>;
-  /** Columns set to their default, or to null where they have none. */
+  /** Columns that are set to their default, or to null if they do not have one. */
   reset: readonly string[];
 }
 
@@ -80,11 +80,11 @@ export interface RowChange {
 export type NewEvent = Omit<FeatureEvent, 'cursor' | 'eventId' | 'time' | 'table' | keyof EditOrigin>;
 
 /**
- * One transaction of a feature store. Steps throw `EditRefusal` for what the client did wrong; after one the session is used
- * on only when a savepoint is undone.
+ * Transaction of a feature store. Steps throw `EditRefusal` for client errors. After an error the session can only
+ * continue by undoing a savepoint.
  */
 export interface EditSession {
-  /** Begins a part that can be undone alone. */
+  /** Starts a part that can be undone separately. */
   savepoint(): Promise<void>;
   /** Undoes the part since `savepoint`. */
   undo(): Promise<void>;
@@ -92,21 +92,24 @@ export interface EditSession {
   keep(): Promise<void>;
   /** The feature, locked against other writers; null when there is none of that id or the task's filter hides it. */
   read(id: string, shown?: GeometryForm): Promise<StoredFeature | null>;
-  /** Whether any row has that id, hidden or not. */
+  /** Whether any row has that id, visible or hidden. */
   exists(id: string): Promise<boolean>;
-  /** Values of the features that pass, in the order of their ids: one more than are allowed at most. */
+  /** Returns the values of the matching features, in the order of their ids: at most one more than allowed. */
   calculate(calculation: Calculation): Promise<CalculatedFeature[]>;
   /** Returns the id that the row got. */
   insert(id: string | undefined, change: RowChange): Promise<string>;
-  /** False unless the store says that it changed the row: rules and triggers of a store may keep it. */
+  /** Returns false unless the store reports that it changed the row: rules and triggers of a store can keep it. */
   update(id: string, change: RowChange): Promise<boolean>;
-  /** Whether the row has all values of a change that an update was to write. */
+  /** Whether the row has all values of an update. */
   holds(id: string, change: RowChange): Promise<boolean>;
   /** Throws `EditRefusal` if a rule, a trigger or a policy of the store keeps the feature. */
   delete(id: string): Promise<void>;
-  /** Writes events, of which there is at least one, and returns the cursor of the last. To be called last: others wait for it. */
+  /**
+   * Writes one or more events, and returns the cursor of the last one. Call it last, because other transactions wait
+   * for it.
+   */
   record(events: readonly NewEvent[]): Promise<number>;
-  /** Makes all durable. Returns what was written to a file. */
+  /** Makes all changes durable. Returns the writes to a file. */
   commit(): Promise<FileWrites | undefined>;
   rollback(): Promise<void>;
 }

@@ -8,9 +8,9 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const INSTANT = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
 
 /**
- * Whether a date or an instant that a client of GeoServices sent is the stored one as the server shows it: in milliseconds
- * since 1970. Numbers that a GeoPackage has in such a column are shown as they are, and read as milliseconds when they
- * come back. Days and seconds that do not exist, such as 30 February, are shown as later ones.
+ * Whether a date or an instant from a GeoServices client is the stored one in the form of the server: milliseconds
+ * since 1970. Numbers in such a GeoPackage column are shown unchanged, and are read as milliseconds when they are
+ * returned. Days and seconds that do not exist, such as 30 February, are shown as later ones.
  */
 export function isShownTime(now: JsonText, was: JsonText, type: FieldType | undefined): boolean {
   if (type !== 'date-time' && type !== 'date') return false;
@@ -32,7 +32,7 @@ function shownMilliseconds(stored: unknown): number | undefined {
 function parseDay(text: string): number | undefined {
   const [, year, month, day] = DATE.exec(text) ?? [];
   if (year === undefined) return undefined;
-  // `Date.UTC` reads years below 100 as those of the twentieth century.
+  // `Date.UTC` interprets years below 100 as years of the twentieth century.
   return new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day));
 }
 

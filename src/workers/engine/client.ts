@@ -12,21 +12,24 @@ import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
 
 export interface EnginePoolOptions {
-  /** Directory in which engines put their sockets, named `engine-*.sock`. */
+  /** Directory of the engines' sockets, named `engine-*.sock`. */
   runDir: string;
-  /** Tasks that one engine gets at once; the others wait here, where they can still go to another engine. */
+  /**
+   * Maximum tasks that one engine has at a time. Other tasks wait in the queue, from which they can still be sent to
+   * another engine.
+   */
   maxInFlight?: number;
   /** Requests of clients that may wait; one more fails with `queue-full`. */
   maxQueue?: number;
   /** Expected wait, in milliseconds, beyond which a task fails with `queue-full`. */
   maxWaitMs?: number;
-  /** How long tasks wait while there is no engine at all, in milliseconds. */
+  /** Milliseconds that tasks wait while there is no engine. */
   absenceMs?: number;
-  /** Hears for how many milliseconds there was no engine, once there is one again. */
+  /** Called when an engine is available again, with the milliseconds without an engine. */
   onReturn?(absenceMs: number): void;
 }
 
-/** One task from its arrival to its answer, over all its attempts. */
+/** Task from its arrival to its response, over all its attempts. */
 interface Job {
   task: EngineTaskName;
   input: unknown;
@@ -49,13 +52,13 @@ const SOCKET_NAME = /^engine-.+\.sock$/;
 const RESCAN_MS = 1_000;
 /** Part of the places of an engine that is for callers with a key. */
 const RESERVED_PART = 1 / 4;
-/** A task that was lost with its engine twice may be what crashes them. */
+/** Maximum losses of a task with its engine, after which the task itself may be the cause of the crashes. */
 const MAX_LOSSES = 2;
 
 /**
- * Sends tasks to the least loaded engine. A task that was running when its engine went away runs once more on
- * another one; such tasks go alone among their kind per engine, so that one that crashes engines cannot take the
- * others with it a second time. All engine tasks are idempotent.
+ * Sends tasks to the least loaded engine. A task whose engine was lost runs once more on another engine. Each engine
+ * runs at most one such task at a time, so that a task that crashes engines does not fail the other retries. All
+ * engine tasks are idempotent.
  */
 export class EnginePool {
   readonly #options: Required<EnginePoolOptions>;
@@ -69,7 +72,7 @@ export class EnginePool {
   #lookedAt = performance.now();
   #served = false;
   readonly #paces = { keyed: new Pace(), anonymous: new Pace(), background: new Pace() };
-  /** Tasks that engines have, by class, and by engine those of callers without a key. */
+  /** Number of tasks in engines by class, and number of tasks without a key by engine. */
   readonly #atEngines = { keyed: 0, anonymous: 0, background: 0 };
   readonly #unkeyed = new Map<EngineLink, number>();
   #closed = false;
@@ -134,7 +137,7 @@ export class EnginePool {
     });
   }
 
-  /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  /** Whether one more client request can wait. In a full queue a request of another client can be displaced. */
   #makeRoom(caller: Caller): boolean {
     if (this.#queue.hasRoom(caller, this.#options.maxQueue - this.#retries.length)) return true;
     const displaced = this.#queue.displaced(caller);
@@ -142,7 +145,7 @@ export class EnginePool {
     return displaced !== undefined;
   }
 
-  /** Tasks that engines have: they run one or a few of them at once. */
+  /** Number of tasks in engines, which run one or a few of them at the same time. */
   get #running(): number {
     let running = 0;
     for (const link of this.#links.values()) running += link.inFlight;
@@ -159,7 +162,7 @@ export class EnginePool {
     return [{ name: 'engine', workers, queued: this.#waiting, running: this.#running, healthy: workers > 0 }];
   }
 
-  /** Resolves to true once an engine is there, or to false after `timeoutMs`. */
+  /** Resolves to true when an engine is available, or to false after `timeoutMs`. */
   async whenReady(timeoutMs: number): Promise<boolean> {
     const until = performance.now() + timeoutMs;
     while (!this.#closed && performance.now() < until) {
@@ -209,7 +212,9 @@ export class EnginePool {
     this.#noticeAbsence();
   }
 
-  /** While this process itself was stopped or busy, it could not see an engine: that time is no absence. */
+  /**
+   * While this process was stopped or busy, it could not detect an engine, so that time does not count as absence.
+   */
   #discountPause(): void {
     const now = performance.now();
     const pause = now - this.#lookedAt - RESCAN_MS;
@@ -226,7 +231,7 @@ export class EnginePool {
     this.#discountPause();
     const now = performance.now();
     if ([...this.#links.values()].some(({ ready }) => ready)) {
-      // What comes before the first engine is the start.
+      // The time before the first engine is the startup.
       if (this.#absentSince !== null && this.#served) this.#options.onReturn(now - this.#absentSince);
       this.#absentSince = null;
       this.#served = true;

@@ -166,9 +166,9 @@ function frameHead(kind: number, length: number, chunkId?: number): Buffer {
 }
 
 /**
- * Writes messages to a socket. Small messages go out whole and first; the chunks of large ones follow in turns,
- * one of each message, and only as fast as the socket drains. Byte arrays are written as they are: the caller
- * must not change them afterwards.
+ * Writes messages to a socket. Small messages are sent complete and first. The chunks of large messages follow in
+ * turns, one of each message, and only as fast as the socket drains. Byte arrays are written without a copy, so the
+ * caller must not change them afterwards.
  */
 export class FrameWriter {
   readonly #small: Uint8Array[][] = [];
@@ -198,7 +198,7 @@ export class FrameWriter {
     this.#pump();
   }
 
-  /** Resolves when every frame has been handed to the socket, or the socket is gone. */
+  /** Resolves when every frame has been passed to the socket, or the socket is closed. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.socket.destroyed || !this.#blocked) return resolve();
@@ -216,7 +216,7 @@ export class FrameWriter {
       for (const part of frame) this.#blocked = !this.socket.write(part);
     }
     process.nextTick(() => this.socket.uncork());
-    // Not blocked means that nothing is left.
+    // If the writer is not blocked, no frame remains.
     if (!this.#blocked) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 

@@ -1,4 +1,4 @@
-/** A queue in front of something that runs a few tasks at once and cannot be interrupted. */
+/** Queue for a resource that runs a few tasks at the same time and cannot be interrupted. */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
@@ -9,20 +9,20 @@ export interface LaneOptions {
   name: string;
   /** Tasks that run at the same time. */
   concurrency: number;
-  /** Further ones of callers with a key; none when absent. */
+  /** Number of additional tasks of callers with a key. Default: 0. */
   reserved?: number;
-  /** Heavy ones among them; as many as there is room for when absent. */
+  /** Maximum number of heavy tasks among them. Default: no limit. */
   heavy?: number;
-  /** Requests of clients that may wait; one more fails with `queue-full`. */
+  /** Maximum number of waiting client requests. Further requests fail with `queue-full`. */
   maxQueue: number;
-  /** How long a task may go on running after it was given up, before the lane counts as stuck. */
+  /** Milliseconds that an abandoned task can continue to run before the lane counts as stuck. */
   graceMs: number;
   /** Called once per task that is still running after the grace period. */
   onStuck: (reason: string) => void;
 }
 
 export interface LaneTaskOptions {
-  /** `BACKGROUND` when absent. */
+  /** Default: `BACKGROUND`. */
   caller?: Caller;
   heavy?: boolean;
   signal?: AbortSignal;
@@ -35,9 +35,9 @@ interface Entry extends LaneTask {
 }
 
 /**
- * Runs tasks as their callers take turns. A waiting task is dropped at once when it is cancelled or its deadline passes.
- * A running one cannot be stopped from outside: its caller is answered at once all the same, the cancellation is
- * raised for it to see, and its place stays taken until it really ends.
+ * Runs tasks in turns of their callers. A waiting task is dropped immediately when it is cancelled or its deadline
+ * passes. A running task cannot be stopped from outside. Its caller gets the failure immediately, the task's
+ * cancellation is set, and its place remains occupied until the task really ends.
  */
 export class TaskLane {
   readonly #lane: FairLane<Entry>;

@@ -9,7 +9,7 @@ import { takeRoom } from './rooms.js';
 import type { EngineTaskName, WireMessage } from './wire.js';
 
 const PING_INTERVAL_MS = 5_000;
-/** An engine whose main thread does not answer for this long counts as lost. */
+/** Milliseconds without a sign of an engine's main thread after which the engine counts as lost. */
 const SILENCE_LIMIT_MS = 20_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
@@ -27,7 +27,7 @@ export interface LinkRequest {
   onWork?: (work: TaskWork) => void;
   resolve(value: unknown): void;
   reject(error: Error): void;
-  /** The engine went away before it answered; `started` is false when it surely never ran the task. */
+  /** Called when the engine ends before it responds. `started` is false if the task certainly did not run. */
   lost(reason: string, started: boolean): void;
 }
 
@@ -36,7 +36,7 @@ export interface LinkEvents {
   onChange(): void;
 }
 
-/** Bytes taken from the socket at once. */
+/** Number of bytes in one read from the socket. */
 const READ_BYTES = 262_144;
 
 export class EngineLink {
@@ -65,7 +65,7 @@ export class EngineLink {
     return this.#requests.size;
   }
 
-  /** Sends a request; only when `ready`. The returned function tells the engine that nobody waits any more. */
+  /** Sends a request; only when `ready`. The returned function cancels the request. */
   send(request: LinkRequest): () => void {
     const id = this.#nextId;
     this.#nextId = this.#nextId === 0xffffffff ? 1 : this.#nextId + 1;
@@ -96,7 +96,7 @@ export class EngineLink {
     this.#state = 'connecting';
     const reader = new FrameReader(
       (message) => this.#receive(message),
-      // Its answers are sent once and kept by nobody.
+      // Its results are sent once and are not cached.
       (id, length) =>
         this.#requests.get(id)?.task === 'raster.coverage' ? takeRoom(length) : new Uint8Array(length),
     );
@@ -109,13 +109,14 @@ export class EngineLink {
       }
       return true;
     };
-    // The reader copies what it keeps, so one buffer serves all reads: a new one for each would be garbage at once.
+    // The reader copies the data that it keeps, so one buffer serves all reads. A new buffer for each read would
+    // immediately be garbage.
     const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     const onread = { buffer, callback: (count: number) => read(buffer.subarray(0, count)) };
     const socket = connect({ path: this.path, onread });
     this.#socket = socket;
     this.#writer = new FrameWriter(socket);
-    // 'close' follows every error and says the same.
+    // 'close' follows every error with the same meaning.
     socket.on('error', () => {});
     socket.on('close', () => this.#down(socket));
   }
@@ -169,7 +170,7 @@ export class EngineLink {
     if (socket !== this.#socket) return;
     clearInterval(this.#pingTimer);
     if (this.#state === 'closed') return;
-    // Before the requests are given back, or they would be sent here again.
+    // The state changes before the requests are returned, because they would otherwise be sent here again.
     this.#state = 'down';
     this.#loseAll('the connection to the engine broke');
     this.#retryTimer = setTimeout(() => this.#connect(), this.#retryMs).unref();

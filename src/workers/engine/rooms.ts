@@ -1,17 +1,18 @@
 /**
- * Memory for large results that nobody keeps: taken, filled, sent to a client and given back. Made anew for each, V8 would
- * collect the whole heap every few megabytes, because it counts what lies outside of its heap as growth.
+ * Reusable memory for large results that are not cached: taken, filled, sent to a client and returned. With new
+ * memory for each result, V8 would collect the complete heap every few megabytes, because it counts memory outside
+ * its heap as growth.
  */
 
 const MIN_BYTES = 64 << 10;
 const MAX_BYTES = 8 << 20;
-/** What may lie unused. */
+/** Maximum unused bytes. */
 const FREE_BYTES = 32 << 20;
 
 /** By size, all of them powers of two. */
 const free = new Map<number, ArrayBuffer[]>();
 let freeBytes = 0;
-/** Rooms that may be given back, once each. One that is lost is collected like any other memory. */
+/** Lent memory, which can be returned once. Memory that is not returned is collected like any other. */
 const lent = new WeakSet<ArrayBufferLike>();
 
 /** Bytes with any content; the caller fills all of them. */
@@ -25,7 +26,7 @@ export function takeRoom(length: number): Uint8Array {
   return new Uint8Array(room, 0, length);
 }
 
-/** Nobody looks at the bytes any more. Does nothing for bytes that are of no room, or were given back before. */
+/** Returns memory that is no longer read. Has no effect on other memory, or on memory that was already returned. */
 export function giveRoomBack({ buffer }: Uint8Array): void {
   if (!lent.delete(buffer)) return;
   const size = buffer.byteLength;

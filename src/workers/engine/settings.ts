@@ -3,13 +3,15 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Environment of the engine's threads: what the paths of their temporary files begin with. */
+/** Environment variable of the engine's threads: the prefix of the paths of their temporary files. */
 export const SCRATCH_VARIABLE = 'GRATICULE_ENGINE_SCRATCH';
 
-/** Returns what the paths of temporary files begin with; outside of an engine they lie in the folder of the system. */
+/**
+ * Returns the prefix of the paths of temporary files. Outside an engine they are in the system's temporary folder.
+ */
 export const scratchStem = (): string => process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch');
 
-/** Environment of an engine: the hosts that may be asked, as a JSON array. */
+/** Environment variable of an engine: the allowed remote hosts, as a JSON array. */
 export const REMOTE_ALLOW_VARIABLE = 'GRATICULE_REMOTE_ALLOW';
 
 /** Environment of an engine: the data folder of the server. */

@@ -1,9 +1,8 @@
 /**
- * The protocol between a gateway and an engine over a Unix socket.
- *
- * A frame is `u32 LE payload length`, `u8 kind`, payload. Payloads are msgpack, except those of CHUNK frames:
- * `u32 LE message id`, raw bytes. A request or result whose value holds byte arrays is sent as its msgpack
- * part, in which each byte array is a reference, followed by chunks that carry the bytes back to back.
+ * Protocol between a gateway and an engine over a Unix socket.
+ * A frame is `u32 LE payload length`, `u8 kind`, payload. Payloads are msgpack, except those in CHUNK frames: `u32 LE
+ * message id`, raw bytes. A request or result with byte arrays is sent as its msgpack part, in which each byte array
+ * is a reference. Chunks with the concatenated bytes follow.
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
@@ -23,7 +22,7 @@ export const MAX_BLOB_BYTES = 512 << 20;
 export const MAX_BLOBS = 4096;
 /** Payload of one chunk of a streamed message, without its id. */
 export const CHUNK_BYTES = 256 << 10;
-/** Messages with more bytes than this are sent chunk by chunk, so that others can pass between. */
+/** Bytes of a message above which it is sent in chunks, so that other messages can pass between them. */
 export const STREAM_ABOVE_BYTES = 1 << 20;
 
 /** Tasks that engines run. */
@@ -111,7 +110,7 @@ addExtension({
   },
 } as Parameters<typeof addExtension>[0]);
 
-/** A number with all its digits: MessagePack would forget what it is. */
+/** Number with all its digits, because MessagePack would lose its type. */
 class Digits {
   constructor(readonly text: string) {}
 }

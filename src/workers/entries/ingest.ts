@@ -21,7 +21,7 @@ import { Cancellation } from '../threads/cancellation.js';
 import { runTaskBody } from '../threads/failure.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 
-/** Thread side of what is read from other servers: their answers are parsed here, where no request waits. */
+/** Thread side of requests to other servers: their responses are parsed here, on a thread without client requests. */
 
 const { remoteHosts, serverMark } = workerData as IngestWorkerData;
 const allowed = new AllowedHosts(remoteHosts);

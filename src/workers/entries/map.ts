@@ -1,4 +1,6 @@
-/** The one thread of an engine that runs Mapnik; its calls are asynchronous, so that it takes several tasks at once. */
+/**
+ * Only thread of an engine that runs Mapnik. Its calls are asynchronous, so it runs several tasks at the same time.
+ */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import { type RenderTask, render } from '../maps/render.js';

@@ -13,9 +13,9 @@ import { lowerPriority, PROCESS_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { ENTRY_LIMITS } from './limits.js';
 
-/** Thread of a host: a task keeps it until it is done, and yields to all that answers requests. */
+/** Thread of a host. A task uses it until it is done. Its priority is below all threads that serve requests. */
 
-/** What a thread is told when it starts. */
+/** Data that a thread receives at its start. */
 export interface ProcessThreadData {
   /** Connections that it may open to each database, and where it counts them. */
   connections: number;
@@ -27,7 +27,7 @@ limitConnections(connections, counts);
 boundStatements(ENTRY_LIMITS.processStatementMs, ENTRY_LIMITS.processClientMs);
 lowerPriority(PROCESS_NICENESS);
 
-/** What the host adds to each task. */
+/** Member that the host adds to each task. */
 type FeatureCount = Pick<FeatureProcessOrder, 'count'>;
 
 const TASKS: {

@@ -1,6 +1,4 @@
-/**
- * The one thread of an engine that runs GDAL. Its calls are asynchronous, so that it takes several tasks at once.
- */
+/** Only thread of an engine that runs GDAL. Its calls are asynchronous, so it runs several tasks at the same time. */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';

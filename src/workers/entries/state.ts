@@ -11,12 +11,13 @@ import {
 } from '../state/protocol.js';
 
 /**
- * The thread that owns the state database. Statements run in the order in which they arrive, so a transaction is what
- * its owner posts between BEGIN and COMMIT. The event loop compiles statements and never waits for a disk.
+ * Thread that owns the state database. Statements run in the order of their arrival, so a transaction consists of the
+ * statements that its owner posts between BEGIN and COMMIT. The event loop compiles statements and never waits for a
+ * disk.
  */
 
 const MAX_STATEMENTS = 300;
-/** Milliseconds between two looks for changes by others, which are seen within a second. */
+/** Milliseconds between two checks for changes by other processes, which are detected within a second. */
 const WATCH_MS = 400;
 const port = parentPort!;
 const statements = new Map<string, Database.Statement<unknown[]>>();
@@ -24,7 +25,7 @@ const statements = new Map<string, Database.Statement<unknown[]>>();
 function open({ path, busyTimeout }: StateWorkerData): Database.Database {
   const db = new Database(path, { timeout: busyTimeout });
   useWal(db, busyTimeout);
-  // A committed answer must survive a power cut, not only a killed process.
+  // Committed changes must survive a power failure, not only a killed process.
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   return db;
@@ -59,8 +60,8 @@ function fault(id: number, error: unknown): StateFault {
 }
 
 /**
- * Reports writes of other connections. `PRAGMA data_version` reads a counter in the memory that all of them share: it reads
- * no table and waits for nobody.
+ * Reports writes of other connections. `PRAGMA data_version` reads a counter in shared memory, so it does not read
+ * any table and does not wait.
  */
 function watch(db: Database.Database): NodeJS.Timeout {
   const readVersion = () => db.pragma('data_version', { simple: true });

@@ -7,7 +7,7 @@ import { lowerPriority, WORKER_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { moved } from '../threads/thread.js';
 
-/** Thread side of what is drawn for labels and icons: Piscina calls the default export with one task after the other. */
+/** Thread side of glyphs and icons: Piscina calls the default export with one task after the other. */
 
 lowerPriority(WORKER_NICENESS);
 

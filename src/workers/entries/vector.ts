@@ -56,19 +56,19 @@ import { vectorTile } from '../tiles/tile.js';
 import { transcode } from '../tiles/transcode.js';
 
 /**
- * Thread side of the vector pool: Piscina calls the default export with each task. Tasks that read files keep the
- * thread until they are done; tasks that wait for a database run beside each other.
+ * Thread side of the vector pool: Piscina calls the default export with each task. Tasks that read files use the
+ * thread until they are done. Tasks that wait for a database run concurrently.
  */
 
 export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
 
-/** What a thread is told when it starts. */
+/** Data that a thread receives at its start. */
 export interface VectorThreadData {
   /** Connections that it may open to each database. */
   connections: number;
-  /** Where it counts them. */
+  /** Shared counts of connections. */
   counts: SharedArrayBuffer;
-  /** Where overviews of tables lie; none are made without it. */
+  /** Folder of the overviews of tables. Default: no overviews. */
   overviews: string | undefined;
   /** Hosts that remote archives may be read from. */
   remoteHosts: readonly string[];
@@ -81,9 +81,9 @@ export interface VectorThreadData {
 export interface VectorMessage {
   name: VectorTaskName;
   input: unknown;
-  /** Of a task whose work is to be measured. */
+  /** Trace of a task whose work is measured. */
   traceparent?: string;
-  /** Raised when nobody waits for the answer any more. */
+  /** Set when the task is no longer needed. */
   flag?: CancellationFlag;
 }
 
@@ -95,7 +95,7 @@ keepOverviewsIn(overviews);
 keepEvents(retention);
 keepLedgerIn(dataDir);
 
-// Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
+// Linux gives each thread a separate priority: encoding yields to the event loop if cores are short.
 lowerPriority(niceness);
 
 const TASKS: {
@@ -168,7 +168,7 @@ const TASKS: {
   'vector.stacFile': stacFile,
 };
 
-/** Analytics whose features may be those of a feature set. */
+/** Analytics whose features can be returned as a feature set. */
 function inForm<T extends AnalyticsQuery>(
   run: (task: T, cancellation?: Cancellation) => Promise<AnalyticsResult>,
 ) {
@@ -185,7 +185,7 @@ function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
   return store.merge(task, cancellation);
 }
 
-/** What a store computes of groups, whole. */
+/** Store that can compute all results of groups. */
 type GroupStore = Required<Pick<FeatureStore, 'groups' | 'groupCount' | 'top'>>;
 
 function grouping({ source }: Pick<FeatureQuery, 'source'>): GroupStore {
@@ -216,7 +216,7 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
     return await TASKS[name](input as never, cancellation);
   } catch (error) {
     const failure = createFailure(error);
-    // A connection that met a broken page goes on believing in it when the file is whole again.
+    // A connection that read a corrupt page keeps failing after the file is repaired.
     if (failure.code === 'source-unreadable') {
       closeAll();
       closeWriters();
@@ -226,7 +226,7 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
 }
 
 function createFailure(error: unknown): TaskFailure {
-  // The time of a statement was over: our functions look at it once a row.
+  // The time limit of the statement has passed; the server's SQL functions check it for each row.
   if (error instanceof Database.SqliteError && error.code === 'SQLITE_INTERRUPT')
     return new TaskFailure(
       'deadline-exceeded',

@@ -3,7 +3,7 @@ import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { inPageForm } from './page-forms.js';
 
-/** Body of task `vector.items`: a page in its form, and with `countAtMost` how many features match. */
+/** Task `vector.items`: returns a page in its form and, with `countAtMost`, the number of matching features. */
 export async function readItems(
   { form, endsBefore, ...task }: ItemsTask,
   cancellation?: Cancellation,
@@ -14,7 +14,7 @@ export async function readItems(
   return { ...page, features, ...(start && { start }) };
 }
 
-/** Where the page begins that ends just before a key. */
+/** Returns the start of the page that ends before a key. */
 async function findStart(
   task: ItemsTask,
   { key, limit }: NonNullable<ItemsTask['endsBefore']>,

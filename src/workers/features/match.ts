@@ -22,8 +22,8 @@ import { quote } from '../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter } from '../providers/geopackage/queries/filter-sql.js';
 
 /**
- * Filters over the features of events. They are put into a table in memory and asked for with the same SQL as rows of a
- * GeoPackage, so that a stream and a page agree on what a filter means.
+ * Filters on the features of events. The features are inserted into a table in memory and filtered by the same SQL as
+ * rows of a GeoPackage. Streams and pages therefore agree on the meaning of a filter.
  */
 interface Table {
   readonly source: GeoPackageSource;
@@ -42,7 +42,10 @@ let memory: Database.Database | undefined;
 let tables = boundedCache<string, Table>(MAX_TABLES);
 let count = 0;
 
-/** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
+/**
+ * Returns the images that match each filter. A filter that cannot be evaluated matches no image and returns the
+ * reason.
+ */
 export function match({ schema, filters, images }: MatchTask): MatchResult {
   const table = buildTable(schema);
   const passed = new Uint8Array(filters.length * images.length);
@@ -63,7 +66,7 @@ export function match({ schema, filters, images }: MatchTask): MatchResult {
 }
 
 function passing(table: Table, text: string): number[] {
-  // The time that a filter may take is one of its values, so the SQL is kept and the values are made anew.
+  // The deadline of a filter is one of its values, so the SQL is cached and the values are written again.
   const condition = new EventFilterWriter(table.source).predicate(readKept(text) as Expression);
   const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
@@ -117,7 +120,7 @@ function reset(): void {
   count = 0;
 }
 
-/** SQLite gives a value the form that a GeoPackage would hold it in. */
+/** Column type that gives a value the form in which a GeoPackage would store it. */
 function chooseType({ type }: Field): string {
   if (type === 'integer' || type === 'boolean') return 'INTEGER';
   return type === 'number' ? 'REAL' : 'TEXT';
@@ -148,7 +151,7 @@ function buildRow({ id, geometry, attributes }: EventImage, { fields }: MatchSch
   ];
 }
 
-/** SQLite has decimals as doubles alone: their digits are in a column beside them, as text that sorts. */
+/** SQLite stores decimals only as doubles, so another column contains their digits as sortable text. */
 const digitsColumn = (name: string) => quote(`graticule:digits:${name}`);
 
 /** Compares decimals by their digits, as PostgreSQL does. */

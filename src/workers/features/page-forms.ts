@@ -6,7 +6,7 @@ import { isExactNumber } from '../../core/values/exact-number.js';
 import { parseJsonExactly, stringifyExactly } from '../../core/values/json.js';
 import { MAX_VARINT, writeVarint } from '../../core/values/varints.js';
 
-/** Forms of pages that are made of what a store wrote, so that the gateway only joins pages. */
+/** Other forms of pages, converted from the store's output, so that the gateway only joins pages. */
 
 /** Returns the features of a page in another form. */
 export function inPageForm(features: Uint8Array, form: PageForm): Uint8Array {
@@ -66,7 +66,7 @@ function mapResults(features: Uint8Array, form: MapResultsForm): string {
     .join();
 }
 
-/** The first field that has the text, and its value. */
+/** Returns the first field that contains the text, and its value. */
 function foundIn(attributes: Feature['attributes'], { fields, text, contains }: MapSearch) {
   const sought = text.toLowerCase();
   const found = fields.find((name) => {

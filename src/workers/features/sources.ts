@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 
 /**
- * Every task names its whole source, and a source with many fields is most of a task. Cloned as an object it costs more
- * than encoding a small tile; so it changes threads as text, written once per source and read once per thread.
+ * Every task contains its complete source, and a source with many fields is most of a task. A clone of the object
+ * costs more than encoding a small tile. It therefore changes threads as text, written once per source and read once
+ * per thread.
  */
 const texts = new WeakMap<VectorSource, string>();
 const sources = new LRUCache<string, VectorSource>({ max: 4096 });
@@ -11,8 +12,8 @@ const sources = new LRUCache<string, VectorSource>({ max: 4096 });
 type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
 
 /**
- * A task input as it is sent: sources as text. Cloning a source of many fields takes longer than encoding a small tile.
- * No other member of a task may be called `source` or `layers`.
+ * Returns a task input for sending, with its sources as text. A clone of a source with many fields takes longer than
+ * encoding a small tile. No other member of a task may be called `source` or `layers`.
  */
 export function packed(input: unknown): unknown {
   return mapped(input as Part, (source) => (typeof source === 'string' ? source : formatText(source)));

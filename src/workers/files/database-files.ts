@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 
 const SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
-/** Removes a SQLite file with its logs, those that exist. */
+/** Removes a SQLite file with its existing logs. */
 export function removeDatabaseFiles(path: string): void {
   for (const suffix of SUFFIXES) rmSync(path + suffix, { force: true });
 }

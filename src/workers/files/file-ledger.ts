@@ -18,7 +18,7 @@ import {
   removeLog,
 } from './write-ahead-log.js';
 
-/** A SQLite file as it is on the disk now. */
+/** Current state of a SQLite file on the disk. */
 export interface SettledFile {
   /** Device and inode. */
   readonly inode: string;
@@ -35,7 +35,7 @@ interface Row extends SettledFile {
   readonly page_one: string;
 }
 
-/** What is noted of a file beside what the disk says. */
+/** Entry of a file in the ledger, in addition to the state on the disk. */
 interface Known extends Pick<Row, 'generation' | 'overwritten'> {
   hasLog: boolean;
 }
@@ -55,11 +55,14 @@ const BUSY_MS = 10_000;
 const LONG_LOG = 1 << 20;
 /** Stands for the generation of a file that could not be settled. */
 const UNSETTLED = 'unsettled';
-/** Generation of a file that is another one than the ledger says, while the disk has no room for the new note. */
+/** Generation of a file that differs from the ledger's entry, while the disk is too full for a new entry. */
 const UNNOTED = -1;
-/** Bytes of the ledger and of its log that are taken while the disk has room, so that notes need none later. */
+/**
+ * Bytes of the ledger and of its log that are allocated while the disk has space, so that later entries do not need
+ * more.
+ */
 const RESERVE_BYTES = 1 << 19;
-/** Pages of the log of the ledger after which it begins anew: far fewer than the reserve. */
+/** Pages of the ledger's log after which it restarts: far fewer than the reserve. */
 const LEDGER_LOG_PAGES = 32;
 
 /**
@@ -86,8 +89,9 @@ export class FileLedger {
   }
 
   /**
-   * Call before a file is opened, and when its state has changed. Removes the log of another file under this name.
-   * `isOurs`: nobody else can have written to the log since the ledger was last told of the file.
+   * Returns the state of a file. Call it before a file is opened, and when its state has changed. Removes the log of
+   * another file under this name. `isOurs`: no other program can have written to the log since the last update of the
+   * ledger.
    */
   settle(path: string, isOurs = false): SettledFile {
     const current = describeFile(path);
@@ -129,7 +133,7 @@ export class FileLedger {
   addLog(path: string, db: Database.Database): void {
     this.#locked(() => {
       const { generation, overwritten } = this.#settle(path, false);
-      // A file that was not whole yet when it was settled. Those who knew the former one would keep SQLite waiting.
+      // The file was incomplete when it was settled. Programs that have the former file open would block SQLite.
       const isMarked = overwritten === 1 && hasSharedMemory(path);
       if (isMarked) markWalMode(path);
       db.pragma('journal_mode = WAL');
@@ -142,7 +146,7 @@ export class FileLedger {
    * replaced.
    */
   checkpoint(path: string, db: Database.Database): boolean {
-    // Most of a long log is moved while others may use the ledger.
+    // Most of a long log is copied while other threads can use the ledger.
     if (logBytes(path) > LONG_LOG) db.pragma('wal_checkpoint(PASSIVE)');
     return this.#locked(() => {
       const before = this.#row(path);
@@ -155,8 +159,9 @@ export class FileLedger {
   }
 
   /**
-   * Names the content of a file: the name changes when the file is replaced, and not when it is written to. While
-   * another thread settles the file, nobody knows whether it is the former one: its name is then like no other.
+   * Returns a name for the content of a file. It changes when the file is replaced, and not when the file is written
+   * to. While another thread settles the file, its identity is unknown, and its name differs from the names of all
+   * settled files.
    */
   contentOf(path: string): string {
     try {
@@ -166,7 +171,7 @@ export class FileLedger {
     }
   }
 
-  /** What was found since the last call. */
+  /** Returns the findings since the last call. */
   takeFindings(): FileFinding[] {
     const unnoted = this.#unnoted.splice(0);
     const columns = 'path, kind, bytes, kept';
@@ -229,7 +234,10 @@ export class FileLedger {
       .get(path) as Row | undefined;
   }
 
-  /** Runs while no other thread or process does the same. What it finds is noted with it, or later where that fails. */
+  /**
+   * Runs `work` while no other thread or process does the same. Its findings are stored in the same transaction, or
+   * later if that fails.
+   */
   #locked<T>(work: () => T): T {
     let noted = 0;
     const result = this.#db
@@ -245,8 +253,8 @@ export class FileLedger {
   }
 
   /**
-   * Takes room for later notes. SQLite writes the pages of the ledger, and its log from the beginning, again and again: a
-   * disk that is full later has the blocks already. On a disk that is full now there is no reserve.
+   * Allocates space for later entries. SQLite overwrites the pages of the ledger, and its log from the start,
+   * repeatedly. If the disk becomes full later, the blocks are already allocated. On a full disk there is no reserve.
    */
   #reserve(): void {
     if (logBytes(this.#db.name) >= RESERVE_BYTES) return;
@@ -277,14 +285,18 @@ function isSameFile(
   return inode === current.inode && page_one !== '' && hasKnownFirstPage(path, page_one, isOurs);
 }
 
-/** Runs while nobody writes to a file that others wrote over. Who had begun before ends first. */
+/**
+ * Runs `work` while no program writes to a file that other programs overwrote. Writers that have already started
+ * finish first.
+ */
 function withoutWriters(path: string, work: () => void): void {
   if (!hasSharedMemory(path)) return work();
-  // Those who have the file open know it by its log. In the other mode their locks and ours would not meet.
+  // Programs that have the file open detect the mode by its log. In the other mode their locks and the server's locks
+  // would be independent.
   markWalMode(path);
   const db = new Database(path, { timeout: BUSY_MS });
   try {
-    // A file of which only a part is there yet has no tables to be locked: its end is another change.
+    // A partially written file does not have tables that can be locked. Its completion is another change.
     attempt(() => db.exec('BEGIN IMMEDIATE'));
     work();
   } finally {

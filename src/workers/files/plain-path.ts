@@ -38,7 +38,7 @@ function listHomes(path: string): string[] {
   return homes;
 }
 
-/** Undefined where there is nothing. */
+/** Returns the real path. Undefined if it does not exist. */
 function findReal(path: string): string | undefined {
   try {
     return realpathSync.native(path);

@@ -50,7 +50,7 @@ export function pageOneHash(path: string): string {
 }
 
 /**
- * Whether the first page of a file is one that it had, or that its log has: then the file changed by a checkpoint.
+ * Whether the first page of a file is a page that it or its log had, so that the file changed by a checkpoint.
  * `isOurs`: see `FileLedger.settle`.
  */
 export function hasKnownFirstPage(path: string, known: string, isOurs: boolean): boolean {
@@ -63,8 +63,8 @@ export function hasKnownFirstPage(path: string, known: string, isOurs: boolean):
 }
 
 /**
- * Another program may have written, moved its log into the file and begun the log anew: then the log is younger than the
- * file, and its first page follows that of the file.
+ * Whether another program wrote, copied its log into the file and restarted the log. The log is then younger than the
+ * file, and its first page follows the file's page.
  */
 function isContinued(path: string, page: Buffer, next: Buffer | undefined): boolean {
   if (!next || page.length < 100) return false;
@@ -106,15 +106,16 @@ export function logBytes(path: string): number {
   return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Whether somebody has, or had, a file open in WAL mode. */
+/** Whether a program has, or had, a file open in WAL mode. */
 export function hasSharedMemory(path: string): boolean {
   return existsSync(`${path}-shm`);
 }
 
 /**
- * Copies the log of a file into a folder, which keeps the newest few. Without room for a copy it is moved there, or stays
- * beside the file under the name of the copy, where `canMove` says that nobody will write to it any more. Else the copy
- * may find room beside the file. Returns where the log is; null if it could not be kept.
+ * Copies the log of a file into a folder, which keeps the newest few. Without space for a copy, the log is moved
+ * there, or it remains next to the file under the copy's name. This requires `canMove`: no program will write to it
+ * any more. Otherwise the copy is written next to the file if there is space. Returns the path of the log; null if it
+ * could not be kept.
  */
 export function keepLogAside(path: string, folder: string, canMove: boolean): string | null {
   const log = `${path}-wal`;
@@ -140,7 +141,7 @@ export function keepLogAside(path: string, folder: string, canMove: boolean): st
     removeOld(folder);
     return to;
   }
-  // The log goes all the same: it would spoil the file.
+  // The log is removed in any case, because it would corrupt the file.
   return null;
 }
 
@@ -161,7 +162,7 @@ function removeOld(folder: string): void {
   for (const name of old) rmSync(join(folder, name), { force: true });
 }
 
-/** Removes the log of a file that is gone. Whoever has that file open keeps the log until it closes it. */
+/** Removes the log of a deleted file. A program that has the file open keeps the log until it closes it. */
 export function removeLog(path: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
@@ -177,7 +178,7 @@ export function discardLog(path: string): void {
     writeSync(index, Buffer.alloc(INDEX_HEADER), 0, INDEX_HEADER, 0);
 }
 
-/** Opens a log, on which nobody has locks. */
+/** Opens a log that no program has locked. */
 function withLog<T>(path: string, flags: 'r' | 'r+', work: (fd: number) => T): T | undefined {
   const log = `${path}-wal`;
   if (!existsSync(log)) return undefined;

@@ -2,7 +2,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { refused } from '../storage/remote/allowed-hosts.js';
 
-/** XML of other servers, as plain objects: attributes have `@` before their names, and prefixes are left out. */
+/** XML of other servers as plain objects. Attribute names have the prefix `@`, and namespace prefixes are removed. */
 export type XmlNode = Readonly<Record<string, unknown>>;
 
 const DEPTH = 64;
@@ -18,7 +18,7 @@ const parser = new XMLParser({
   maxNestedTags: DEPTH,
 });
 
-/** The name of the root element, and what is in it. Fails with `source-unreadable`. */
+/** Returns the name of the root element and its content. Fails with `source-unreadable`. */
 export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode } {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))
@@ -33,7 +33,7 @@ export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode }
   }
 }
 
-/** WMS 1.1 names its document type by a URL, without entities of its own. */
+/** Whether a text is WMS 1.1 capabilities. Their document type has a URL and no internal entities. */
 function isOldCapabilities(text: string): boolean {
   return /<!DOCTYPE\s+WMT_MS_Capabilities\b[^>[]*>/i.test(text) && !/<!ENTITY/i.test(text);
 }
@@ -66,7 +66,7 @@ export function findXmlAttribute(node: XmlNode, name: string): string | undefine
   return value === undefined ? undefined : String(value);
 }
 
-/** What a server says is wrong, in a report of exceptions of OGC; undefined for any other document. */
+/** Returns the message of an OGC exception report. Undefined for any other document. */
 export function findOgcException({ name, root }: { name: string; root: XmlNode }): string | undefined {
   if (!/^(ServiceExceptionReport|ExceptionReport)$/.test(name)) return undefined;
   const text =

@@ -14,10 +14,10 @@ const ARCHIVES = new Set(
 const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 const DIRECTORY = 0o040000;
-/** Bytes up to which an entry may be compressed as well as it can: it does no harm. */
+/** Bytes up to which an entry can have any compression ratio, because its size is harmless. */
 const RATIO_FREE_BYTES = 1_048_576;
 
-/** Rejects for what is no ZIP archive, or names its entries so that they lead elsewhere. */
+/** Opens a ZIP archive. Rejects for other files, and for archives whose entry names lead elsewhere. */
 export function openZip(path: string): Promise<ZipFile> {
   return yauzl.openPromise(path, { autoClose: false, lazyEntries: true, strictFileNames: true });
 }
@@ -35,7 +35,7 @@ export async function checkedEntries(archive: ZipFile, archiveBytes: number): Pr
       throw createSizeFailure(`The archive unpacks to more than ${LIMITS.archiveBytes} bytes.`);
     entries.push(entry);
   }
-  // Entries may share their bytes: only the whole file tells how much there is.
+  // Entries can share their bytes, so only the complete file shows the total size.
   checkRatio(total, archiveBytes);
   return entries;
 }
@@ -54,7 +54,7 @@ function checkEntry(entry: Entry): void {
   checkRatio(uncompressedSize, compressedSize);
 }
 
-/** Fails with `too-large` for what unpacks to much more than it is. */
+/** Fails with `too-large` for data whose unpacked size is far larger than its compressed size. */
 export function checkRatio(bytes: number, compressed: number): void {
   if (bytes > RATIO_FREE_BYTES && bytes > compressed * LIMITS.archiveRatio)
     throw createSizeFailure(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
@@ -68,7 +68,7 @@ export function createSizeFailure(message: string): TaskFailure {
   return new TaskFailure('too-large', message);
 }
 
-/** What is wrong with an archive that could not be read. */
+/** Returns the failure for an archive that could not be read. */
 export function describeZipFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
   const what = 'The archive is damaged, or of another kind than its name says.';

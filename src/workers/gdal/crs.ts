@@ -20,8 +20,8 @@ const CACHE_SIZE = 64;
 const byText = new Map<string, GdalCrs>();
 
 /**
- * Reads `EPSG:n`, `OGC:CRS84`, WKT or anything else that PROJ reads without a file or a network.
- * Fails with `invalid-input`.
+ * Returns the CRS for `EPSG:n`, `OGC:CRS84`, WKT or any other text that PROJ reads without a file or a network. Fails
+ * with `invalid-input`.
  */
 export function getCrs(text: string): GdalCrs {
   const hit = byText.get(text);
@@ -34,7 +34,7 @@ export function getCrs(text: string): GdalCrs {
 
 function parseCrs(text: string): GdalCrs {
   const code = /^(EPSG|OGC|IAU|IGNF|ESRI):[A-Za-z0-9_:]{1,40}$/i.test(text);
-  // Anything but codes, PROJ strings and WKT could be taken for a file name or URL.
+  // Text other than codes, PROJ strings and WKT could be interpreted as a file name or URL.
   if (!code && !/^\s*(\+proj=|[A-Z_]+\s*\[)/i.test(text))
     throw new TaskFailure('invalid-input', 'The coordinate reference system is unknown.');
   if (namesFile(text))
@@ -126,7 +126,7 @@ function noWay(error: unknown): TaskFailure {
   );
 }
 
-/** Samples on each side of the grid whose points stand for a box. */
+/** Number of samples on each side of the grid of points that represents a box. */
 const DENSITY = 21;
 
 /**
@@ -163,7 +163,7 @@ export function computeGridPoints([minx, miny, maxx, maxy]: Box, density: number
   return points;
 }
 
-/** Where x,y pairs go; those without a place are left out. */
+/** Returns x,y pairs after a transformation. Points without a result are omitted. */
 export function movedPoints(points: Float64Array, move: PointTransform): [number, number][] {
   const moved: [number, number][] = [];
   for (let i = 0; i < points.length; i += 2) {

@@ -2,12 +2,12 @@ import type { Dataset } from './gdal.js';
 
 const notes = new WeakMap<Dataset, string[]>();
 
-/** Keeps a sentence on what was assumed of a file when it was opened. */
+/** Stores a sentence about an assumption that was made when a file was opened. */
 export function noteDataset(dataset: Dataset, note: string): void {
   notes.set(dataset, [...listDatasetNotes(dataset), note]);
 }
 
-/** What was assumed of the file of a dataset. */
+/** Returns the assumptions about the file of a dataset. */
 export const listDatasetNotes = (dataset: Dataset): readonly string[] => notes.get(dataset) ?? [];
 
 const drivers = new WeakMap<Dataset, string>();

@@ -1,4 +1,7 @@
-/** GDAL, after the library that keeps PROJ within its own folders: GDAL is linked with what was loaded before it. */
+/**
+ * Loads GDAL after the library that restricts PROJ to its own folders, because GDAL is linked with the libraries that
+ * were loaded before it.
+ */
 
 import './proj-guard.js';
 import gdal from 'gdal-async';

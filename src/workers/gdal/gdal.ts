@@ -1,7 +1,6 @@
 /**
- * The one place that loads and configures GDAL.
- *
- * gdal-async can be loaded by one thread of a process only, once: import this file from that thread alone.
+ * Only module that loads and configures GDAL. Only one thread of a process can load gdal-async, once: import this
+ * file only from that thread.
  */
 
 import type { Stats } from 'node:fs';
@@ -17,13 +16,13 @@ import { requireNear, requireShape } from './shape.js';
 import { requireOwnSidecars, requirePlainPrj } from './sidecars.js';
 
 const CONFIGURATION: Record<string, string> = {
-  // Parallelism comes from several tasks at once.
+  // Parallelism comes from several parallel tasks.
   GDAL_NUM_THREADS: '1',
   // Megabytes shared by all open datasets; the default, 5 % of the machine, would outgrow the engine's RSS cap.
   GDAL_CACHEMAX: '256',
-  // No file may make GDAL talk to the network: all that it could ask for goes through a proxy, to begin with one that
-  // is not there, and the file system over HTTP opens nothing but what the proxy of sources/remote serves.
-  // A file of GML may name a schema that GDAL would ask any host for.
+  // No file may make GDAL use the network. All its requests go through a proxy, which initially does not exist. The
+  // HTTP file system opens only files that the proxy of sources/remote serves. A GML file can name a schema that GDAL
+  // would request from any host.
   GML_DOWNLOAD_WFS_SCHEMA: 'NO',
   CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.remote',
   GDAL_HTTP_PROXY: 'http://127.0.0.1:9',
@@ -32,7 +31,7 @@ const CONFIGURATION: Record<string, string> = {
   GDAL_HTTP_TIMEOUT: '30',
   GDAL_HTTP_MAX_RETRY: '0',
   PROJ_NETWORK: 'OFF',
-  // Parts of virtual rasters are opened for each handle: those of two tasks must not meet in one dataset.
+  // Sources of virtual rasters are opened for each handle, so that two tasks never share a dataset.
   VRT_SHARED_SOURCE: '0',
   GML_DOWNLOAD_SCHEMA: 'NO',
   GML_SKIP_RESOLVE_ELEMS: 'ALL',
@@ -54,7 +53,7 @@ const RASTER_DRIVERS = [
   'GIF',
 ];
 
-/** A file as it was when it was looked at: a changed stamp means that handles on it are stale. */
+/** State of a file when it was checked. A changed stamp means that handles of the file are stale. */
 export interface FileStamp {
   size: number;
   mtimeMs: number;
@@ -93,7 +92,7 @@ async function statLocal(path: string): Promise<Stats> {
   }
 }
 
-/** An error of GDAL while it read a source: what it says is about the file, but may hold paths of the server. */
+/** Failure for a GDAL error during a read. The message describes the file, but can contain paths of the server. */
 export function unreadable(what: string, error: unknown): TaskFailure {
   const failure = error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) return failure;
@@ -118,11 +117,11 @@ export async function openWith(path: string, drivers: readonly string[]): Promis
 
 /** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
 export const ALL_VALID = 1;
-/** GDAL's GMF_PER_DATASET, alone: a mask of all bands. */
+/** GDAL's GMF_PER_DATASET without other flags: a mask of all bands. */
 export const BY_MASK = 2;
 /** GDAL's GMF_PER_DATASET and GMF_ALPHA: an alpha band. */
 export const BY_ALPHA = 6;
-/** GDAL's GMF_NODATA, alone: the nodata value of the band says it. */
+/** GDAL's GMF_NODATA without other flags: the band's nodata value defines the mask. */
 export const BY_NODATA = 8;
 
 /** GDAL's name of a way to find values between pixels. */

@@ -1,18 +1,18 @@
-/** Lines of those that must follow each other. */
+/** Queues of tasks that must run one after the other. */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Cancellation } from '../threads/cancellation.js';
 
-/** By key: who waits, first come first. Whose turn it is has left the list. */
+/** Waiting tasks by key, first come, first served. The running task is not in the list. */
 const lines = new Map<string, (() => void)[]>();
 
-/** How many have the key or wait for it. */
+/** Returns the number of tasks that have the key or wait for it. */
 export function getQueueLength(key: string): number {
   const waiting = lines.get(key);
   return waiting ? waiting.length + 1 : 0;
 }
 
-/** Runs what has the same key one after the other, or beside each other once one has called `leave`. */
+/** Runs tasks with the same key one after the other. After a call of `leave` the next task runs concurrently. */
 export async function oneAtATime<T>(
   key: string,
   run: (leave: () => void) => Promise<T>,
@@ -31,7 +31,7 @@ export async function oneAtATime<T>(
   }
 }
 
-/** Fails with `cancelled` as soon as nobody needs the turn any more. */
+/** Waits for a turn. Fails with `cancelled` as soon as the turn is not needed any more. */
 async function awaitTurn(key: string, cancellation?: Cancellation): Promise<void> {
   const waiting = lines.get(key);
   if (!waiting) {

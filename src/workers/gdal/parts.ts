@@ -3,7 +3,10 @@
 import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 
-/** The file that a translation writes before it is whole. Named after the process that writes it, so that a second attempt never meets the remains of the first. */
+/**
+ * Returns the path of the incomplete file of a translation. It contains the id of the process, so that a second
+ * attempt never meets the remains of the first.
+ */
 export function partPath(output: string, pid: number): string {
   return `${output}.part-${pid}${extname(output)}`;
 }
@@ -26,7 +29,7 @@ export function splitPath(part: string): string {
 }
 const SPLIT = '.split.tif';
 
-/** Removes the file or folder and what SQLite or the COG driver left beside it. */
+/** Removes the file or folder and the additional files that SQLite or the COG driver created. */
 export async function removePart(part: string): Promise<void> {
   const suffixes = [
     '',

@@ -1,4 +1,4 @@
-/** Files that GDAL writes on the way to an answer. */
+/** Temporary files of GDAL. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -43,7 +43,7 @@ export class Scratch {
     return path;
   }
 
-  /** Reads a small file; one in memory is gone afterwards. */
+  /** Reads a small file. A file in memory is deleted afterwards. */
   async read(path: string): Promise<string> {
     if (this.onDisk) return readFile(path, 'utf8');
     const bytes = gdal.vsimem.release(path);

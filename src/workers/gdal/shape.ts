@@ -1,4 +1,4 @@
-/** Bounds of what a header may claim, before memory is taken for it or another file is opened. */
+/** Limits for the values in a header, checked before memory is allocated for them or another file is opened. */
 
 import { dirname } from 'node:path';
 
@@ -8,16 +8,18 @@ import type { Dataset } from './gdal.js';
 
 /** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
 const MAX_BANDS = 1024;
-/** GDAL reads whole blocks: one of more bytes than this would not leave the engine enough memory. */
+/**
+ * Maximum bytes of a block. GDAL reads complete blocks, and larger ones would not leave enough memory for the engine.
+ */
 const MAX_BLOCK_BYTES = 256 << 20;
 /** The widest sample type, complex double. */
 const MAX_SAMPLE_BYTES = 16;
-/** A block that holds the samples of all bands is decoded as one. */
+/** Maximum decoded bytes of a block, which includes the samples of all bands. */
 const MAX_DECODED_BYTES = 512 << 20;
 
 /** Fails with `source-unreadable` or `too-large`. */
 export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
-  // GDAL would open them as soon as it is asked for overviews.
+  // GDAL would open them at the first access to overviews.
   if (dataset.getMetadata('OVERVIEWS')?.OVERVIEW_FILE !== undefined)
     throw new TaskFailure(
       'source-unreadable',
@@ -32,7 +34,7 @@ export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
   checkBlock(first.getMaskBand(), 1);
   for (let index = 0; index < first.overviews.count(); index++) {
     const overview = first.overviews.get(index);
-    // Each has a layout of its own, which GDAL does not tell.
+    // Each has a separate block layout, which GDAL does not expose.
     checkBlock(overview, count);
     checkBlock(overview.getMaskBand(), 1);
   }
@@ -49,7 +51,9 @@ export function requireShape(dataset: Dataset): Dataset {
   }
 }
 
-/** Fails with `source-unreadable` for a raster, such as one of ERDAS Imagine, whose parts lie in another folder. */
+/**
+ * Fails with `source-unreadable` for a raster, such as an ERDAS Imagine raster, whose parts are in another folder.
+ */
 export function requireNear(dataset: Dataset, path: string): Dataset {
   const folder = dirname(path);
   if (dataset.getFileList().every((file) => dirname(file) === folder)) return dataset;

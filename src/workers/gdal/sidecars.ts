@@ -1,4 +1,4 @@
-/** Files that lie beside another one, and belong to it by their name. */
+/** Files next to another file that belong to it by their name. */
 
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
@@ -52,8 +52,8 @@ async function linksIn(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * Fails with `source-unreadable` if a file that belongs to this one by its name is a link to another folder than that of
- * the file. Drivers read such files without being asked: attributes, overviews, masks, metadata.
+ * Fails with `source-unreadable` if a sidecar file is a link to another folder. Drivers read such files
+ * automatically: attributes, overviews, masks, metadata.
  */
 export async function requireOwnSidecars(path: string): Promise<void> {
   const folder = await realpath(dirname(path));

@@ -1,8 +1,8 @@
 import { readFileStart } from '../files/start-of-file.js';
 
 /**
- * Which of GDAL's drivers may open a vector file. gdal-async tries each alone, and a driver of the JSON family that is
- * tried alone takes any JSON (GDAL 3.10), as that of CSV takes any file: of the family the text decides.
+ * GDAL drivers that can open a vector file. gdal-async tries each separately. A JSON driver that is tried separately
+ * accepts any JSON (GDAL 3.10), as the CSV driver accepts any file. The text therefore determines the JSON driver.
  */
 
 /** Vector formats that are pure data, without JSON and CSV. */
@@ -19,7 +19,7 @@ const DRIVERS: readonly string[] = [
   'DGN',
 ];
 
-/** How much of a file is looked at. */
+/** Bytes of a file that are inspected. */
 const HEAD_BYTES = 65_536;
 const SEQUENCE_NAME = /\.(geojson[ls]|ndjson|jsonl)$/i;
 const RECORD_SEPARATOR = '\x1e';
@@ -32,7 +32,7 @@ export async function vectorDrivers(path: string): Promise<readonly string[]> {
   return driver === 'GeoJSONSeq' ? [driver, 'GeoJSON'] : [driver];
 }
 
-/** The driver of a JSON text by how it begins; undefined where it is none. */
+/** Returns the driver of a JSON text from its start. Undefined for other texts. */
 export function jsonDriver(path: string, head: string): string | undefined {
   const text = head.trimStart();
   if (text.startsWith(RECORD_SEPARATOR)) return 'GeoJSONSeq';
@@ -43,7 +43,7 @@ export function jsonDriver(path: string, head: string): string | undefined {
   return /"esri(Geometry|FieldType)\w+"|"fieldAliases"|"geometryType"/.test(text) ? 'ESRIJSON' : 'GeoJSON';
 }
 
-/** Whether a line is a feature or geometry, and another begins after it. */
+/** Whether a line is a feature or geometry, and another one starts after it. */
 function isSequence(text: string): boolean {
   const end = text.indexOf('\n');
   if (end < 0 || !text.slice(end).trimStart().startsWith('{')) return false;

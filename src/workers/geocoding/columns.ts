@@ -38,7 +38,7 @@ const NAMES: Readonly<Record<string, ReferenceField>> = {
 
 export const ALTERNATIVE = /^name_([a-z]{2,3}(?:-[a-z0-9]{2,8})?)$/i;
 
-/** A field by its name; undefined for what is none. */
+/** Returns a field by its name. Undefined for other names. */
 function parseField(name: string): ReferenceField | undefined {
   const language = ALTERNATIVE.exec(name.trim())?.[1];
   if (language) return `name_${language.toLowerCase()}`;
@@ -51,7 +51,7 @@ export interface ReferenceColumns {
   readonly report: ColumnReport[];
 }
 
-/** Which column has which field: by the map, or by their names. A string says what is wrong with the map. */
+/** Returns the column of each field, by the mapping or by name. A string describes an error of the mapping. */
 export function matchReferenceColumns(
   columns: readonly string[],
   fieldMap: Readonly<Record<string, string>> | undefined,

@@ -14,7 +14,7 @@ export interface Condition {
 
 /** Functions that conditions call. */
 export function addConditionFunctions(db: Db): void {
-  // `lower` of SQLite knows the letters of ASCII alone.
+  // SQLite's `lower` converts only ASCII letters.
   db.function('lower_case', { deterministic: true }, (text) => String(text).toLowerCase());
   db.function('place_type', { deterministic: true }, (houseNumber, street, name, city, postal) =>
     placeType({ houseNumber, street, name, city, postal } as PlaceText).toLowerCase(),
@@ -44,7 +44,7 @@ function countryCondition(countries: readonly string[] | undefined): Condition |
   return combineWithOr(['lower_case(p.countryCode)', 'lower_case(p.country)'], countries);
 }
 
-/** Types are those of the data, or what the fields of a place make it. */
+/** Types come from the data, or otherwise from the fields of a place. */
 function typeCondition(types: readonly string[] | undefined): Condition | undefined {
   return combineWithOr(
     ['lower_case(p.type)', 'place_type(p.houseNumber, p.street, p.name, p.city, p.postal)'],
@@ -65,7 +65,7 @@ function combineWithOr(
   };
 }
 
-/** What a condition says of the types and countries of a place, of a place that is in no index. */
+/** Whether a place that is not in an index matches the types and countries of a condition. */
 export function passes(place: PlaceText, { types, countries }: PlaceFilter): boolean {
   const hasOne = (values: readonly string[] | undefined, ...own: readonly string[]) =>
     !values || values.length === 0 || own.some((value) => values.includes(value.toLowerCase()));

@@ -15,7 +15,10 @@ interface FeaturePlace {
   readonly row: PlaceRow;
 }
 
-/** Body of task `vector.geocodeFeatures`: features of a collection, scored as the places of an index are, or by their distances. */
+/**
+ * Task `vector.geocodeFeatures`: returns features of a collection, scored like the places of an index, or by their
+ * distances.
+ */
 export async function geocodeFeatures(
   { items, fields, query, at }: Task['input'],
   cancellation?: Cancellation,
@@ -36,7 +39,7 @@ export async function geocodeFeatures(
   return { candidates, more };
 }
 
-/** The score of the nearest feature is 100; that of others is of no use. */
+/** Returns the nearest feature, with a score of 100. Other features are useless here. */
 function nearest(places: readonly FeaturePlace[], at: readonly [number, number]): FeatureCandidate[] {
   let best: (FeaturePlace & { metres: number }) | undefined;
   for (const one of places) {

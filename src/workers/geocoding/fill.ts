@@ -6,7 +6,7 @@ import { buildSearchText, type NewPlace } from './rows.js';
 
 const COLUMNS = ['address', ...PLACE_FIELDS, 'language', 'names', 'x', 'y', 'rank'] as const;
 
-/** Rows on their way into an index: they are put in order of their ranks first. */
+/** Temporary rows for an index, sorted by their ranks first. */
 export class RowSpool {
   readonly #db: Db;
   readonly #insert: Database.Statement;
@@ -40,7 +40,7 @@ export class RowSpool {
   }
 }
 
-/** What follows from the places: words by their trigrams, facts. */
+/** Derives data from the places: words by their trigrams, facts. */
 export function finishIndex(db: Db): void {
   db.exec(`
     BEGIN;

@@ -12,13 +12,13 @@ import { buildPlace, type Db, openPlaceIndex, type PlaceRow } from './index-file
 import { Matcher } from './match.js';
 import { byScore, MIN_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
 
-/** Scores from which on nothing better is looked for, and from which on no word is given up. */
+/** Scores above which no better match is searched, and above which no word is dropped. */
 const SURE = 95;
 const LIKELY = 80;
-/** Metres around a location where places are looked for of their own. */
+/** Metres around a location within which places are searched separately. */
 const NEARBY = 50_000;
 
-/** Body of task `vector.geocode`. */
+/** Task `vector.geocode`. */
 export function geocode(
   { index, queries }: GeocodingTasks['vector.geocode']['input'],
   cancellation?: Cancellation,
@@ -48,7 +48,7 @@ function findPlaces(db: Db, query: PlaceQuery, deadline: number): Candidate[] {
 
 const nearFilter = (filter: PlaceFilter, window: PlaceWindow): PlaceFilter => ({ ...filter, window });
 
-/** The words without one, and then each of the longest alone. */
+/** Returns the words without each one of them, followed by each of the longest words as a single word. */
 function shortened(words: readonly QueryWord[]): string[][] {
   if (words.length < 2) return [];
   const texts = words.map(({ word }) => word);

@@ -22,14 +22,14 @@ import { finishIndex, RowSpool } from './fill.js';
 import { createIndex, type Db, hasLayout } from './index-file.js';
 import { parsePlaceRow } from './rows.js';
 
-/** Records between looks at whether the task is cancelled. */
+/** Number of records between two checks of the cancellation. */
 const STEP = 5000;
-/** Milliseconds that one import waits for another of the same folder. */
+/** Milliseconds that one import waits for another import in the same folder. */
 const LOCK_MS = 600_000;
 
 /**
- * Body of task `geocoding.import`. The new index is written beside the old one, forced to disk and renamed: whoever
- * reads has the one or the other, also after a crash.
+ * Task `geocoding.import`. The new index is written next to the old one, flushed to the disk and renamed. Readers
+ * therefore have one or the other, also after a crash.
  */
 export async function importReference(
   task: ReferenceTask,
@@ -45,7 +45,7 @@ export async function importReference(
   }
 }
 
-/** One import at a time, of all processes; a lock of SQLite's ends with the process that has it. */
+/** Runs one import of all processes at a time. An SQLite lock ends with the process that has it. */
 async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LOCK_MS): Promise<T> {
   makeFolderSync(folder);
   const lock = new Database(join(folder, 'lock'), { timeout });
@@ -57,7 +57,7 @@ async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LO
   }
 }
 
-/** Body of task `geocoding.sweep`: removes what imports that were killed left, unless there is an import now. */
+/** Task `geocoding.sweep`: removes files of killed imports, unless an import is running. */
 export async function sweepDrafts({ folder }: { folder: string }): Promise<void> {
   try {
     await underLock(folder, async () => removeDrafts(folder), 0);
@@ -66,7 +66,7 @@ export async function sweepDrafts({ folder }: { folder: string }): Promise<void>
   }
 }
 
-/** Under the lock nobody else writes: what lies here was left by a crash. */
+/** The lock excludes other writers, so files here remain from a crash. */
 function removeDrafts(folder: string): void {
   for (const name of readdirSync(folder))
     if (name.endsWith(DRAFT_ENDING)) rmSync(join(folder, name), { force: true });
@@ -91,7 +91,7 @@ async function importUnderLock(
         'mode',
         'must be replace, because the index of the locator is damaged or of another release',
       );
-    // A draft that is not whole is never read: there is nothing to roll back.
+    // An incomplete draft is never read, so a rollback is not needed.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     if (!isAppended) createIndex(db);
@@ -150,7 +150,7 @@ async function fill(
   return { recordsImported, recordsSkipped: rowNumber - recordsImported, report: [...report], skippedRows };
 }
 
-/** The line of names, and what its columns are. */
+/** Reads the header line and the meaning of its columns. */
 async function readColumns(
   text: CsvText,
   { fieldMap }: ReferenceTask,

@@ -17,17 +17,20 @@ export type Db = Database.Database;
 /** Layout of this release; an index of another one is not read. */
 const LAYOUT = '1';
 
-/** Milliseconds to wait for a program that holds an index. None of ours does: threads have other work. */
+/**
+ * Milliseconds to wait for another program that locks an index. The server's own threads never lock one, because they
+ * have other work.
+ */
 const LOCK_MS = 1000;
 
 /** Connections that a thread keeps. */
 const KEPT = 16;
 
 /**
- * The index of a locator. Places are in the order of their ranks, the highest first, so that the first rows of a search
- * are the ones that people mean. `words` has what is looked for, as `wordsOf` writes it; `terms` are the words by their
- * trigrams. The first 300 rows of a full text query are therefore the likeliest, without a sort. Text of clients is
- * folded to letters and digits, and each word is quoted: it is never a full text query.
+ * Index of a locator. Places are in the order of their ranks, highest first, so the first rows of a search are the
+ * most likely ones. `words` contains the searched text in the form of `wordsOf`; `terms` contains the words by their
+ * trigrams. The first 300 rows of a full text query are therefore the likeliest, without a sort. Client text is
+ * folded to letters and digits, and each word is quoted, so it is never full text query syntax.
  */
 export function createIndex(db: Db): void {
   db.exec(`
@@ -61,7 +64,7 @@ interface Kept {
 
 const kept = new Map<string, Kept>();
 
-/** An index that is open for reading, as it is now. Throws `source-missing`. */
+/** Returns the current index, open for reading. Throws `source-missing`. */
 export function openPlaceIndex(path: string): Db {
   const stats = statSync(path, { throwIfNoEntry: false });
   const stamp = stats && formatStamp(stats);
@@ -99,7 +102,7 @@ function openIndex(path: string): Db {
   }
 }
 
-/** An index that another program holds is busy, and not damaged. */
+/** An index that another program locks is busy, and not damaged. */
 function unreadable(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
   const failure = storageFailure(error);
@@ -116,7 +119,7 @@ export function readIndexFact(db: Db, name: string): string | undefined {
   return db.prepare('SELECT value FROM facts WHERE name = ?').pluck().get(name) as string | undefined;
 }
 
-/** Body of task `vector.locator`. */
+/** Task `vector.locator`. */
 export function locatorInfo({ index }: { index: string }): LocatorInfo {
   return JSON.parse(readIndexFact(openPlaceIndex(index), 'info')!) as LocatorInfo;
 }

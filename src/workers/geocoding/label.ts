@@ -1,6 +1,6 @@
 import type { PlaceText } from '../../core/geocoding/geocoding.js';
 
-/** Countries where the number of a house stands before its street. */
+/** Countries in which the house number precedes the street. */
 const NUMBER_FIRST = new Set(['AU', 'CA', 'FR', 'GB', 'IE', 'IN', 'LU', 'NZ', 'US', 'ZA']);
 
 /** The street with the number of a house. */

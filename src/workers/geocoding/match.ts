@@ -4,12 +4,12 @@ import { buildPlaceCondition, type Condition } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { countAllowedEdits, editDistance, hasDigit, splitWords } from './words.js';
 
-/** Words of an index that are taken for one of a query. */
+/** Maximum number of index words that count as one word of a query. */
 const MAX_ALIKE = 8;
 /** Words of the index that are compared with it. */
 const COMPARED = 200;
 
-/** A word in a full text query. It comes from `splitWords`: letters and digits alone, so quotes hold it. */
+/** Word in a full text query. It comes from `splitWords` and contains only letters and digits, so quotes are safe. */
 const exact = (word: string) => `"${word}"`;
 const beginning = (word: string) => (word.length < 3 || hasDigit(word) ? exact(word) : `"${word}" *`);
 
@@ -35,7 +35,7 @@ function alike(db: Db, word: string, deadline: number): string[] {
     .map(({ term }) => term);
 }
 
-/** Rows of an index whose words match, those of high rank first. */
+/** Rows of an index whose words match, high ranks first. */
 export class Matcher {
   readonly #db: Db;
   readonly #deadline: number;
@@ -49,17 +49,17 @@ export class Matcher {
     this.#condition = buildPlaceCondition(filter, deadline);
   }
 
-  /** Places that have all words, in what they are called or anywhere. */
+  /** Places that have all words, in their own names or anywhere. */
   all(words: readonly string[], column?: 'own'): PlaceRow[] {
     return this.#rows(words.map(exact), column);
   }
 
-  /** The same, where a word may be the beginning of one or have a few wrong letters. */
+  /** Same as `all`, except that a word can be the start of a word or have a few wrong letters. */
   nearlyAll(words: readonly string[]): PlaceRow[] {
     return this.#rows(words.map((word) => this.#group(word)));
   }
 
-  /** Places that have all words, the last one perhaps not to its end. */
+  /** Places that have all words, of which the last one can be incomplete. */
   begun(words: readonly string[], column?: 'own'): PlaceRow[] {
     const last = words.at(-1)!;
     return this.#rows([...words.slice(0, -1).map(exact), `"${last}" *`], column);

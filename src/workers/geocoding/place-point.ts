@@ -8,7 +8,10 @@ const PLANE = { from: CRS84.proj, to: CRS84.proj };
 /** A millimetre or so. */
 const PRECISION = 8;
 
-/** Where a place is said to be, in degrees: a point, a point inside of an area, the middle of the envelope of lines. */
+/**
+ * Returns the representative position of a place in degrees: a point, a point inside an area, or the centre of the
+ * envelope of lines.
+ */
 export function placePoint(geometry: Geometry): [x: number, y: number] | undefined {
   if (geometry.type === 'GeometryCollection') return undefined;
   const area = geometry.type === 'MultiPolygon' ? findLargestPart(geometry) : geometry;
@@ -46,7 +49,7 @@ function pointInside(geometry: Polygon): Position | undefined {
     };
     return coordinates;
   } catch {
-    // What GEOS cannot read has its middle.
+    // Geometries that GEOS cannot read use the centre.
     return undefined;
   }
 }

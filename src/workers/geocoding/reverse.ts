@@ -10,7 +10,10 @@ const FIRST = 250;
 
 type Tasks = GeocodingTasks;
 
-/** Body of task `vector.reverseGeocode`: the nearest place within a distance; of places at one point that of the highest rank. */
+/**
+ * Task `vector.reverseGeocode`: returns the nearest place within a distance. Among places at the same point, returns
+ * the place of the highest rank.
+ */
 export function reverseGeocode(
   { index, at, distance, ...filter }: Tasks['vector.reverseGeocode']['input'],
   cancellation?: Cancellation,
@@ -35,7 +38,7 @@ function nearestIn(db: Db, at: readonly [number, number], reach: number, conditi
   return nearest;
 }
 
-/** Of places in a window, in the order of their ranks; the tree rounds outwards. */
+/** Yields the rows of places in a window, in the order of their ranks. The tree rounds outwards. */
 function* rowsIn(
   db: Db,
   { west, south, east, north }: PlaceWindow,
@@ -56,7 +59,7 @@ function* rowsIn(
     yield* rows.iterate(from, to, south, north, ...values) as IterableIterator<PlaceRow>;
 }
 
-/** Body of task `vector.place`: a place by its number in the index that had such a stamp. */
+/** Task `vector.place`: returns a place by its number in the index with this stamp. */
 export function placeById({
   index,
   id,

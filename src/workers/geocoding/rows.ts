@@ -6,7 +6,7 @@ import { splitWords } from './words.js';
 
 export type NewPlace = Omit<PlaceRow, 'id'>;
 
-/** A record of reference data as a place; a string says why it is none. */
+/** Returns a record of reference data as a place. A string is the reason why it is not a place. */
 export function parsePlaceRow(
   record: readonly string[],
   fields: ReadonlyMap<number, ReferenceField>,
@@ -59,12 +59,12 @@ function collectAlternatives(
   return names;
 }
 
-/** The words of a place: of its own name and address, and of what it lies in. */
+/** Returns the words of a place: the words of the name and address, and the words of the area. */
 export function buildSearchText(row: NewPlace): { own: string; area: string } {
   const { name, houseNumber, street, address } = row;
   const { neighborhood, city, subregion, region, postal, country, countryCode } = row;
   const own = distinct([name, ...parsePlaceNames(row), houseNumber, street]);
-  // What an address in one line has beside, it lies in.
+  // Other parts of a one-line address describe the area.
   const area = distinct([address, neighborhood, city, subregion, region, postal, country, countryCode]);
   return { own: own.join(' '), area: area.filter((word) => !own.includes(word)).join(' ') };
 }

@@ -4,12 +4,18 @@ import { metresBetween } from '../../core/geocoding/sphere.js';
 import { type PlaceRow, parsePlaceNames } from './index-file.js';
 import { hasDigit, likeness, splitWords } from './words.js';
 
-/** How places are scored; docs/reference/apis/geocoding.md explains it. */
+/** Scores of places, explained in docs/reference/apis/geocoding.md. */
 
-/** Parts of the score: the words of the query that the place has, and the words of its own name that the query has. */
+/**
+ * Weights of the parts of the score: the query's words that the place has, and the place's own words that the query
+ * has.
+ */
 const ASKED = 0.75;
 const OWN = 0.25;
-/** What a place far from the location that is asked for loses at most, and metres at which it is two thirds of that. */
+/**
+ * Maximum deduction for the distance from the requested location, and the metres at which it reaches two thirds of
+ * it.
+ */
 const FAR = 5;
 const FAR_METRES = 100_000;
 /** Words that are less alike are different. */
@@ -17,7 +23,7 @@ const MIN_ALIKE = 0.6;
 const NUMBER_WEIGHT = 3;
 const MAX_WEIGHT = 8;
 
-/** Places below it are no candidates. */
+/** Minimum score of candidates. */
 export const MIN_SCORE = 50;
 
 interface ScoredRow {
@@ -25,14 +31,14 @@ interface ScoredRow {
   readonly score: number;
 }
 
-/** The best first; of equal ones that of the highest rank, and then the first. */
+/** Sorts by score, best first, then by rank, highest first, and then by id. */
 export const byScore = (a: ScoredRow, b: ScoredRow) =>
   b.score - a.score || b.row.rank - a.row.rank || a.row.id - b.row.id;
 
 export interface QueryWord {
   readonly word: string;
   readonly weight: number;
-  /** Fields in which it is looked for; all when absent. */
+  /** Fields in which the word is searched. Default: all fields. */
   readonly fields?: ReadonlySet<string>;
 }
 
@@ -58,7 +64,7 @@ export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
   return distinct.slice(0, GEOCODING_LIMITS.geocodeWords);
 }
 
-/** Long words tell more than short ones. */
+/** Longer words have a greater weight. */
 const computeWeight = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MAX_WEIGHT, word.length));
 
 /** Scores places for one query. */
@@ -66,7 +72,7 @@ export class Scorer {
   readonly #words: readonly QueryWord[];
   readonly #near: readonly [x: number, y: number] | undefined;
   readonly #total: number;
-  /** What pairs of words were found to be. */
+  /** Cached results of comparing pairs of words. */
   readonly #alike = new Map<string, number>();
 
   constructor(words: readonly QueryWord[], near?: readonly [x: number, y: number]) {
@@ -131,7 +137,7 @@ function fieldWords(row: PlaceRow): (readonly [field: string, words: string[]])[
     .map(([field, text]) => [field, splitWords(text)] as const);
 }
 
-/** What a place is called: its name in any language, or its street with the number; else what it lies in. */
+/** Returns the names of a place: its name in any language, or its street with the number; otherwise its area. */
 function ownNames(row: PlaceRow): string[][] {
   const { name, houseNumber, street, address, city, postal, region } = row;
   const names = [name, ...parsePlaceNames(row), `${houseNumber} ${street}`]

@@ -6,7 +6,7 @@ import { buildPlace, locatorInfo, openPlaceIndex, type PlaceRow } from './index-
 import { Matcher } from './match.js';
 import { splitWords } from './words.js';
 
-/** Body of task `vector.suggest`: places whose words begin as the text does, which is written letter by letter. */
+/** Task `vector.suggest`: returns places whose words start with a text that is being typed. */
 export function suggest({
   index,
   text,
@@ -36,7 +36,7 @@ export function suggest({
         a.order - b.order || a.distance - b.distance || b.row.rank - a.row.rank || a.row.id - b.row.id,
     )
     .map(({ row }) => buildPlace(row, filter.language));
-  // What reads alike is chosen from alike.
+  // Places with the same label are shown only once.
   const labels = new Set<string>();
   const distinct = places.filter(({ label }) => !labels.has(label) && labels.add(label));
   return { stamp, places: distinct.slice(0, limit) };

@@ -1,6 +1,6 @@
 import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 
-/** Letters that have no decomposition, and what is written where they cannot be. */
+/** Letters without a decomposition, and their replacements. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -15,7 +15,10 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
-/** Words as they are compared: lower case, without diacritics and marks. The index and the queries have the same. */
+/**
+ * Returns words in the form for comparison: lower case, without diacritics and marks. The index and the queries use
+ * the same form.
+ */
 export function splitWords(text: string): string[] {
   const folded = text
     .normalize('NFKD')
@@ -27,12 +30,12 @@ export function splitWords(text: string): string[] {
   return words.map((word) => word.slice(0, GEOCODING_LIMITS.geocodeWord));
 }
 
-/** Numbers of houses and postal codes: of these nothing but the same is alike. */
+/** Whether a word is a house number or postal code, which matches only itself. */
 export function hasDigit(word: string): boolean {
   return /\p{N}/u.test(word);
 }
 
-/** Edits that a word of such a length may have and be taken for another one. */
+/** Returns the maximum number of edits with which a word of this length still matches another word. */
 export function countAllowedEdits(word: string): number {
   if (hasDigit(word) || word.length < 4) return 0;
   return word.length < 8 ? 1 : 2;
@@ -66,8 +69,8 @@ export function editDistance(a: string, b: string, most: number): number {
 }
 
 /**
- * How alike two words are, 0 to 1: the part of the letters that edits leave alone. The beginning of a word (three letters or more) counts as a half,
- * and the other half by how much of the word is there.
+ * Returns the similarity of two words, from 0 to 1: the share of letters that edits leave unchanged. The start of a
+ * word (three letters or more) counts as a half, and the share of the typed letters adds up to another half.
  */
 export function likeness(word: string, other: string): number {
   if (word === other) return 1;

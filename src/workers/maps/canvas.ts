@@ -1,21 +1,21 @@
 import mapnik, { type Image } from '@mapnik/mapnik';
 
-/** Canvases of usual sizes whose memory waits for the next map, at most. */
+/** Maximum number of idle canvases whose memory is kept for the next map. */
 const MAX_IDLE = 8;
 const MAX_IDLE_BYTES = 16 << 20;
 
 const idle: Buffer[] = [];
 
-/** An image of Mapnik, and its pixels in memory of ours: RGBA. */
+/** Mapnik image and its pixels (RGBA) in memory of the server. */
 export interface Canvas {
   readonly image: Image;
   readonly pixels: Buffer;
 }
 
 /**
- * Runs `draw` with a transparent canvas, whose memory is used again afterwards: what is to stay must be copied. New
- * memory for each map has the garbage collector look at the whole heap every few dozen maps. That took a tenth of the
- * time of each map.
+ * Runs `draw` with a transparent canvas, whose memory is reused afterwards, so results must be copied. With new
+ * memory for each map, the garbage collector would scan the complete heap every few dozen maps. That took a tenth of
+ * the time of each map.
  */
 export async function withCanvas<T>(
   width: number,

@@ -75,7 +75,10 @@ function compileLayer(
   };
 }
 
-/** What Mapnik draws of a layer, by its type. Surfaces we draw ourselves; layers of rasters never come here. */
+/**
+ * Mapnik symbolizers of a layer, by its type. The server draws heatmaps itself, and raster layers are never drawn
+ * here.
+ */
 const SYMBOLIZERS: {
   readonly [T in StyleLayer['type']]?: (values: LayerValues, fonts: Fonts, icons: Icons) => string;
 } = {

@@ -27,8 +27,8 @@ interface Pair {
 }
 
 /**
- * Draws the vector layers of a map, bottom first. Symbols come last, above all fills and lines, in one call of Mapnik,
- * so that no label covers another; those of upper layers are placed first, as MapLibre does.
+ * Draws the vector layers of a map, bottom first. Symbols come last, above all fills and lines, in one call of
+ * Mapnik, so that labels do not overlap. Symbols of upper layers are placed first, like in MapLibre.
  */
 export class VectorPainter {
   readonly #canvas: Image;
@@ -61,7 +61,7 @@ export class VectorPainter {
     }
   }
 
-  /** Draws what was added up to now but the symbols, so that something else can be put above it. */
+  /** Draws everything that was added so far except symbols, so that other content can be drawn above it. */
   async flush(): Promise<void> {
     if (this.#drawing.isEmpty) return;
     const drawing = this.#drawing;

@@ -1,10 +1,10 @@
 import type { CompiledLayer } from './compiled-style.js';
 import { writeMapnikElement } from './symbolizers/xml.js';
 
-/** Web Mercator by name only: the grid of the tile is that of the map already, and nothing is projected. */
+/** Nominal CRS. The grid of the tile already is the grid of the map, so coordinates are not projected. */
 const SRS = 'epsg:3857';
 
-/** What one call of Mapnik draws: style layers, bottom first, and the tile with the features that they show. */
+/** Content of one call of Mapnik: style layers, bottom first, and the tile with the features that they show. */
 export class MapnikDrawing {
   readonly #styles: string[] = [];
   /** Layers of Mapnik, and the styles in which each is drawn. */
@@ -29,7 +29,7 @@ export class MapnikDrawing {
     this.#tiles.set(name, tile);
   }
 
-  /** The map definition; equal for equal styles, whatever the features are. */
+  /** Returns the map definition. It is equal for equal styles, independent of the features. */
   xml(): string {
     const sets = [...this.#fontSets].map(([name, faces]) => writeMapnikElement('FontSet', { name }, faces));
     const layers = this.#layers.map(layerElement);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeMapnikElement } from './symbolizers/xml.js';
 
-/** Font sets of one map definition: faces that stand in for each other, in the order of preference. */
+/** Font sets of one map definition: lists of alternative faces, in the order of preference. */
 export class Fonts {
   readonly #facesOf: (stack: readonly string[]) => readonly string[];
   readonly #sets = new Map<string, string>();

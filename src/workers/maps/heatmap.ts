@@ -26,7 +26,7 @@ interface Grid extends Canvas {
   values: Float32Array;
 }
 
-/** Weights by radius in pixels, and where they lie on the canvas. */
+/** Weights by radius in pixels, with their positions on the canvas. */
 type Points = Map<number, { x: number; y: number; weight: number }[]>;
 
 /** The `heatmap` layer over the points of a tile: RGBA of the canvas, not premultiplied. */
@@ -80,7 +80,7 @@ function emptyGrid(canvas: Canvas, margin: number): Grid {
   return { ...canvas, margin, values };
 }
 
-/** Adds a bell curve for each point: one after another, or all at once along both axes, whichever is less work. */
+/** Adds a bell curve for each point: one after another, or for all points along both axes, whichever is faster. */
 function addKernels(density: Grid, points: { x: number; y: number; weight: number }[], radius: number): void {
   const reach = Math.ceil(radius * REACH);
   const width = density.width + 2 * density.margin;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { scratchStem } from '../engine/settings.js';
 import { iconSvg } from '../styles/symbols/icons.js';
 
-/** How an icon is coloured before Mapnik gets it. */
+/** Colours that an icon gets before Mapnik draws it. */
 export interface IconColors {
   readonly fill: string;
   readonly halo?: { readonly color: string; readonly width: number };
@@ -10,19 +10,19 @@ export interface IconColors {
 
 /** Files of the images that styles name, for Mapnik reads files only. */
 export interface Icons {
-  /** Path of an SVG file; black when no colours are given, empty when there is no icon of that name. */
+  /** Returns the path of an SVG file: black without colours, and empty if there is no icon of that name. */
   file(name: string, colors?: IconColors): string;
 }
 
 const EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1" viewBox="0 0 1 1"></svg>';
 
-/** Icons written when they are first used, beside the engine's other passing files. */
+/** Icons that are written at their first use, next to the engine's other temporary files. */
 export class IconFiles implements Icons {
   readonly #paths = new Map<string, string>();
 
   file(name: string, colors?: IconColors): string {
     const svg = iconSvg(name);
-    // Names may come from features: those of no icon share one file.
+    // Names can come from features. Names without an icon share one file.
     if (svg === undefined) return this.#written('', EMPTY);
     const key = colors ? `${name} ${colors.fill} ${colors.halo?.color} ${colors.halo?.width}` : name;
     return this.#written(key, svg, colors);
@@ -44,7 +44,7 @@ function write(number: number, svg: string): string {
   return path;
 }
 
-/** A halo lies around the shape: its line is drawn first, and the shape covers the inner half. */
+/** A halo surrounds the shape: its line is drawn first, and the shape covers the inner half. */
 function coloured(svg: string, colors: IconColors | undefined): string {
   if (!colors) return svg;
   const { fill, halo } = colors;

@@ -17,24 +17,24 @@ export interface StyledFeature {
 
 type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
 
-/** What a style is drawn for. */
+/** Map settings for which a style is evaluated. */
 export interface StylePlace {
   readonly zoom: number;
   /** Pixels of the canvas per pixel of the style. */
   readonly scale: number;
-  /** True when the canvas is a part of a larger map: symbols that its edge would cut are left out. */
+  /** Whether the canvas is a part of a larger map: symbols across its edge are omitted. */
   readonly tiled: boolean;
 }
 
 /**
- * The paint and layout properties of one style layer at one zoom, for Mapnik. What does not depend on the feature is
- * a constant; what does is worked out per feature by the style specification's own library and handed over as an
- * attribute, so that both renderers agree on every expression.
+ * Paint and layout properties of one style layer at one zoom, for Mapnik. Values that do not depend on the feature
+ * are constants. Other values are evaluated per feature by the style specification's own library and passed as
+ * attributes, so both renderers evaluate every expression alike.
  */
 export class LayerValues {
   readonly layer: StyleLayer;
   readonly place: StylePlace;
-  /** What features carry: the values of `attributes`, in the order of `names`. */
+  /** Names of the feature attributes with the values of `attributes`, in the same order. */
   readonly names: string[] = [];
   readonly #attributes: FromFeature[] = [];
   readonly #expressions = new Map<string, StylePropertyExpression>();
@@ -44,7 +44,7 @@ export class LayerValues {
     this.place = place;
   }
 
-  /** The property's value, which is asked for without a feature; the default where it needs one. */
+  /** Returns the value of the property without a feature. Returns the default if it depends on the feature. */
   constant<T>(name: string): T {
     return this.#expression(name).evaluate({ zoom: this.place.zoom }) as T;
   }
@@ -60,8 +60,8 @@ export class LayerValues {
   }
 
   /**
-   * What stands in the map definition for a value made of properties: the value itself when none of them depends on
-   * the feature, the name of an attribute in brackets otherwise.
+   * Returns the text for the map definition of a value that is derived from properties. This is the value itself if
+   * no property depends on the feature, otherwise the name of an attribute in brackets.
    */
   derive<T extends unknown[]>(names: string[], make: (...values: T) => AttributeValue | undefined): string {
     if (names.every((name) => this.isConstant(name))) {

@@ -2,7 +2,7 @@ import mapnik, { type MapnikMap } from '@mapnik/mapnik';
 import { TaskFailure } from '../../core/errors/failure.js';
 
 const CACHED_DEFINITIONS = 200;
-/** Maps per definition that wait for the next use; a map must not be rendered by two threads at once. */
+/** Maximum idle maps per definition, because two threads must not render the same map at the same time. */
 const MAPS_PER_DEFINITION = 4;
 const free = new Map<string, MapnikMap[]>();
 

@@ -105,7 +105,7 @@ function checkTask({ width, height, tileExtent, layers, scale, format, quality }
 
 function paintBackground(canvas: Image, { background, format }: RenderTask): void {
   const color = parseCssColor(background);
-  // JPEG has no transparency: what shines through is white.
+  // JPEG does not support transparency, so transparent areas become white.
   const alpha = color.a / 255;
   const over = (value: number) =>
     format === 'jpeg' ? Math.round(value * alpha + 255 * (1 - alpha)) : Math.round(value * alpha);
@@ -138,7 +138,7 @@ function formatEncoder(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): stri
   }[format];
 }
 
-/** True when the map shows nothing at all. */
+/** Whether the map is completely empty. */
 async function isTransparent(canvas: Image, { background, layers }: RenderTask): Promise<boolean> {
   if (parseCssColor(background).a > 0) return false;
   if (layers.length === 0) return true;

@@ -12,7 +12,7 @@ import type { Cancellation } from '../threads/cancellation.js';
 import type { CompiledLayer } from './compiled-style.js';
 import type { StyledFeature } from './layer-values.js';
 
-/** Features between two looks at the clock and at what else this thread has to do. */
+/** Features between two checks of the deadline and of other work for this thread. */
 const TURN = 4096;
 const POINT: FeatureType = 1;
 
@@ -23,8 +23,8 @@ export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, 
 }
 
 /**
- * A tile with the features that a style layer shows, in its order, with what it makes of their attributes. Features
- * alike in attributes are worked out once.
+ * Returns a tile with the features that a style layer shows, in its order, with the attributes that it derives.
+ * Features with equal attributes are evaluated once.
  */
 export async function styledFeatures(
   source: MvtLayer,

@@ -1,14 +1,14 @@
 export const POOL_LIMITS = {
-  /** Requests to the object store at a time, of each process. */
+  /** Maximum parallel requests to the object store, per process. */
   storageRequests: 16,
-  /** Ranges of glyphs that may wait to be made. */
+  /** Maximum number of glyph ranges that can wait to be generated. */
   symbolQueue: 64,
-  /** Imports of reference data that wait. */
+  /** Maximum number of waiting imports of reference data. */
   geocodeImports: 4,
-  /** Bytes of memory of the process of a GeometryServer, and requests that wait for one. */
+  /** Maximum memory in bytes of a GeometryServer process, and maximum number of requests that can wait for one. */
   geometryMemoryBytes: 1_073_741_824,
   geometryQueue: 64,
-  /** Requests to other servers at a time, and how many wait. */
+  /** Maximum number of parallel requests to other servers, and maximum number of waiting requests. */
   ingestRequests: 8,
   ingestQueue: 64,
 } as const;

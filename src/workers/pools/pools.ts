@@ -22,25 +22,25 @@ export interface PoolsOptions {
   heavyPerAddress: number;
   /** Connections to each PostGIS database. */
   connections: number;
-  /** Hosts that remote archives may be read from; none when absent. */
+  /** Hosts from which remote archives can be read. Default: none. */
   remoteHosts?: readonly string[];
-  /** Names the server in its requests to other servers; it is not named when absent. */
+  /** Name of the server in its requests to other servers. Default: no name. */
   serverMark?: string;
-  /** How long outboxes keep events; as usual when absent. */
+  /** Retention of events in outboxes. Default: the default retention. */
   retention?: Retention;
   /** Bytes of memory that a process of a job may need. */
   processBytes: number;
   /** Directory of the engine sockets. */
   runDir: string;
-  /** Where overviews of large tables are kept; none are made without it. */
+  /** Folder of overviews of large tables. Default: no overviews. */
   overviews?: string;
-  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  /** Data folder, for the ledger of SQLite files. Default: no ledger. */
   dataDir?: string;
-  /** Hears for how many milliseconds there was no engine, once there is one again. */
+  /** Called when an engine is available again, with the milliseconds without an engine. */
   onEnginesBack?(absenceMs: number): void;
 }
 
-/** What stands before the dot of a task's name. */
+/** Part of a task name before the dot. */
 type TaskFamily = TaskName extends `${infer F}.${string}` ? F : never;
 type PoolName =
   | 'vector'

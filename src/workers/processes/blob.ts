@@ -28,7 +28,7 @@ export function readFirstRing(blob: Uint8Array): Float64Array {
   return ring;
 }
 
-/** A single geometry as a multi geometry with one part; others as they are. */
+/** Returns a single geometry as a multi geometry with one part. Other geometries are unchanged. */
 export function asMulti(blob: Uint8Array): Uint8Array {
   const number = typeNumber(blob);
   const plain = number % 1000;
@@ -43,7 +43,7 @@ export function asMulti(blob: Uint8Array): Uint8Array {
   return result;
 }
 
-/** The box of a blob; undefined for null, and for one without an envelope that is no point. */
+/** Returns the box of a blob. Undefined for null, and for a blob without an envelope that is not a point. */
 export function readBlobBox(blob: Uint8Array | null): Box | undefined {
   if (!blob) return undefined;
   const view = buildView(blob);
@@ -56,5 +56,5 @@ export function readBlobBox(blob: Uint8Array | null): Box | undefined {
   return [x, y, x, y];
 }
 
-/** Whether all sides are numbers: others are in no index. */
+/** Whether all sides are finite numbers. Other boxes are not in any index. */
 export const isPlace = (box: Box) => box.every(Number.isFinite);

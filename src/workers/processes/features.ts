@@ -23,7 +23,7 @@ import { snapFeatures } from './steps/snap.js';
 import { summarizeFeatures } from './steps/summarize.js';
 import { processTogether } from './steps/together.js';
 
-/** Body of task `process.features`. */
+/** Task `process.features`. */
 export async function processFeatures(
   task: FeatureProcessOrder,
   cancellation?: Cancellation,

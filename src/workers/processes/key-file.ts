@@ -4,7 +4,7 @@ import Database from '../../native/sqlite.js';
 
 type Bytes = Uint8Array | string;
 
-/** Digests and whose they were first, in a file: there may be more of them than memory holds. */
+/** File of digests and their first owners, because memory can be too small for them. */
 export class KeyFile {
   readonly #db: Database.Database;
   readonly #insert: Database.Statement;
@@ -20,7 +20,7 @@ export class KeyFile {
     this.#select = this.#db.prepare('SELECT owner FROM keys WHERE digest = ?').pluck();
   }
 
-  /** Undefined for the first one that has all of these; else who had them first. */
+  /** Returns the first owner of all of these parts. Undefined if they are new. */
   firstOf(parts: readonly Bytes[], owner: string): string | undefined {
     const hash = createHash('sha256');
     for (const part of parts) {

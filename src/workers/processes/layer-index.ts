@@ -3,7 +3,7 @@ import { type GeometryResult, OverlayIndex } from '../../native/processing.js';
 import { indexOver } from './layers.js';
 import type { ProcessRun } from './run.js';
 
-/** What GEOS cannot do with a feature is one fault of it, however often it is met. */
+/** Faults of features. A feature that GEOS cannot process counts as one fault, however often it occurs. */
 export class LayerFaults {
   readonly #ids = new Set<FeatureRow['id']>();
 
@@ -17,7 +17,7 @@ export class LayerFaults {
   }
 }
 
-/** Indexes of rows for overlays; those that GEOS cannot hold are left out. */
+/** Returns indexes of rows for overlays. Rows that GEOS cannot store are omitted. */
 export function overlayIndexes(faults: LayerFaults): (rows: readonly FeatureRow[]) => OverlayIndex {
   return indexOver((blobs, rows) => {
     const index = new OverlayIndex().add(blobs);

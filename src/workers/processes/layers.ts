@@ -20,12 +20,12 @@ export interface Layer {
   rows(): AsyncIterable<FeatureRow[]>;
 }
 
-/** Boxes that may hold what counts for features in a box. */
+/** Boxes in which the features that matter for a box can be. */
 export type Windows = (box: Box) => Box[];
 
 /** A layer that is searched. */
 export interface SearchedLayer extends Layer {
-  /** All rows whose envelope meets the windows of the box around some, and perhaps others. */
+  /** Returns all rows whose envelope meets the windows of the box around some rows, and possibly other rows. */
   near(rows: readonly FeatureRow[], windows?: Windows): Promise<readonly FeatureRow[]>;
 }
 
@@ -69,7 +69,7 @@ export class HeldLayer implements SearchedLayer {
   }
 }
 
-/** A layer in a file, for one that memory is not to hold. Neighbours follow each other. */
+/** Layer in a file, for layers that are too large for memory. Neighbours are stored next to each other. */
 export class FileLayer implements SearchedLayer {
   constructor(
     private readonly run: ProcessRun,
@@ -88,7 +88,7 @@ export class FileLayer implements SearchedLayer {
   }
 }
 
-/** Bytes of a row beside its geometry and its texts, about. */
+/** Approximate bytes of a row without its geometry and its strings. */
 const ROW_BYTES = 256;
 
 function countBytes({ geometry, values }: FeatureRow): number {
@@ -97,9 +97,9 @@ function countBytes({ geometry, values }: FeatureRow): number {
 }
 
 /**
- * Features in memory where they are few, else in a file that the caller removes. In memory, 100,000 polygons take 1280
- * instead of 3642 ms of CPU for a join, 1607 instead of 7115 for nearest features, and 2729 instead of 11779 for an
- * intersection.
+ * Returns features in memory if they are few, otherwise in a file that the caller removes. In memory, 100,000
+ * polygons take 1280 instead of 3642 ms of CPU for a join, 1607 instead of 7115 for nearest features, and 2729
+ * instead of 11779 for an intersection.
  */
 export async function searchedLayer(
   run: ProcessRun,
@@ -126,7 +126,7 @@ export async function fileLayer(run: ProcessRun, layer: Layer, path: string): Pr
   return new FileLayer(run, crs, attributes, await copyRows(layer.rows(), attributes, crs, path));
 }
 
-/** Batches that are there, which are let go, and then the others. */
+/** Yields the batches in memory, which are then freed, followed by the remaining batches. */
 async function* followed(
   first: FeatureRow[][],
   others: AsyncIterable<FeatureRow[]>,
@@ -135,7 +135,10 @@ async function* followed(
   yield* others;
 }
 
-/** An index of rows, made once for those that come again: a layer in memory gives the same ones each time. */
+/**
+ * Returns a function that builds an index of rows once for the same rows. A layer in memory returns the same rows
+ * each time.
+ */
 export function indexOver<Index>(
   make: (blobs: Blobs, rows: readonly FeatureRow[]) => Index,
 ): (rows: readonly FeatureRow[]) => Index {

@@ -6,7 +6,7 @@ import { barMetres, type Frame, type LegendPart, type MapPageTask } from '../../
 import { type FontFace, hasCodePoints, listFontFaces } from '../../core/styles/fonts.js';
 import { fontPath, isInstalled } from '../styles/symbols/font-files.js';
 
-/** Body of task `process.map-page`: a map with its title, legend, scale and north arrow, as a PDF. */
+/** Task `process.map-page`: writes a map with its title, legend, scale and north arrow as a PDF. */
 
 const FACES = listFontFaces(['Noto Sans Regular']);
 const INK = '#1a1a1a';
@@ -14,7 +14,7 @@ const SMALL = 8;
 
 type Page = InstanceType<typeof PDFDocument>;
 
-/** The file is there whole, or not at all. */
+/** Writes the file, which exists only when it is complete. */
 export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   const { layout, title, legend, output } = task;
   const { width, height } = layout;
@@ -44,13 +44,13 @@ export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   }
 }
 
-/** Each character in the first face that has it, as maps do. */
+/** Draws each character in the first font that contains it, like maps do. */
 function drawText(page: Page, [x, y, width, height]: Frame, text: string, size: number): void {
   const runs = fontRuns(text);
   page.fontSize(size);
   for (const [i, run] of runs.entries()) {
     page.font(fontPath(run.face));
-    // Faces stand at different heights; letters of all stand on one line.
+    // Fonts have different ascents, but letters of all fonts share one baseline.
     const options = { width, height, baseline: 'alphabetic' as const, continued: i < runs.length - 1 };
     if (i === 0) page.text(run.text, x, y + size, options);
     else page.text(run.text, options);
@@ -102,7 +102,7 @@ function drawNorth(page: Page, [x, y, width]: Frame, degrees: number): void {
   page.restore();
 }
 
-/** As many parts as there is room for. */
+/** Draws as many parts as fit. */
 function drawLegend(page: Page, [x, y, width, height]: Frame, parts: readonly LegendPart[]): void {
   let top = y;
   for (const { title, png, ...size } of parts) {

@@ -18,8 +18,8 @@ export interface Addition {
 }
 
 /**
- * Each feature for itself. Integer ids stay, others become an attribute; parts of a feature get ids of their own. With an
- * addition features without geometry stay, too.
+ * Processes each feature separately. Integer ids remain; other ids become an attribute. Parts of a feature get new
+ * ids. With an addition, features without a geometry also remain.
  */
 export async function mapFeatures(
   run: ProcessRun,

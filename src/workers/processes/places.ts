@@ -16,13 +16,16 @@ export class Centroids {
   readonly #values: Float64Array[] = [];
   #count = 0;
 
-  /** `ground`: positions are longitudes and latitudes; else those of the plane of the features. */
+  /** `ground`: positions are longitudes and latitudes. Otherwise they are in the plane of the features. */
   constructor(
     private readonly crs: string,
     readonly ground: boolean,
   ) {}
 
-  /** Adds features; the place of each among all, undefined for one that has none or no number. Throws `too-large`. */
+  /**
+   * Adds features. Returns the index of each among all features; undefined for features without a position or a
+   * number. Throws `too-large`.
+   */
   add(rows: readonly FeatureRow[], weightOf: (row: FeatureRow) => number): (number | undefined)[] {
     const xy = centroids(listGeometries(rows), this.crs, this.ground ? CRS84 : this.crs);
     const [positions, values] = [new Float64Array(xy.length), new Float64Array(rows.length)];
@@ -74,12 +77,12 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
 export const numberAt = ({ values }: FeatureRow, at: number) =>
   values[at] === null ? Number.NaN : Number(values[at]);
 
-/** Calls between two looks at whether the job is to stop. */
+/** Calls between two checks of the cancellation. */
 const LOOK_EVERY = 10_000;
 
 /**
- * Gives the last columns of the result, which hold places, the values of these. Their names are those of the table: they
- * depend on the attributes of the input.
+ * Writes these values into the last columns of the result, which contain indices. Their names come from the table,
+ * because they depend on the input's attributes.
  */
 export function replacePlaces(
   run: ProcessRun,

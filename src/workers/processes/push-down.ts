@@ -18,10 +18,11 @@ import { NEAREST_ATTRIBUTES } from './steps/nearest.js';
 import { summaryAttributes } from './steps/summarize.js';
 import { type Attribute, distinct, FeatureTable } from './table.js';
 
-/** What the database cannot compute is computed here: it may be a single geometry that it takes for wrong. */
+/** Failures after which the server computes the result itself, because the database can reject a single geometry. */
 const COMPUTED_HERE: ReadonlySet<TaskFailureCode> = new Set([
   ...(['invalid-input', 'source-missing', 'internal'] as const),
-  // Too little room for a sort, or time: rows that are read one by one need neither. A database that is gone fails again.
+  // Not enough space for a sort, or a timeout: reading row by row does not need either. An unavailable database fails
+  // again.
   ...(['store-unavailable', 'deadline-exceeded'] as const),
 ]);
 
@@ -54,7 +55,7 @@ class StatementRun extends ProcessRun {
 
 function write(run: StatementRun): Promise<number> {
   const { process } = run.task;
-  // What is left to do is to write the geometries.
+  // Only the geometries remain to be written.
   if (process.kind === 'map') return mapFeatures(run, { kind: 'map', operation: { name: 'none' } });
   return writeRows(run, resultAttributes(run));
 }
@@ -105,7 +106,7 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
   }
 }
 
-/** As many groups as we would make of the same rows. */
+/** Maximum number of groups, the same as for a computation in the server. */
 function mostRows(process: FeatureProcess): number {
   if (process.kind !== 'summarize') return Number.POSITIVE_INFINITY;
   return mostGroups(PROCESS_LIMITS.processGroups, process.statistics.length + process.percentiles.length);

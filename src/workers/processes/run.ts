@@ -17,7 +17,7 @@ import type { Cancellation } from '../threads/cancellation.js';
 import { isPlace, readBlobBox } from './blob.js';
 import type { Attribute } from './table.js';
 
-/** What every process has at hand while it runs. */
+/** Resources that each process can use while it runs. */
 export class ProcessRun {
   readonly #count: Int32Array;
   #read = 0;
@@ -33,7 +33,7 @@ export class ProcessRun {
     this.#count = new Int32Array(task.count);
   }
 
-  /** Rows of features in batches; those of the input are counted. */
+  /** Yields rows of features in batches. Rows of the input are counted. */
   async *rows(features: ProcessFeatures, geometry = true): AsyncGenerator<FeatureRow[]> {
     const numbers = this.attributesIn(features).flatMap(({ name, type }, at) =>
       type === 'number' ? [{ name, at }] : [],
@@ -107,7 +107,7 @@ const SAFE_DIGITS = 15;
 const isRounded = (text: string, double: number) =>
   text.length > SAFE_DIGITS && /\d/.test(text) && canonicalDigits(String(double)) !== canonicalDigits(text);
 
-/** Of a process that makes a feature of each pair. */
+/** Failure of a process that creates a feature for each pair. */
 export function tooManyPairs(): TaskFailure {
   return new TaskFailure('too-large', `There are more than ${PROCESS_LIMITS.processPairs} pairs.`);
 }
@@ -118,7 +118,7 @@ export function buildRowsQuery({ source, filter, fields }: ProcessFeatures, geom
   return { source, filter, fields, geometry, limit };
 }
 
-/** The attributes of features that a process takes over. */
+/** Returns the attributes of features that a process copies. */
 export function listProcessAttributes({ source, fields }: ProcessFeatures): Attribute[] {
   return fields.map((name) => ({ name, type: findField(source, name)!.type }));
 }
@@ -130,7 +130,10 @@ export function getIdType(source: VectorSource): 'integer' | 'string' {
 
 export const listGeometries = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
 
-/** The box around the geometries, which are GeoPackage blobs of ours; those whose own one has no numbers are left out. */
+/**
+ * Returns the box around the geometries, which are GeoPackage blobs of the server. Geometries whose box is not finite
+ * are skipped.
+ */
 export function computeGeometriesBox(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {
   let box: Box | undefined;
   for (const { geometry } of rows) {
@@ -153,7 +156,7 @@ export async function* batchesIn(
   }
 }
 
-/** The same at once, each feature once. Throws `too-large`. */
+/** Returns the same rows in one array, each feature once. Throws `too-large`. */
 export async function rowsIn(
   run: ProcessRun,
   features: ProcessFeatures,

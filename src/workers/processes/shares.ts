@@ -5,7 +5,7 @@ import { type Measures, measureGeometries } from '../../native/proximity.js';
 import { listGeometries } from './run.js';
 import type { Attribute, TableValue } from './table.js';
 
-/** What is told of a piece that two features share. */
+/** Attributes of a piece that two features share. */
 export const SHARE_ATTRIBUTES: readonly Attribute[] = [
   { name: 'sharedArea', type: 'number' },
   { name: 'sharedLength', type: 'number' },
@@ -26,7 +26,7 @@ export function computeShares(
 ): (piece: number) => TableValue[] {
   const measure = (blobs: readonly (Uint8Array | null)[]) => measureGeometries(blobs, crs, ground);
   const lefts = measure(listGeometries(rows));
-  // A window may hold many more than what the rows meet.
+  // A window can contain many more features than the rows meet.
   const partners = [...new Set(pairs.filter((_, i) => i % 2 === 1))];
   const sizes = measure(partners.map((i) => near[i]!.geometry));
   const rights = new Map(partners.map((i, at) => [i, sizes[at]]));

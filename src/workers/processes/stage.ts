@@ -24,7 +24,7 @@ interface Feature {
 const CRS = 'OGC:CRS84';
 const LOOK_EVERY = 1000;
 
-/** Body of task `process.stage`: features of GeoJSON (RFC 7946) become a table; nested values become JSON text. */
+/** Task `process.stage`: converts GeoJSON features (RFC 7946) to a table. Nested values become JSON text. */
 export function stageFeatures(
   { path, output }: StageFeaturesTask,
   cancellation?: Cancellation,

@@ -20,7 +20,7 @@ export interface Attribute {
 /** `ExactNumber`s become doubles. */
 export type TableValue = string | number | bigint | boolean | Uint8Array | ExactNumber | null | undefined;
 
-/** Columns do not tell cases apart. */
+/** Returns attributes with distinct names. Column names are case-insensitive. */
 export function distinct(attributes: readonly Attribute[]): Attribute[] {
   const taken = new Set<string>();
   return attributes.map(({ name, type }) => {
@@ -51,12 +51,11 @@ const Z = 1000;
 /** Features of one statement, and values beyond which it has fewer; SQLite takes 32,766. */
 const STATEMENT_ROWS = 32;
 const STATEMENT_VALUES = 32_000;
-/** Bytes of geometries beyond which features do not wait for a whole statement. */
+/** Bytes of geometries above which features do not wait for a full statement. */
 const STATEMENT_BYTES = 8_388_608;
 
 /**
- * A GeoPackage with one table, which a process fills. It is worth nothing before `finish`: whoever finds it otherwise
- * starts again.
+ * GeoPackage with one table that a process fills. It is unusable before `finish`, and a later run then starts again.
  */
 export class FeatureTable {
   readonly srsId: number;
@@ -68,7 +67,7 @@ export class FeatureTable {
   readonly #full: number;
   /** Values that wait for a statement. */
   #waiting: (string | number | bigint | Uint8Array | null)[] = [];
-  /** Of their geometries. */
+  /** Bytes of the geometries. */
   #bytes = 0;
   /** Numbers of the types that came. */
   readonly #types = new Set<number>();
@@ -110,7 +109,8 @@ export class FeatureTable {
   ): FeatureTable {
     removeDatabaseFiles(path);
     const db = source === undefined ? new Database(path) : attach(connect(path, false), source);
-    // It is written to the disk once, when it is whole. Without the schema the source would be changed, too.
+    // The file is written to the disk once, when it is complete. Without the schema name the pragmas would also change
+    // the source.
     db.pragma('main.journal_mode = MEMORY');
     db.pragma('main.synchronous = OFF');
     createCore(db);
@@ -147,12 +147,17 @@ export class FeatureTable {
     this.#waiting = [];
   }
 
-  /** A statement that reads, or adds what it selects: the id, the geometry and the values of each feature. */
+  /**
+   * Prepares a statement that reads, or adds, the selected rows: the id, the geometry and the values of each feature.
+   */
   prepare(select: string, { adds = false } = {}): Database.Statement {
     return this.db.prepare(adds ? `INSERT INTO ${RESULT_TABLE} (${this.#names}) ${select}` : select);
   }
 
-  /** Counts the features that such a statement added, whose ids are above `id`; takes out those that are no blob but a reason. */
+  /**
+   * Counts the features that such a statement added, whose ids are above `id`. Removes features whose geometry is an
+   * error text instead of a blob.
+   */
   accept(added: number, id: bigint): { id: number; reason: string }[] {
     const [rowId, geometry] = [quote(this.id), quote(this.geometry)];
     const types = this.db
@@ -172,7 +177,7 @@ export class FeatureTable {
     return faults;
   }
 
-  /** Adds what waits for a whole statement. */
+  /** Adds the rows that wait for a full statement. */
   #addRest(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -180,7 +185,10 @@ export class FeatureTable {
     for (let i = 0; i < waiting.length; i += this.#width) this.#insert.run(waiting.slice(i, i + this.#width));
   }
 
-  /** Writes what is told of the table, and all of it to the disk: not so a `draft`, which nobody looks for after a crash. */
+  /**
+   * Writes the metadata of the table and flushes the file to the disk. A `draft` is not flushed, because it is not
+   * needed after a crash.
+   */
   finish({ draft = false } = {}): number {
     const { db } = this;
     this.#addRest();
@@ -204,7 +212,9 @@ export class FeatureTable {
     if (this.db.open) this.db.close();
   }
 
-  /** One type for all geometries, if there is one: single ones become multi geometries where these came, too. */
+  /**
+   * Returns one type for all geometries, if there is one. Single geometries become multi geometries if both occur.
+   */
   #typeOfAll(): { type: string; z: number } {
     const numbers = [...this.#types];
     const plain = new Set(numbers.map((number) => number % Z));

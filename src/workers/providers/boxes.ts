@@ -3,8 +3,8 @@ import { type Box, plainBoxes } from '../../core/geometry/box.js';
 import { transformBox } from '../../native/index.js';
 
 /**
- * A box, perhaps across the antimeridian, as plain boxes in the source's CRS: one, seldom two. Throws
- * `invalid-input` when it lies where that CRS is not defined.
+ * Converts a bounding box, which can cross the antimeridian, to plain boxes in the source's CRS: usually one, rarely
+ * two. Throws `invalid-input` if the box is outside the area where the CRS is defined.
  */
 export function boxesInSource(source: { crs: string }, box: Box, crs: string): Box[] {
   return plainBoxes(box).flatMap((part) => plainBoxes(inSource(part, crs, source.crs)));
@@ -27,7 +27,7 @@ export const withMargins = ([minx, miny, maxx, maxy]: Box, x: number, y: number)
   maxy + y,
 ];
 
-/** Degrees of latitude are shorter than those of the equator by less than this part. */
+/** Maximum ratio of the lengths of a degree at the equator and of a degree of latitude. */
 const FLATTENING = 1.02;
 
 /** A box of degrees with a margin of a distance in degrees of the equator; cut where it passes the antimeridian. */

@@ -7,14 +7,14 @@ import { describeCrs } from '../../native/index.js';
 import { expandBoxOnGlobe, withMargins } from './boxes.js';
 import { computeLiteralBoxes, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
 
-/** What a filter says at its top, where an index may find the candidates. */
+/** Top-level conditions of a filter, for which an index can find the candidates. */
 
-/** The conditions that must all hold. */
+/** Returns the conditions that must all be true. */
 export function conjuncts(filter: Expression): readonly Expression[] {
   return filter.op === 'and' ? filter.args.flatMap((arg) => conjuncts(asExpression(arg))) : [filter];
 }
 
-/** Relations that hold only where the envelopes touch. */
+/** Relations that are true only if the envelopes touch. */
 const TOUCHING: ReadonlySet<string> = new Set(SPATIAL.filter((op) => op !== 's_disjoint'));
 
 /** A condition that compares the geometry of the row with a literal: the literal, and how far away it may be. */
@@ -35,8 +35,9 @@ export function findNearby(source: VectorSource, condition: Expression): Nearby 
 }
 
 /**
- * Boxes in the CRS of the data that the envelope of every row touches for which the condition holds; undefined when none
- * can be told: on a globe the shortest way between two positions of a line may leave its envelope.
+ * Returns boxes in the CRS of the data: the envelopes of all rows that match the condition touch one of them.
+ * Undefined if there are no such boxes: on a globe the shortest way between two positions of a line can leave its
+ * envelope.
  */
 export function findSearchWindows(source: VectorSource, { literal, metres }: Nearby): Box[] | undefined {
   const boxes = computeLiteralBoxes(literal, source);

@@ -33,7 +33,9 @@ import type {
 import type { Cancellation } from '../threads/cancellation.js';
 import type { OverviewRows } from './overviews/overview-rows.js';
 
-/** Names of the tables of a file that are no features, and why feature tables cannot be published. */
+/**
+ * Names of the tables of a file that do not contain features, and the reasons why feature tables cannot be published.
+ */
 export interface OtherTables {
   tiles: string[];
   plain: string[];
@@ -45,13 +47,13 @@ export interface EncodedLayer {
   /** Length 0 without features. */
   tile: Uint8Array;
   features: number;
-  /** Features that were left out because the layer would be too large. */
+  /** Number of features that were omitted because the layer would be too large. */
   dropped: number;
-  /** What was read for it: bytes of geometries, and 256 per row. */
+  /** Amount of data that was read for the layer: bytes of geometries, and 256 per row. */
   work: number;
 }
 
-/** A table of a SQLite file, and SQL of what its rows show; its alias is `t`. */
+/** Table of a SQLite file, with the SQL of the values that its rows show. Its alias is `t`. */
 export interface SqliteColumns {
   path: string;
   table: string;
@@ -61,19 +63,19 @@ export interface SqliteColumns {
 }
 
 /**
- * The one interface to vector data. Everything throws `TaskFailure` only for what is known to go wrong. A store that
- * waits for a database ends the wait when the cancellation is requested.
+ * Interface of all stores of vector data. Methods throw `TaskFailure` only for known problems. A store that waits for
+ * a database stops waiting when cancellation is requested.
  */
 export interface FeatureStore {
-  /** What the tables of a file are, of a store of files. */
+  /** Returns the tables of a file. Only for file stores. */
   inspect?(path: string, named: Omit<InspectTask, 'kind' | 'path'>): VectorLayerInfo[];
-  /** What else is in such a file: tables of tiles, and those without geometries. */
+  /** Returns the other tables of such a file: tile tables and tables without geometries. */
   otherTables?(path: string, inspected: readonly string[]): OtherTables;
   items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult>;
   /** Null when there is no feature of that id, or the filter hides it. */
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
   count(task: CountTask, cancellation?: Cancellation): Promise<number>;
-  /** Counts the values that features are written without; a store without this has none. */
+  /** Counts the values that written features lack. Default: the store loses no values. */
   losses?(task: LossesTask, cancellation?: Cancellation): Promise<Losses>;
   /** Statistics of groups of features. */
   groups?(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult>;
@@ -82,25 +84,28 @@ export interface FeatureStore {
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
-  /** Extent of what lies in the domain of the CRS. */
+  /** Returns the extent of the data within the domain of the CRS. */
   extent(query: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /**
-   * The same for a statement of SQLite that has the file of the source attached; undefined where the rows lie elsewhere,
-   * are filtered, or have no integer ids.
+   * The same rows for a SQLite statement that has the source's file attached. Undefined if the rows are stored
+   * elsewhere, are filtered, or do not have integer ids.
    */
   columns?(query: RowsQuery): SqliteColumns | undefined;
   /**
-   * The rows of what a process makes of features of one database, computed there by one statement: the id of the input,
-   * the geometry, the values of the result. Throws `TaskFailure` for what the database cannot compute.
+   * Returns the rows that a process computes from features of one database with one statement there: the input's id,
+   * the geometry, the result's values. Throws `TaskFailure` if the database cannot compute them.
    */
   process?(task: FeatureProcessTask, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
-  /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */
+  /**
+   * Returns the rows of a table for its overview. In stores without it, tiles are generated from all rows at every
+   * level.
+   */
   overviewRows?(source: VectorSource): OverviewRows;
-  /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */
+  /** Resolves when rows and events are durable. Client errors are in the outcomes. */
   edit(task: EditTask): Promise<EditResult>;
-  /** Writes rows of a file, all or nothing; a store that edits has it. */
+  /** Writes rows of a file, all or none. Only for stores that support edits. */
   merge?(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult>;
   /** Events of the store's outbox, oldest first. */
   events(task: EventsTask, cancellation?: Cancellation): Promise<EventsResult>;

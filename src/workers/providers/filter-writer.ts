@@ -33,12 +33,12 @@ type Comparison = (typeof COMPARISONS)[number];
 /** Halves go away from 0. */
 const ROUNDED = 'trunc(v.a + CASE WHEN v.a < 0 THEN -0.5 ELSE 0.5 END)';
 
-/** What distances are rounded by: geometries that touch must be within 0 m of one another. */
+/** Rounding of distances in metres: geometries that touch must be within 0 m of each other. */
 const ROUNDING_METRES = 1e-6;
 
 /**
- * Writes a checked filter as an SQL condition. What SQLite and PostgreSQL say alike stands here; what they do not is
- * the business of the store's own writer. NULL means unknown, as the standard says: SQL's own logic.
+ * Writes a checked filter as an SQL condition. This class contains the SQL that SQLite and PostgreSQL share; each
+ * store's own writer contains the rest. NULL means unknown, in the standard and in SQL.
  */
 export abstract class FilterWriter {
   constructor(protected readonly schema: FilterSchema) {}
@@ -69,23 +69,26 @@ export abstract class FilterWriter {
   protected abstract timestamp(value: string): Fragment;
   /** A property in the form in which values of its kind are compared. */
   protected abstract column(name: string, kind: OperandKind): Fragment;
-  /** A property as it is stored. */
+  /** Property as stored. */
   protected abstract stored(name: string): Fragment;
   /** A number as double precision. */
   protected abstract real(value: Fragment): Fragment;
   /** A number in the type in which the store adds and multiplies without rounding. */
   protected abstract exact(value: Operand): Fragment;
-  /** What is left of an exact quotient without its fraction. The divisor may be 0: then NULL. */
+  /** Exact quotient without its fraction. The divisor can be 0; the result is then NULL. */
   protected abstract quotient(a: Fragment, b: Fragment): Fragment;
-  /** Texts by their code points, whatever collation the column has. */
+  /** Text ordered by its code points, independent of the column's collation. */
   protected abstract ordered(value: Fragment): Fragment;
   /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
   protected abstract ownType(operands: readonly Operand[]): Fragment[] | undefined;
-  /** Numbers in a form that tells all their digits apart, where the store does not compare them so as they are. */
+  /**
+   * Numbers in a form that distinguishes all their digits. Undefined if the store compares the unchanged operands
+   * exactly.
+   */
   protected exactNumbers(_operands: readonly Operand[]): Fragment[] | undefined {
     return undefined;
   }
-  /** Midnight at the begin of a date, and its last moment, as timestamps. */
+  /** Midnight at the start of a date, and the last moment of the date, as timestamps. */
   protected abstract midnight(date: Fragment): Fragment;
   protected abstract lastMoment(date: Fragment): Fragment;
   protected abstract like(value: Fragment, pattern: string): Fragment;
@@ -123,7 +126,7 @@ export abstract class FilterWriter {
     return this.#function(op, args);
   }
 
-  /** Rows of text that is no date must not count as rows without a value. */
+  /** Rows with text that is not a date must not count as rows without a value. */
   #nullable(value: Operand): Fragment {
     if (typeof value !== 'object') return this.operand(value);
     if (isArray(value)) return raw('TRUE');
@@ -144,8 +147,8 @@ export abstract class FilterWriter {
   }
 
   /**
-   * Operands of one kind; dates beside timestamps are their midnights. Where texts need not be ordered, a property beside
-   * literals keeps its own collation, which its index has.
+   * Operands of one kind. Dates compared with timestamps become midnights. If strings need no order, a property
+   * compared with literals keeps its own collation, because its index has that collation.
    */
   #alike(operands: readonly Operand[], equality: boolean): Fragment[] {
     const kinds = operands.map((operand) => computeOperandKind(operand, this.schema));
@@ -171,7 +174,7 @@ export abstract class FilterWriter {
     return sql`(${left!} IN (${joinFragments(members, ', ')}))`;
   }
 
-  /** How this store works a number out. */
+  /** Form in which this store computes a number. */
   protected exactness(operand: Operand): Exactness {
     return findExactness(operand, this.schema);
   }
@@ -195,7 +198,7 @@ export abstract class FilterWriter {
     return named('v.a - v.b * trunc(v.a / NULLIF(v.b, 0))', a, b);
   }
 
-  /** PostgreSQL fails where SQLite answers infinity or NULL: both answer NULL. */
+  /** PostgreSQL fails where SQLite returns infinity or NULL; this expression returns NULL in both. */
   #power(a: Fragment, b: Fragment): Fragment {
     const size = 'v.b * ln(abs(v.a))';
     return named(
@@ -212,7 +215,7 @@ export abstract class FilterWriter {
     const kinds = [...left, ...right].flatMap((end) =>
       end === undefined ? [] : [computeOperandKind(end, this.schema)],
     );
-    // Dates beside timestamps last from midnight to midnight.
+    // Dates compared with timestamps last from midnight to midnight.
     const mixed = new Set(kinds).size > 1;
     const span = ([start, end]: Ends): Span => ({
       start: this.#end(start, mixed, (date) => this.midnight(date)),
@@ -289,7 +292,7 @@ export abstract class FilterWriter {
 
   #substring(text: Operand, start: number, length: number | undefined): Fragment {
     const counts = [start, length].filter((count) => count !== undefined);
-    // More than a text can hold, and within what both databases take.
+    // More characters than a string can contain, and within the range that both databases accept.
     const numbers = counts.map((count) => Math.min(Math.trunc(count), 1_000_000_000));
     return sql`substr(${this.#byCodePoint(text)}, ${numbers.join(', ')})`;
   }
@@ -324,7 +327,7 @@ function choosePattern(pattern: Operand): string {
   return folded(choosePattern(args[0]!), op as FoldName);
 }
 
-/** The parts of a pattern of LIKE: characters as they are, `%` and `_` as wildcards. */
+/** Parts of a LIKE pattern: unchanged characters, and the wildcards `%` and `_`. */
 export function patternParts(pattern: string): { character: string; wildcard: boolean }[] {
   return Array.from(pattern.matchAll(/\\(.)|(.)/gsu), ([, escaped, plain]) => ({
     character: (escaped ?? plain)!,

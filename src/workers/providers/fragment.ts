@@ -27,8 +27,8 @@ export function joinFragments(parts: readonly Fragment[], separator: string): Fr
 }
 
 /**
- * Conditions joined by AND or OR as a balanced tree: databases bound the depth of an expression, and a chain is as deep
- * as it is long.
+ * Conditions joined by AND or OR as a balanced tree. Databases limit the depth of an expression, and the depth of a
+ * chain grows with its length.
  */
 export function balanced(parts: readonly Fragment[], operator: 'AND' | 'OR'): Fragment {
   if (parts.length === 1) return parts[0]!;

@@ -3,13 +3,13 @@ import type { FeatureRow, SortKey } from '../../core/features/features.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Field } from '../../core/sources/vector-source.js';
 
-/** The order of groups: that which is asked for, then that of the values grouped by. */
+/** Returns the order of groups: the requested order, then the order of the grouped values. */
 export function groupOrder({ sort, groupBy }: GroupsTask, columns: readonly Field[]): readonly SortKey[] {
   const keys = columns.slice(0, groupBy.length).map(({ name }) => ({ field: name, descending: false }));
   return [...sort, ...keys];
 }
 
-/** As many groups as the page has, and fewer where their texts are long. */
+/** Returns a page of groups. The page is shorter than the limit if its strings are long. */
 export function groupPage(rows: Iterable<FeatureRow['values']>, limit: number): GroupsResult {
   const page: FeatureRow['values'][] = [];
   let characters = 0;

@@ -5,7 +5,7 @@ import { requirePlainPath } from '../files/plain-path.js';
 export interface KeptOpenOptions {
   /** Files kept open per thread. */
   max: number;
-  /** What tells a file from its successor: when it changes, the file is opened anew. */
+  /** Returns the value that identifies a version of a file. If it changes, the file is reopened. */
   stamp: (stats: Stats) => string | number;
 }
 
@@ -51,7 +51,7 @@ export function keptOpen<T>(
   return { get, closeAll };
 }
 
-/** Throws `source-missing` for a file that is gone, or that was replaced by a link, a pipe, a device or a folder. */
+/** Throws `source-missing` if a file was deleted or was replaced by a link, a pipe, a device or a folder. */
 export function requireFileStats(path: string): Stats {
   try {
     let stats = lstatSync(path);

@@ -21,17 +21,17 @@ interface Entry<T> {
 export interface KeptSqlite<T> {
   /** The open file; opened again when it was replaced. Throws `source-missing` when there is none. */
   get(path: string): T;
-  /** Whether nobody has written to the file itself since `get`. */
+  /** Whether the file has not been written to since `get`. */
   isUntouched(path: string): boolean;
   /** Whether the open file still is the one under its name: call after a commit. */
   isCurrent(path: string): boolean;
-  /** What is known of an open file. */
+  /** Returns the known state of an open file. */
   settled(path: string): SettledFile | undefined;
   /** Closes every file of this thread. */
   closeAll(): void;
 }
 
-/** Attempts to open a file that others replace again and again. */
+/** Maximum attempts to open a file that is replaced repeatedly. */
 const MAX_ATTEMPTS = 5;
 
 let folder: string | undefined;
@@ -47,7 +47,10 @@ export function keepLedgerIn(dataDir: string | undefined): void {
   findLedger();
 }
 
-/** The ledger of this thread. While the data folder is gone a thread that starts has none: files can be read without it. */
+/**
+ * Returns the ledger of this thread. Undefined in a thread that started while the data folder was missing, because
+ * files can be read without it.
+ */
 function findLedger(): FileLedger | undefined {
   if (opened || folder === undefined) return opened;
   try {
@@ -64,8 +67,8 @@ export function takeFindings(): FileFinding[] {
 }
 
 /**
- * Opens SQLite files once per thread and keeps the most recently used ones. A file that is written to stays open; one that
- * was replaced, by a rename or in place, is opened again, without the log of the former one.
+ * Opens SQLite files once per thread and keeps the most recently used ones. A file that is written to remains open. A
+ * file that was replaced, by a rename or in place, is opened again, without the log of the former file.
  */
 export function keptSqlite<T>(
   open: (path: string) => T,
@@ -106,12 +109,12 @@ export function keptSqlite<T>(
   };
 }
 
-/** Whether an open file is the one under its name; one that only was written to is. */
+/** Whether an open file is the one under its name. A file that was only written to is. */
 function isUnchanged<T>(path: string, entry: Entry<T>, isOurs = false): boolean {
   const { state } = formatFileState(requireFileStats(path));
   if (state === entry.settled.state && !isUnnoted(entry.settled)) return true;
   const settled = settleFile(path, isOurs);
-  // Nobody knows whether the content of such a file is the former one.
+  // The server cannot know whether such a file still has its former content.
   if (isUnnoted(settled)) return isUnnoted(entry.settled) && settled.state === entry.settled.state;
   if (settled.inode !== entry.settled.inode || settled.generation !== entry.settled.generation) return false;
   entry.settled = settled;
@@ -137,7 +140,7 @@ function openSettled<T>(
   }
 }
 
-/** Call before a SQLite file of others is opened: removes a log that is not its own. */
+/** Removes a log that does not belong to the file. Call it before a foreign SQLite file is opened. */
 export function settleFile(path: string, isOurs = false): SettledFile {
   requireFileStats(path);
   return findLedger()?.settle(path, isOurs) ?? { ...describeFile(path), generation: 0, overwritten: 0 };
@@ -151,12 +154,12 @@ function hasLog(db: Database.Database): boolean {
   return db.pragma('journal_mode', { simple: true }) === 'wal';
 }
 
-/** Opens a SQLite file of others; a file that is replaced meanwhile does not get the log of the former one. */
+/** Opens a foreign SQLite file. If the file is replaced during that, it does not get the log of the former file. */
 export function openDatabase(path: string, options: Database.Options): Database.Database {
   for (let attempt = 1; ; attempt++) {
     const { inode } = settleFile(path);
     const db = new Database(path, options);
-    // SQLite looks for the log by its name when it first reads: the file must still have that name then.
+    // SQLite searches for the log by name at its first read, so the file must still have that name then.
     if (describeFile(path).inode === inode) {
       try {
         db.pragma('data_version');
@@ -188,7 +191,7 @@ export function addWriteAheadLog(path: string, db: Database.Database): void {
   else db.pragma('journal_mode = WAL');
 }
 
-/** Bytes of a log above which it is moved into its file though edits go on. */
+/** Bytes of a log above which it is copied to its file, although edits continue. */
 const MAX_LOG_BYTES = 4 << 20;
 
 /** Moves the log of an edited file into the file; false when a reader or a writer is in the way. */
@@ -202,10 +205,10 @@ export function boundLog(path: string, db: Database.Database): void {
   if (log && log.size > MAX_LOG_BYTES) checkpointWriteAheadLog(path, db);
 }
 
-/** Milliseconds for which a file that others wrote over must be quiet before it is edited. */
+/** Milliseconds without writes that a file must have before it is edited, if another program overwrote it. */
 const QUIET_MS = 1000;
 
-/** Throws while another program still writes a file anew, or the disk has no room for its note. */
+/** Throws while another program still rewrites a file, or if the disk is too full for the ledger's entry. */
 export function requireQuiet(path: string, settled: SettledFile): void {
   if (isUnnoted(settled))
     throw new TaskFailure('storage-full', 'The disk of the data folder is full. The file can only be read.');
@@ -216,7 +219,7 @@ export function requireQuiet(path: string, settled: SettledFile): void {
   );
 }
 
-/** Throws when a file was replaced after its edit began: what was committed went to the former file. */
+/** Throws if a file was replaced after its edit started, because the commit was written to the former file. */
 export function requireCurrent(files: KeptSqlite<unknown>, path: string): void {
   if (files.isCurrent(path)) return;
   throw new TaskFailure(

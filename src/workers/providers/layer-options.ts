@@ -5,7 +5,10 @@ import type { TileLayer, VectorTileTask } from '../../core/tasks/vector-tasks.js
 import type { LayerOptions } from '../../native/index.js';
 import { PROVIDER_LIMITS } from './limits.js';
 
-/** What the encoder is told of one layer of a tile. `crs` is that of the rows, `fields` are those of each row. */
+/**
+ * Options of the encoder for one layer of a tile. `crs` is the CRS of the rows, and `fields` are the fields of each
+ * row.
+ */
 export function layerOptions(
   task: VectorTileTask,
   layer: TileLayer,
@@ -14,7 +17,7 @@ export function layerOptions(
 ): LayerOptions {
   return {
     layer: layer.name,
-    // Only of booleans does the stored value not tell what it is.
+    // Only booleans have a stored value that does not show its type.
     fields: fields.map(shownField).map(({ name, type }) => (type === 'boolean' ? { name, type } : name)),
     from: crs,
     to: task.crs,

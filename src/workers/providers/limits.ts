@@ -3,10 +3,10 @@ export const PROVIDER_LIMITS = {
   editStatementMs: 29_000,
   /** Bytes of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
-  /** Milliseconds after which PostGIS undoes a merge of which it hears nothing. */
+  /** Milliseconds without a statement after which PostGIS rolls a merge back. */
   mergeIdleMs: 60_000,
-  /** Milliseconds that one statement of a merge may take. */
+  /** Milliseconds that one statement of a merge can take. */
   mergeStatementMs: 600_000,
-  /** Days for which a store remembers that a merge was carried out. */
+  /** Days for which a store keeps the receipt of a merge. */
   mergeReceiptDays: 30,
 } as const;

@@ -24,7 +24,7 @@ const CRS84 = 'OGC:CRS84';
 const WGS84: ReadonlySet<string> = new Set([CRS84, 'EPSG:4326']);
 const sameGraticule = (a: string, b: string) => a === b || (WGS84.has(a) && WGS84.has(b));
 
-/** As WKB. Throws `invalid-input` where the CRS of the data is not defined. */
+/** Returns the literal as WKB. Throws `invalid-input` if the CRS of the data is not defined there. */
 export function writeLiteralWkb(literal: SpatialLiteral, crs: string): Uint8Array {
   const { crs: from = CRS84, ...geometry } = literal;
   try {
@@ -35,14 +35,14 @@ export function writeLiteralWkb(literal: SpatialLiteral, crs: string): Uint8Arra
   }
 }
 
-/** The boxes, in the CRS of the data, that a box literal is; or that lie around a geometry. */
+/** Returns the boxes, in the CRS of the data, of a box literal or around a geometry. */
 export function computeLiteralBoxes(literal: SpatialLiteral, source: { crs: string }): Box[] {
   // A checked geometry has positions.
   const box = isBox(literal) ? flat(literal.bbox) : computeEnvelope(literal)!;
   return boxesInSource(source, box, literal.crs ?? CRS84);
 }
 
-/** Heights are left out: no predicate looks at them. */
+/** Returns the box without heights, which no predicate uses. */
 function flat(bbox: readonly number[]): Box {
   const [a, b, c, d, e] = bbox as [number, number, number, number, number];
   return bbox.length === 6 ? [a, b, d, e] : [a, b, c, d];

@@ -5,30 +5,32 @@ import type { FeatureStore, OtherTables } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';
 
-/** Stores by the `kind` of their sources: each is registered here, and named nowhere else outside of its folder. */
+/**
+ * Stores by the `kind` of their sources. Each is registered here, and is not named anywhere else outside its folder.
+ */
 const STORES = new Map<string, FeatureStore>([
   ['geopackage', geopackageStore],
   ['postgis', postgisStore],
 ]);
 
-/** The store that a source lies in. */
+/** Returns the store of a source. */
 export function getFeatureStore({ kind }: Pick<VectorSource, 'kind'>): FeatureStore {
   const store = STORES.get(kind);
   if (!store) throw new Error(`there is no store '${kind}'`);
   return store;
 }
 
-/** Adds a store to those of this thread. */
+/** Registers a store in this thread. */
 export function registerStore(kind: string, store: FeatureStore): void {
   STORES.set(kind, store);
 }
 
-/** What the tables of a file are. */
+/** Returns the tables of a file. */
 export function inspectTables({ kind, path, ...named }: InspectTask): VectorLayerInfo[] {
   return getFeatureStore({ kind }).inspect?.(path, named) ?? [];
 }
 
-/** What else is in such a file. */
+/** Returns the other tables of such a file. */
 export function listOtherTables({ kind, path, inspected }: TaskInput<'vector.otherTables'>): OtherTables {
   return getFeatureStore({ kind }).otherTables?.(path, inspected) ?? { tiles: [], plain: [], problems: [] };
 }

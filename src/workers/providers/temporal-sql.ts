@@ -1,7 +1,7 @@
 import type { TEMPORAL } from '../../core/cql2/operators.js';
 import { balanced, type Fragment, raw, sql } from './fragment.js';
 
-/** From when to when, both included; undefined is open. Written anew for each use, and not at all without one. */
+/** Start and end of a time span, both included. Undefined: open. The SQL is written again for each use. */
 export interface Span {
   start: (() => Fragment) | undefined;
   end: (() => Fragment) | undefined;
@@ -13,7 +13,7 @@ interface Side {
   far: -1 | 1;
 }
 
-/** Temporal operators as what they say of starts and ends (OGC 21-065r2, 7.9; OWL-Time). */
+/** Writes temporal operators as conditions on starts and ends (OGC 21-065r2, 7.9; OWL-Time). */
 export function temporalPredicate(op: (typeof TEMPORAL)[number], a: Span, b: Span): Fragment {
   const [s1, e1]: [Side, Side] = [
     { sql: a.start, far: -1 },
@@ -71,7 +71,7 @@ function compared(a: Side, op: '<' | '<=' | '=' | '>=' | '>', b: Side): Fragment
   return holdsWhenKnown(holds[op], (a.sql ?? b.sql)?.());
 }
 
-/** An end that is missing in the data leaves unknown what is compared with it, also with an open end. */
+/** If an end is missing in the data, comparisons with it are unknown, also with an open end. */
 function holdsWhenKnown(holds: boolean, end: Fragment | undefined): Fragment {
   const text = holds ? 'TRUE' : 'FALSE';
   return end ? sql`(CASE WHEN ${end} IS NOT NULL THEN ${text} END)` : raw(text);

@@ -5,7 +5,10 @@ import {
   type VectorSource,
 } from '../../core/sources/vector-source.js';
 
-/** The attributes of a tile's features: a key that is no integer, and so no feature id, is one of them. */
+/**
+ * Returns the attributes of a tile's features. A key that is not an integer, and therefore not a feature id, is one
+ * of them.
+ */
 export function listTileFields(source: VectorSource, names?: readonly string[]): Field[] {
   const fields = fieldsNamed(source, names);
   if (hasIntegerIds(source) || names?.length === 0) return fields;

@@ -27,7 +27,7 @@ export function createTimeoutFailure(limitMs: number): TaskFailure {
   return new TaskFailure('too-large', `Reading the file takes longer than ${limitMs / 1000} seconds.`);
 }
 
-/** Ends a limit. Where the time is over, this statement may be interrupted as well. */
+/** Ends a time limit. After the deadline, this statement can be interrupted as well. */
 export function endTimeLimit(end: Database.Statement): void {
   for (;;) {
     try {

@@ -4,8 +4,8 @@ import type { VectorTileTask } from '../../core/tasks/vector-tasks.js';
 import { boxesInSource } from './boxes.js';
 
 /**
- * The box in the source's CRS that holds all that a tile may show, its clip buffer included. At the antimeridian it is
- * wide: the encoder drops what was read in vain.
+ * Returns the box in the source's CRS that contains everything a tile can show, including its clip buffer. At the
+ * antimeridian the box is wide, and the encoder drops unneeded features.
  */
 export function tileWindow(source: { crs: string }, task: VectorTileTask): Box {
   return boxesInSource(source, buffered(task), task.crs).reduce(around);

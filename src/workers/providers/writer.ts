@@ -4,7 +4,7 @@ import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 import { xmlName } from '../../core/values/xml-name.js';
 import { hasLongitudes } from '../../native/index.js';
 
-/** Whether a writer reads geometries, even if it only says where their centroids are. */
+/** Whether a writer reads geometries, even if it only writes their centroids. */
 export const readsGeometry = ({ skipGeometry, centroid }: FeatureOutput) =>
   !skipGeometry || centroid === true;
 

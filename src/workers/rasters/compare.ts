@@ -8,7 +8,7 @@ const MAX_PIXELS = 1 << 20;
 /** A channel below it shows that something is drawn on white. */
 const WHITE = 250;
 
-/** Body of task `raster.compare`. Fails with `source-unreadable` for what is no picture, or one of another size. */
+/** Task `raster.compare`. Fails with `source-unreadable` for files that are not images or have another size. */
 export async function compare({ path, target }: PictureComparisonTask): Promise<PictureComparison> {
   const [a, b] = await Promise.all([parsePixels(path), parsePixels(Buffer.from(target))]);
   if (a.width !== b.width || a.height !== b.height)
@@ -33,7 +33,10 @@ export async function compare({ path, target }: PictureComparisonTask): Promise<
 const isInk = (data: Uint8Array, at: number) =>
   data[at]! < WHITE || data[at + 1]! < WHITE || data[at + 2]! < WHITE;
 
-/** Whether a pixel of one picture, or one beside it, is that of the other: renderers round edges differently. */
+/**
+ * Whether a pixel of one image, or a neighbour of it, equals the pixel of the other image. Renderers round edges
+ * differently.
+ */
 function hasLike(one: Picture, pixel: number, { data, width, height }: Picture): boolean {
   const [x, y] = [pixel % width, Math.floor(pixel / width)];
   for (let row = Math.max(0, y - 1); row <= Math.min(height - 1, y + 1); row++)

@@ -1,4 +1,4 @@
-/** The grid of a coverage answer: where its pixels lie, and what of the raster is read for them. */
+/** Grid of a coverage response: the positions of its pixels, and the parts of the raster that are read for them. */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import { type Box, commonArea } from '../../core/geometry/box.js';
@@ -18,17 +18,17 @@ const MAX_SCALED_SIDE = 2 ** 31 - 1;
 
 export interface AreaGrid {
   crs: GdalCrs;
-  /** In `crs`; beyond 180 degrees where it lies across the antimeridian. */
+  /** Bounding box in `crs`. It extends beyond 180 degrees if it crosses the antimeridian. */
   box: Box;
   width: number;
   height: number;
-  /** Columns and rows of the source (column, row, columns, rows) when nothing is reprojected. */
+  /** Columns and rows of the source (column, row, columns, rows), if pixels are not reprojected. */
   window?: [number, number, number, number];
-  /** Size that the whole source is brought to before it is reprojected. */
+  /** Size to which the complete source is scaled before it is reprojected. */
   scaled?: [number, number];
 }
 
-/** What of the world was asked for: all of the raster when there are no parts. */
+/** Requested area. Default without parts: the complete raster. */
 export interface Area {
   /** Boxes in `partsCrs`, from west to east. */
   parts: Box[] | null;
@@ -36,7 +36,10 @@ export interface Area {
   crs: GdalCrs;
 }
 
-/** How often and where the raster must be repeated to fill the area: see `copiesIn`. `no-data` when nothing fills it. */
+/**
+ * Returns the repetitions of the raster that fill the area: see `copiesIn`. `no-data` if the raster does not meet the
+ * area.
+ */
 export function copiesFor(
   { parts, partsCrs }: Area,
   place: Georeference,
@@ -61,7 +64,7 @@ export async function computeCoverageGrid(task: GridTask, area: Area, raster: Da
   return grid;
 }
 
-/** Whether the answer has pixels that lie beside the raster. */
+/** Whether the response has pixels outside the raster. */
 function reachesBeyond(
   { isWhole }: GridTask,
   { parts, partsCrs }: Area,
@@ -76,7 +79,9 @@ function noData(): TaskFailure {
   return new TaskFailure('no-data', 'The bounding box does not intersect the coverage.');
 }
 
-/** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
+/**
+ * Returns a window on the raster's own grid. It has unscaled pixels unless the request states their number or size.
+ */
 function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): AreaGrid {
   const [x0, dx, , y0, , dy] = place.geoTransform;
   const { x: columns, y: rows } = raster.rasterSize;
@@ -166,7 +171,10 @@ function scaledSize({ extent }: Georeference, pixel: [number, number]): [number,
   return size;
 }
 
-/** What GDAL suggests for the whole raster; `scaled` pixels of the raster give larger or smaller ones. */
+/**
+ * Returns the pixel size that GDAL suggests for the complete raster. `scaled` pixels of the raster result in larger
+ * or smaller ones.
+ */
 async function pixelSize(
   raster: Dataset,
   place: Georeference,

@@ -18,13 +18,12 @@ import { chooseRendering } from './pixels/palette.js';
 import { readPicture } from './pixels/picture.js';
 
 const MAX_BANDS = 256;
-/** Bytes a pixel that a picture takes while it is drawn: three floats, and red, green, blue, alpha twice. */
+/** Bytes per pixel of an image while it is drawn: three floats, and twice red, green, blue and alpha. */
 const PICTURE_PIXEL_BYTES = 20;
 
 /**
- * Values of a window of the raster. The window is cut to the raster's extent, unless it is asked for as a whole; `no-data`
- * when nothing is left.
- * Fails with `too-large` before anything is read.
+ * Returns the values of a window of the raster. The window is clipped to the raster's extent, unless the complete
+ * window is requested. `no-data` if no pixel remains. Fails with `too-large` before data is read.
  */
 export function readCoverageWindow(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
   checkTask(task);
@@ -90,7 +89,7 @@ export function checkedBands(bands: number[] | undefined, count: number): number
   return numbers;
 }
 
-/** The raster as it is, or beside itself where the area lies across its edge. */
+/** Returns the unchanged raster, or repetitions of it if the area crosses its edge. */
 export async function windowView(raster: Dataset, area: Area): Promise<DatasetView> {
   const { copies, period } = copiesFor(area, getGeoreference(raster));
   if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };

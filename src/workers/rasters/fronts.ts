@@ -1,4 +1,4 @@
-/** Members of a mosaic that may hide all others of it in a window: those that are drawn last. */
+/** Members of a mosaic that can hide all other members in a window: the members that are drawn last. */
 
 import { findMosaicSource, ofMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
@@ -12,8 +12,9 @@ const TRIES = [1, 4];
 const CRS84 = getCrs('OGC:CRS84');
 
 /**
- * Parts of a mosaic, each with more members, that are drawn until one leaves nothing open: a stack of scenes of one place
- * then costs what the uppermost costs. None for what is no such stack, or is drawn so that what is beneath may show.
+ * Returns parts of a mosaic, each with more members. They are drawn until one leaves no pixel transparent, so a stack
+ * of scenes costs only its uppermost scenes. Empty if the source is not a mosaic or if lower members can show
+ * through.
  */
 export function listFrontParts(
   { source, steps = [] }: RasterImageTask,
@@ -27,7 +28,9 @@ export function listFrontParts(
   return listSizes(members, box).map((size) => ofMembers(source, members.slice(-size)));
 }
 
-/** How many of the last members there are until so many of them cover a window; less than all. */
+/**
+ * Returns the numbers of last members of which 1, 4, … cover the window. Each is less than the number of all members.
+ */
 function listSizes(members: readonly MosaicMember[], box: Box): number[] {
   const sizes: number[] = [];
   let count = 0;
@@ -36,6 +39,6 @@ function listSizes(members: readonly MosaicMember[], box: Box): number[] {
   return sizes;
 }
 
-/** False for what lies across the antimeridian. */
+/** Whether a box contains another box. False for boxes across the antimeridian. */
 const contains = ([west, south, east, north]: Box, [minx, miny, maxx, maxy]: Box): boolean =>
   west <= minx && south <= miny && east >= maxx && north >= maxy;

@@ -1,4 +1,4 @@
-/** Where a raster lies. */
+/** Georeferences of rasters. */
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
@@ -18,7 +18,10 @@ export interface Georeference {
 
 const byDataset = new WeakMap<Dataset, Georeference>();
 
-/** Fails with `source-unreadable` when the raster does not say where it lies. Each look at a dataset takes GDAL's lock. */
+/**
+ * Returns the georeference. Fails with `source-unreadable` if the raster does not have one. It is cached, because
+ * each access to a dataset acquires GDAL's lock.
+ */
 export function getGeoreference(dataset: Dataset): Georeference {
   let georeference = byDataset.get(dataset);
   if (!georeference) byDataset.set(dataset, (georeference = readGeoreference(dataset)));

@@ -13,11 +13,11 @@ import type { OpenRaster, RasterOpener } from './sources/opener.js';
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;
 const IDLE_TOTAL = 64;
-/** Times that a raster is read whose data changed, or whose mosaic lost a member, meanwhile. */
+/** Maximum reads of a raster whose data changes, or whose mosaic loses a member, during the read. */
 const MAX_ATTEMPTS = 4;
-/** Selections of bands and overviews that a handle keeps: more than one task needs at once. */
+/** Selections of bands and overviews that a handle keeps: more than one task needs. */
 const VIEWS = 32;
-/** Uses in a lane, with those that wait: both lanes full of them leave half of an engine's places to other rasters. */
+/** Maximum running and waiting uses in a lane. Two full lanes leave half of an engine's capacity to other rasters. */
 const LANE_LENGTH = 3;
 
 /** One open dataset, used by one task at a time. */
@@ -25,15 +25,15 @@ export class RasterHandle {
   readonly #views = new Map<string, Dataset>();
   readonly #moved = new Map<string, RasterHandle>();
   readonly #opened: OpenRaster;
-  /** Name the pixels: those of two handles with the same key and stamp are the same. */
+  /** Identifies the pixels together with `stamp`: two handles with the same key and stamp read the same pixels. */
   readonly key: string;
   readonly stamp: string;
   readonly origin: string;
-  /** Ids of members of a mosaic that are left out, because they cannot be read. */
+  /** Ids of mosaic members that are omitted because they cannot be read. */
   readonly lost: readonly string[];
-  /** Where on the raster it read last: blocks of there are still in memory. */
+  /** Area of the raster that it read last, whose blocks are still in memory. */
   lane: HandleLane | undefined;
-  /** Lets others of the lane go on, with handles of their own: for what takes long. */
+  /** Lets other uses of the lane continue with other handles. Call it before long operations. */
   leaveLane: () => void = () => {};
 
   constructor(
@@ -47,7 +47,7 @@ export class RasterHandle {
     this.#opened = opened;
   }
 
-  /** As results tell it. */
+  /** Omitted members in the form of results. */
   get loss(): Loss {
     return this.lost.length === 0 ? {} : { lost: this.lost };
   }
@@ -66,8 +66,8 @@ export class RasterHandle {
   }
 
   /**
-   * The dataset with only these 1-based bands, in this order, or one overview of them. It reads through the handle's
-   * dataset, overviews included, and lives as long as the handle has few others.
+   * Returns the dataset with only these 1-based bands, in this order, or one overview of them. It reads through the
+   * handle's dataset, including overviews. It remains open as long as the handle has few other selections.
    */
   async bands(numbers: readonly number[], overview?: number): Promise<Dataset> {
     const count = this.dataset.bands.count();
@@ -75,7 +75,7 @@ export class RasterHandle {
     if (isWhole && overview === undefined) return this.dataset;
     const key = `${numbers.join(',')} ${overview}`;
     const view = this.#views.get(key) ?? (await this.#open(isWhole ? [] : numbers, overview));
-    // The one that was used last is the last.
+    // The most recently used view is the last.
     this.#views.delete(key);
     this.#views.set(key, view);
     if (this.#views.size > VIEWS) this.#forgetOldest();
@@ -83,8 +83,8 @@ export class RasterHandle {
   }
 
   /**
-   * The raster where a window meets it: beside itself, moved by so many periods of its CRS. Itself where the window meets it
-   * in its own place alone.
+   * Returns the raster at the positions where a window meets it: repetitions of the raster, shifted by multiples of
+   * its CRS period. Returns the handle unchanged if the window meets only the original position.
    */
   async movedBy(copies: readonly number[], period: number): Promise<RasterHandle> {
     if (copies.every((copy) => copy === 0)) return this;
@@ -126,7 +126,7 @@ const idle: RasterHandle[] = [];
 /** Two are as many as an engine has cores. */
 export type HandleLane = 0 | 1;
 
-/** What follows its neighbours on one handle, which has decoded their blocks. */
+/** Request for the handle that has decoded the blocks of neighbouring windows. */
 export interface HandleTurn {
   /** The better one; the other where too many wait for it. */
   lane: HandleLane;
@@ -135,9 +135,9 @@ export interface HandleTurn {
 }
 
 /**
- * Runs `use` with a handle that no other task uses meanwhile. A handle whose data was replaced is reopened.
- * Without `at` the newest time and the first level are read. Errors of GDAL that `use` lets through become
- * `source-unreadable`. Uses with a turn go by lanes where the raster is not distant and its lanes are not full.
+ * Runs `use` with a handle that no other task uses at the same time. A handle whose data was replaced is reopened.
+ * Default of `at`: the newest time and the first level. GDAL errors that `use` does not catch become
+ * `source-unreadable`. Uses with a turn use lanes if the raster is not remote and its lanes are not full.
  */
 export async function withRaster<T>(
   source: RasterSource,
@@ -147,7 +147,7 @@ export async function withRaster<T>(
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     let opening = await createOpening(source, at);
-    // What is far away is waited for, not decoded: there uses do not follow each other.
+    // Remote data costs waiting, not decoding, so uses do not queue for a handle.
     const lane = turn && !isDistant(source) ? findLane(opening.key, turn.lane) : undefined;
     const line = opening.exclusive ?? (lane === undefined ? undefined : formatLine(opening.key, lane));
     const waits = line !== undefined && getQueueLength(line) > 0;
@@ -206,7 +206,10 @@ function damaged(error: unknown): TaskFailure {
   return unreadable('The raster could not be read: the file is damaged or incomplete.', error);
 }
 
-/** That of the lane, or one that the least is lost with: whose lane nobody follows, or was followed longest ago. */
+/**
+ * Takes an idle handle: the handle of the lane, or else the least valuable one. That is a handle without a lane, or
+ * the one that was used longest ago.
+ */
 function takeIdle({ key, stamp, origin }: RasterOpener, lane?: HandleLane): RasterHandle | undefined {
   closeStale(origin, stamp);
   const isOf = (handle: RasterHandle, of: HandleLane | undefined) => handle.key === key && handle.lane === of;
@@ -216,7 +219,9 @@ function takeIdle({ key, stamp, origin }: RasterOpener, lane?: HandleLane): Rast
   return index < 0 ? undefined : idle.splice(index, 1)[0];
 }
 
-/** All at once: some libraries share what they know of a file among all that have it open. */
+/**
+ * Closes all stale handles together, because some libraries share cached data of a file among all its open handles.
+ */
 function closeStale(origin: string, stamp: string): void {
   for (let index = idle.length - 1; index >= 0; index--) {
     const handle = idle[index]!;
@@ -236,7 +241,10 @@ function giveBack(handle: RasterHandle): void {
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
 }
 
-/** Closes what no task uses; to be called when no more tasks come, because GDAL crashes at exit over open views. */
+/**
+ * Closes the handles that no task uses. Call it when no more tasks follow, because GDAL crashes at exit over open
+ * views.
+ */
 export function closeIdleRasters(): void {
   for (const handle of idle.splice(0)) handle.close();
 }

@@ -35,7 +35,7 @@ export async function image(task: RasterImageTask, cancellation: Cancellation): 
   if (task.cut) return { ...(await cutImage(task, rgba)), ...loss };
   const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
   const result = { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba), ...loss };
-  // Raw pixels are the answer itself.
+  // Raw pixels are the response.
   if (format === 'raw') return result;
   giveBack(rgba);
   return { ...result, tag: contentTag(data) };
@@ -46,7 +46,7 @@ interface Picture {
   loss: Loss;
 }
 
-/** What the uppermost members of a mosaic show, where that leaves nothing open. */
+/** Returns the image of the uppermost members of a mosaic, if it has no transparent pixels. */
 async function drawFronts(
   task: RasterImageTask,
   window: PictureWindow,
@@ -60,7 +60,7 @@ async function drawFronts(
   return undefined;
 }
 
-/** The mosaic as a whole may do without what cannot be read, or says what is wrong. */
+/** Ignores unreadable members: the complete mosaic can omit them, or reports the problem. */
 function ignoreUnreadable(error: unknown): undefined {
   if (!(error instanceof TaskFailure) || !UNREADABLE.has(error.code)) throw error;
 }
@@ -81,14 +81,14 @@ function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancel
   );
 }
 
-/** Windows of more pixels have blocks enough of their own. */
+/** Maximum pixels of a window that uses lanes. Larger windows contain enough complete blocks. */
 const LANE_PIXELS = 512 * 512;
 /** Windows along a side of the squares that are read by turns in one lane and the other. */
 const LANE_WINDOWS = 32;
 
 /**
- * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
- * one after the other.
+ * GDAL's block cache belongs to an open dataset. Blocks that neighbouring windows share are therefore decoded once if
+ * one dataset reads both windows, one after the other.
  */
 function findLane({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
   if (width * height > LANE_PIXELS) return undefined;

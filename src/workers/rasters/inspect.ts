@@ -26,7 +26,7 @@ const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
 export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
-  // What is merged has values that no member has.
+  // Merged values occur in no member.
   if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
   return withRaster(source, async (handle) => {
     const { dataset } = handle;
@@ -52,7 +52,7 @@ export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<
   });
 }
 
-/** The bands are taken to be those of the first member; the others are looked at when they are read. */
+/** Inspects a mosaic. The bands of the first member represent all members, which are checked when they are read. */
 async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<RasterInfo> {
   const { acquired: _, ...first } = await inspectRaster({ source: source.members[0]!.source });
   const [x0, dx, , y0, , dy] = grid.geoTransform;
@@ -88,8 +88,9 @@ async function loadAxes(source: RasterSource): Promise<Pick<RasterInfo, 'times' 
 }
 
 /**
- * The box of a raster within the longitudes and latitudes of the globe. Beyond 180 degrees it goes on at -180: the box lies
- * across the antimeridian, unless what lies beyond is less than a pixel, as the halves of pixels around the points of a grid.
+ * Returns the box of a raster within the longitudes and latitudes of the globe. Beyond 180 degrees it continues at
+ * -180 and crosses the antimeridian. It does not if less than a pixel is beyond 180 degrees, such as half pixels
+ * around the points of a grid.
  */
 function extent84Of(box: Box | null, columns: number): Box {
   if (!box) throw new TaskFailure('source-unreadable', 'The extent of the raster is not on the globe.');
@@ -102,7 +103,7 @@ function extent84Of(box: Box | null, columns: number): Box {
   return [start, bottom, end < 180 + pixel ? Math.min(180, end) : end - 360, top];
 }
 
-/** Reads blocks of the first and last band, and of their overviews; GDAL fails when one is cut off. */
+/** Reads blocks of the first and last band and of their overviews. GDAL fails if the file is truncated. */
 async function readEnds(dataset: Dataset): Promise<void> {
   for (const number of new Set([1, dataset.bands.count()])) {
     const band = dataset.bands.get(number);
@@ -111,7 +112,7 @@ async function readEnds(dataset: Dataset): Promise<void> {
   }
 }
 
-/** Formats differ in which end of the image lies at the end of the file, so all corners and the middle are read. */
+/** Reads all corners and the middle, because formats differ in the part of the image at the end of the file. */
 async function readCorners(band: RasterBand): Promise<void> {
   const { x: width, y: height } = band.size;
   const spots: [number, number][] = [

@@ -7,7 +7,7 @@ import { type Dataset, gdal } from '../gdal/gdal.js';
 import { getGeoreference } from './georeference.js';
 import { findCrsPeriod, outlineIn } from './pixels/continuous.js';
 
-/** Two latitudes that are much farther apart from each other on Mercator maps than on all other cylindrical ones. */
+/** Two latitudes whose distance is much greater on Mercator maps than on all other cylindrical maps. */
 const [HIGH, HIGHER] = [80, 89];
 const STRETCH = 1.5;
 
@@ -26,7 +26,7 @@ function findStretch(crs: GdalCrs): boolean {
   return near !== null && far !== null && Math.abs(far[1]) > STRETCH * Math.abs(near[1]);
 }
 
-/** Where a raster is on a Mercator map, and the side of a pixel that keeps its detail. */
+/** Position of a raster on a Mercator map, and the pixel size that preserves its detail. */
 export interface MercatorGrid {
   readonly box: Box;
   readonly step: number;

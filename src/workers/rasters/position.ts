@@ -13,7 +13,7 @@ import { findCrsPeriod } from './pixels/continuous.js';
 import { hasScaledValues } from './pixels/values.js';
 import { isLarge, roundedByMosaic } from './pixels/wide-integers.js';
 
-/** Fails when nothing is left of what could not be read. */
+/** Returns the values at a position. Fails if no slice could be read. */
 export async function position(
   { place, slices }: PositionTask,
   cancellation: Cancellation,
@@ -75,7 +75,7 @@ async function valuesIn(
   return values;
 }
 
-/** Column and row of the pixel that holds a place; undefined outside of the raster. */
+/** Returns the column and row of the pixel that contains a position. Undefined outside the raster. */
 function pixelAt(
   dataset: Dataset,
   [longitude, latitude]: readonly [number, number],

@@ -22,14 +22,14 @@ const WINDOW_DENSITY = 5;
 const WINDOW_MARGIN = 0.25;
 
 /**
- * Where a window lies in the raster's CRS, and source pixels per output pixel along both sides of the raster; `unknown`
- * when part of it has no place there.
+ * Position of a window in the raster's CRS, and the source pixels per output pixel along both sides of the raster.
+ * `unknown` if part of the window has no position there.
  */
 export type SourceWindow = { box: Box; shrink: Shrink } | 'nothing' | 'unknown';
 
 export type Shrink = readonly [x: number, y: number];
 
-/** Around a pole, or where pixels are no squares, one side says little of the other. */
+/** Mean of both sides. Near a pole, or with pixels that are not square, a single side is not representative. */
 export const computeMeanShrink = ([x, y]: Shrink): number => Math.sqrt(x * y);
 
 export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
@@ -43,8 +43,8 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
 }
 
 /**
- * By the medians of what lies between neighbours of the grid: the box around a window across the antimeridian is as wide
- * as the world.
+ * Computes medians of the distances between neighbours of the grid, because the box around a window across the
+ * antimeridian is as wide as the world.
  */
 function findShrink(
   points: readonly Place[],
@@ -78,14 +78,16 @@ export async function placedIn(handle: RasterHandle, window: PictureWindow): Pro
   return copies.length === 0 ? handle : handle.movedBy(copies, period);
 }
 
-/** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
+/** Whether the raster has a valid pixel at every pixel of the window, so that no mask is needed. */
 export function isCovered(raster: Dataset, window: PictureWindow): boolean {
   if (!isValidAllOver(raster)) return false;
   const box = computeWindowBox(window, getGeoreference(raster).crs);
   return typeof box !== 'string' && isWindowInside(raster, box);
 }
 
-/** True when a window at this box in the raster's CRS, and what is read around it, lies within the raster. */
+/**
+ * Whether a window at this box in the raster's CRS, including its surroundings that are read, is inside the raster.
+ */
 export function isWindowInside(raster: Dataset, box: Box): boolean {
   const { extent, northUp } = getGeoreference(raster);
   const [minx, miny, maxx, maxy] = grown(box);
@@ -94,7 +96,10 @@ export function isWindowInside(raster: Dataset, box: Box): boolean {
 
 const validity = new WeakMap<Dataset, boolean>();
 
-/** Of bands that an alpha band hides, GDAL says so only where there are two or four, and alpha is in bytes or UInt16. */
+/**
+ * Whether all pixels of all bands are valid. GDAL reports a hiding alpha band only for two or four bands with alpha
+ * in bytes or UInt16.
+ */
 export function isValidAllOver(dataset: Dataset): boolean {
   let isValid = validity.get(dataset);
   if (isValid === undefined) {
@@ -112,7 +117,7 @@ export const computeWindowBox = (window: PictureWindow, crs: GdalCrs): Box | 'no
 
 type Place = [number, number] | null;
 
-/** Rows from the bottom up; null what has no place. */
+/** Rows from the bottom up. Null for positions that cannot be projected. */
 function gridOn(window: PictureWindow, crs: GdalCrs): Place[] {
   const points = computeGridPoints(window.box, WINDOW_DENSITY);
   const move = pointTransform(window.crs, crs);
@@ -121,7 +126,7 @@ function gridOn(window: PictureWindow, crs: GdalCrs): Place[] {
 
 function boxAround(points: readonly Place[]): Box | 'nothing' | 'unknown' {
   const placed = points.filter((point) => point !== null);
-  // A window beyond what the raster's projection reaches shows nothing of it.
+  // A window outside the domain of the raster's projection shows no part of it.
   if (placed.length === 0) return 'nothing';
   if (placed.length < points.length / 2) return 'unknown';
   const [xs, ys] = [placed.map(([x]) => x), placed.map(([, y]) => y)];
@@ -136,7 +141,10 @@ function grown([minx, miny, maxx, maxy]: Box): Box {
 /** Up to this many source pixels per output pixel, plain bilinear interpolation shows no aliasing worth a wider kernel. */
 const PLAIN_KERNEL_SHRINK = 1.6;
 
-/** Left alone, GDAL widens its kernel from a factor of 1.05 on, which halves the speed of most tiles. */
+/**
+ * Returns kernel options. By default GDAL widens its kernel from a factor of 1.05, which halves the speed of most
+ * tiles.
+ */
 export function kernelOptions([x, y]: Shrink, factor: number): string[] {
   return [
     ...(x / factor <= PLAIN_KERNEL_SHRINK ? ['-wo', 'XSCALE=1'] : []),
@@ -145,8 +153,8 @@ export function kernelOptions([x, y]: Shrink, factor: number): string[] {
 }
 
 /**
- * The window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 where what is
- * missing is NaN.
+ * Returns the window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 with
+ * NaN for missing values.
  */
 export async function warpToMemory(
   view: Dataset,

@@ -34,7 +34,7 @@ export class PropertyColumns {
     this.#fields = new Map(rows.map((row) => [row.name, { ...row, nullable: true }]));
   }
 
-  /** The columns that take the properties of an item; new ones are made. `datetime` is no property column. */
+  /** Returns the columns for the properties of an item, and adds new ones. `datetime` is not a property column. */
   of({ properties }: StacItem): Field[] {
     return Object.entries(properties).flatMap(([name, value]) => {
       const field = this.#fields.get(name) ?? this.#added(name, value);
@@ -45,7 +45,7 @@ export class PropertyColumns {
   #added(name: string, value: unknown): Field | undefined {
     const type = findType(name, value);
     if (!type || this.#fields.size >= MAX_COLUMNS || !isColumnName(name)) return undefined;
-    // SQLite does not tell upper from lower case in names.
+    // SQLite names are case-insensitive.
     const lower = name.toLowerCase();
     if ([...this.#fields.keys()].some((other) => other.toLowerCase() === lower)) return undefined;
     this.#db.exec(`ALTER TABLE ${quote(this.#table)} ADD COLUMN ${quote(name)} ${DECLARED[type] ?? 'TEXT'}`);
@@ -74,7 +74,10 @@ function findType(name: string, value: unknown): FieldType | undefined {
   return scalars && value.length > 0 ? 'json' : undefined;
 }
 
-/** A value as its column holds it; null when it is of another type. Instants are UTC with milliseconds, as text sorts. */
+/**
+ * Returns a value in the form of its column. Null if it has another type. Instants are in UTC with milliseconds, as
+ * sortable text.
+ */
 export function columnValue({ type }: Field, value: unknown): string | number | null {
   if (type === 'number') return typeof value === 'number' && Number.isFinite(value) ? value : null;
   if (type === 'boolean') return typeof value === 'boolean' ? Number(value) : null;
@@ -83,7 +86,7 @@ export function columnValue({ type }: Field, value: unknown): string | number | 
   return type === 'date-time' ? utc(parseDateTimeMs(value)) : value;
 }
 
-/** Milliseconds since 1970; undefined for what is no RFC 3339 date-time. */
+/** Returns milliseconds since 1970. Undefined for text that is not an RFC 3339 date-time. */
 export function parseDateTimeMs(value: unknown): number | undefined {
   if (typeof value !== 'string' || !DATE_TIME.test(value)) return undefined;
   const instant = Date.parse(value.toUpperCase().replace(' ', 'T'));

@@ -1,19 +1,19 @@
-/** Which members of an item are written (Fields extension of STAC API 1.0.0). */
+/** Selection of item members for the output (Fields extension of STAC API 1.0.0). */
 
 export interface FieldsChoice {
   include?: string[];
   exclude?: string[];
 }
 
-/** Written whatever is asked for: what tells items apart. */
+/** Members that are always written, because they identify an item. */
 const IDENTITY = ['type', 'stac_version', 'id', 'collection'];
 
 type Json = Record<string, unknown>;
 
 /**
- * The members of `include`, all when it is absent, without those of `exclude`. Names are paths
- * (`properties.eo:cloud_cover`); one that an item does not have is passed over. A member in both lists is written, and so
- * is an included one within an excluded one.
+ * Returns the members in `include` without those in `exclude`. Default of `include`: all members. Names are paths
+ * (`properties.eo:cloud_cover`); missing paths are ignored. A member in both lists is written, and so is an included
+ * member within an excluded one.
  */
 export function selectMembers(item: Json, { include, exclude = [] }: FieldsChoice): Json {
   if (!include && exclude.length === 0) return item;
@@ -25,7 +25,7 @@ export function selectMembers(item: Json, { include, exclude = [] }: FieldsChoic
   return result;
 }
 
-/** Members whose names hold dots are found too: what is left of a path may be one name. */
+/** Members whose names contain dots are also found: the rest of a path can be one name. */
 function copy(from: Json, to: Json, [name, ...rest]: string[]): void {
   if (name === undefined) return;
   const whole = [name, ...rest].join('.');
@@ -47,7 +47,7 @@ function remove(from: Json, [name, ...rest]: string[]): void {
   else if (Object.hasOwn(from, name) && isObject(from[name])) remove(from[name], rest);
 }
 
-/** As JSON.parse does it: `__proto__` is a name like others. */
+/** Same as in JSON.parse: `__proto__` is an ordinary name. */
 function set(to: Json, name: string, value: unknown): void {
   Object.defineProperty(to, name, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -96,7 +96,7 @@ function insert(
   const columns = [...names, ...fields.map(({ name }) => name)];
   const { start, end } = parseTimes(item);
   const instant = parseDateTimeMs(item.properties['datetime']);
-  // Of two items with one id the first is kept.
+  // If two items have the same id, the first is kept.
   const { changes, lastInsertRowid } =
     prepared(`INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')})
     VALUES (${columns.map(() => '?').join(', ')})`).run(
@@ -130,7 +130,9 @@ function linked(collection: string, item: StacItem): StacItem {
   return { ...item, links: [...own, ...((item['links'] as object[] | undefined) ?? [])] };
 }
 
-/** What `datetime` of a search is compared with: start and end, or the instant (STAC item search). */
+/**
+ * Returns the times that `datetime` of a search is compared with: start and end, or the instant (STAC item search).
+ */
 function parseTimes({ properties }: StacItem): { start: number | undefined; end: number | undefined } {
   const instant = parseDateTimeMs(properties['datetime']);
   const start = parseDateTimeMs(properties['start_datetime']) ?? instant;

@@ -10,15 +10,18 @@ import { createCore, createSpatialIndex } from '../providers/geopackage/schema/c
 type Db = Database.Database;
 
 /**
- * The index of all STAC items: one table of a GeoPackage, so that filters, boxes, orders and pages are those of the
- * feature store. The items themselves lie beside it, where looking through the table does not read them. It can be
- * deleted: it is made again from the catalog.
+ * Index of all STAC items: one table of a GeoPackage, so that the feature store handles filters, boxes, orders and
+ * pages. The items are in a separate table, so that scans of the index do not read them. The index can be deleted: it
+ * is rebuilt from the catalog.
  */
 const TABLE = 'items';
-/** What the index holds of which collection, in the layout of this release; an index of another one is made again. */
+/**
+ * Table of the indexed state of each collection, in the layout of this release. An index of another layout is
+ * rebuilt.
+ */
 export const PARTS = 'graticule_parts_1';
 
-/** How long one gateway waits for another to take a large collection into the index. */
+/** Milliseconds that one gateway waits while another adds a large collection to the index. */
 const BUSY_MS = 300_000;
 
 /** Opens the index for writing, after making it when there is none. */

@@ -50,7 +50,7 @@ export function stacSearch(task: StacSearchTask): StacSearchResult {
   };
 }
 
-/** The items of a page as they are written, up to the size of a page, and the row of the last one. */
+/** Returns the items of a page as written, up to the maximum size of a page, and the row of the last item. */
 function parseTexts(
   { features }: ItemsResult,
   task: StacSearchTask,
@@ -93,7 +93,7 @@ function buildQuery({ path, fields, filter, sort, limit }: StacSearchTask): Item
   };
 }
 
-/** Where the page that ends just before a key begins. */
+/** Returns the start of the page that ends before a key. */
 function startBefore(query: ItemsTask, { before, limit }: StacSearchTask) {
   const page = items({ ...query, before: before!, limit: limit + 1, fields: [] });
   const precedes = page.returned > limit;

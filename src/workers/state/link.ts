@@ -64,7 +64,7 @@ export class StateLink {
   static async open(path: string, worker: URL = WORKER): Promise<StateLink> {
     const workerData: StateWorkerData = { path, busyTimeout: BUSY_TIMEOUT_MS };
     const thread = new Worker(worker, { workerData, name: 'state' });
-    // Not `removeAllListeners`: the thread's own plumbing listens too.
+    // `removeAllListeners` would also remove the thread's internal listeners.
     const opened = await new Promise<StateReady>((resolve, reject) => {
       thread.once('error', reject);
       thread.once('message', (message: StateReady) => {

@@ -31,6 +31,6 @@ export const CHANGED = 'changed';
 
 export interface StateWorkerData {
   path: string;
-  /** Milliseconds to wait for a lock that another process holds. */
+  /** Milliseconds to wait for a lock of another process. */
   busyTimeout: number;
 }

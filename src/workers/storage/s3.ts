@@ -22,11 +22,11 @@ const PARTS_AT_ONCE = 4;
 
 let client: S3Client | undefined;
 
-/** Region, endpoint and credentials come from where the SDK looks for them: environment, files, the machine's role. */
+/** Region, endpoint and credentials come from the SDK's standard sources: environment, files, the machine's role. */
 function s3(): S3Client {
   const endpoint = process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL'];
   const region = process.env['AWS_REGION'] ?? process.env['AWS_DEFAULT_REGION'] ?? 'us-east-1';
-  // Stores that are reached by an address of their own have no host for each bucket.
+  // Stores with a configured endpoint do not have a host for each bucket.
   client ??= new S3Client({ region, ...(endpoint ? { endpoint, forcePathStyle: true } : {}) });
   return client;
 }

@@ -4,7 +4,7 @@ import { SldFailure } from '../../core/styles/sld/report.js';
 import type { SldTask, SldTaskResult } from '../../core/styles/sld/task.js';
 import { icons } from './symbols/icons.js';
 
-/** Reads a style; a failure is an answer too, with its diagnostic. */
+/** Reads a style. A failure is also a result, with its diagnostic. */
 export function readSld({ xml, target }: SldTask): SldTaskResult {
   try {
     return importSld(decodeXml(xml), { ...target, icons: new Set(icons().keys()), places: false });

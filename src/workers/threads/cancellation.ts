@@ -2,7 +2,7 @@
 
 import { TaskFailure } from '../../core/errors/failure.js';
 
-/** How often the flag is looked at on behalf of a call that cannot look itself. */
+/** Milliseconds between two checks of the flag for a call that cannot check it itself. */
 const WATCH_MS = 20;
 
 /** Shared memory of one flag; crosses to worker threads with the task. */

@@ -11,22 +11,25 @@ import {
 import { storageFailure } from '../../core/errors/storage-faults.js';
 import type { TaskWork } from '../../core/tasks/tasks.js';
 
-/** What a worker thread or process answers for one task. */
+/** Response of a worker thread or process to one task. */
 export type TaskResponse<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
-  /** Of a traced task. */
+  /** Measured work of a traced task. */
   work?: TaskWork;
 };
 
 const CODES: ReadonlySet<string> = new Set(TASK_FAILURE_CODES);
 
-/** Any thrown value as a `TaskFailure`; what has no meaning of its own becomes `internal` and keeps its text for the log. */
+/**
+ * Converts any thrown value to a `TaskFailure`. Errors without a known meaning become `internal` and keep their text
+ * for the log.
+ */
 export function toFailure(error: unknown): TaskFailure {
   const failure = error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) return failure;
   return new TaskFailure('internal', 'The task failed unexpectedly.', exceptionText(error));
 }
 
-/** An unexpected failure takes the stack of its own thread along, for the log. */
+/** Returns the message of a failure. An unexpected failure includes the stack of the thread, for the log. */
 export function failureMessage(error: unknown): FailureMessage {
   const failure = toFailure(error);
   const { code, message, cause_ } = failure;
@@ -44,7 +47,7 @@ export function failureFrom(value: unknown): TaskFailure {
   return new TaskFailure(code as TaskFailureCode, message, typeof cause === 'string' ? cause : undefined);
 }
 
-/** Runs a task body and turns its outcome into a `TaskResponse`, so that nothing but plain data leaves the thread. */
+/** Runs a task body and converts its outcome to a `TaskResponse`, so that only plain data leaves the thread. */
 export async function runTaskBody<T>(body: () => Promise<T>): Promise<TaskResponse<T>> {
   try {
     return { ok: true, value: await body() };

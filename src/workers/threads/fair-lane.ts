@@ -32,7 +32,7 @@ export class FairLane<T extends LaneTask> {
     return this.#paces[caller.class].waitMs(this.queue.ahead(caller));
   }
 
-  /** Whether a task may start, or wait beside at most so many requests. */
+  /** Whether a task can start, or wait in addition to at most `maxRequests` requests. */
   hasRoom(task: Sitter, maxRequests: number): boolean {
     return this.seats.free(task) !== undefined || this.queue.hasRoom(task.caller, maxRequests);
   }

@@ -3,11 +3,11 @@ import { CALLER_CLASSES, type Caller, type CallerClass } from '../../core/kit/ca
 /** Something that waits for a place, on behalf of a caller. */
 export interface Waiter {
   readonly caller: Caller;
-  /** Its response has begun: it keeps its place in the queue. */
+  /** Whether its response has started, so that it keeps its place in the queue. */
   readonly begun?: boolean;
 }
 
-/** Turns of a class while the others wait as well. */
+/** Relative number of turns of each class while the other classes also wait. */
 const WEIGHTS: Readonly<Record<CallerClass, number>> = { keyed: 4, anonymous: 2, background: 1 };
 
 /** Background tasks that may wait: more than any server has, and few enough for its memory. */
@@ -48,7 +48,7 @@ class ClassQueue<T extends Waiter> {
     return undefined;
   }
 
-  /** Takes a waiter out and moves its caller behind the others. */
+  /** Removes a waiter and moves its caller behind the other callers. */
   take(waiter: T): void {
     this.remove(waiter);
     const { id } = waiter.caller;
@@ -70,7 +70,7 @@ class ClassQueue<T extends Waiter> {
     return this.#callers.get(id)?.length ?? 0;
   }
 
-  /** The newest waiter of the caller that has the most, if it has more than so many. */
+  /** Returns the newest waiter of the caller with the most waiters, if it has more than `than`. */
   longest(than: number): T | undefined {
     let longest: T[] | undefined;
     for (const waiting of this.#callers.values())
@@ -104,8 +104,8 @@ export class FairQueue<T extends Waiter> {
   }
 
   /**
-   * Whether one more waiter of a caller has room, beside at most so many requests. Background work waits as long as it takes:
-   * a job does not fail because clients ask for much.
+   * Whether one more waiter of a caller fits, in addition to at most `maxRequests` requests. Background work waits as
+   * long as necessary: a job does not fail because of many client requests.
    */
   hasRoom({ class: name }: Caller, maxRequests: number): boolean {
     return name === 'background'
@@ -122,7 +122,7 @@ export class FairQueue<T extends Waiter> {
     return this.#classes[waiter.caller.class].remove(waiter);
   }
 
-  /** Takes out the waiter whose turn it is among those that may start. Of a class that has no place none is looked at. */
+  /** Removes and returns the next waiter that can start. Waiters of a class without a free place are skipped. */
   next(
     mayStart: (waiter: T) => boolean = () => true,
     hasPlace: (name: CallerClass) => boolean = () => true,
@@ -154,8 +154,9 @@ export class FairQueue<T extends Waiter> {
   }
 
   /**
-   * The waiter that gives its place to one more of this caller in a full queue: of the caller of its class that has the most,
-   * or, for a keyed caller, an anonymous one. Undefined when nobody has more than it would have.
+   * Returns the waiter that is displaced by one more waiter of this caller in a full queue. It belongs to the caller
+   * of the same class with the most waiters or, for a keyed caller, to an anonymous caller. Undefined if no caller
+   * would have more waiters than this one.
    */
   displaced(caller: Caller): T | undefined {
     const { anonymous, [caller.class]: own } = this.#classes;

@@ -1,13 +1,13 @@
 import { getPriority, setPriority } from 'node:os';
 
 /**
- * Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. With two
+ * Niceness of threads and processes that compute: with fewer cores than work, client requests have priority. With two
  * saturated cores, the event loop has a median delay of 0.05 ms instead of 4.6 (bench gateway-delay).
  */
 export const WORKER_NICENESS = 10;
-/** Niceness of the thread that is for callers with a key while the others are taken. */
+/** Niceness of the thread that is for callers with a key while the other threads are in use. */
 export const KEYED_NICENESS = 4;
-/** Niceness of threads that do processes, which wait for all other work. */
+/** Niceness of threads that run processes, which wait for all other work. */
 export const PROCESS_NICENESS = 15;
 
 /**

@@ -10,7 +10,7 @@ import { busy } from './pace.js';
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
 
-/** What the thread is called with. */
+/** Message to the thread for one task. */
 export interface OneThreadMessage<N extends TaskName> {
   name: N;
   input: unknown;
@@ -19,17 +19,17 @@ export interface OneThreadMessage<N extends TaskName> {
 
 export interface OneThreadOptions {
   name: string;
-  /** The thread's module, whose default export runs a task and answers a `TaskResponse`. */
+  /** Module of the thread, whose default export runs a task and returns a `TaskResponse`. */
   worker: URL;
-  /** What the thread knows from its start. */
+  /** Data that the thread receives at its start. */
   workerData?: unknown;
   /** Requests of clients that may wait; more are refused. */
   maxQueue?: number;
-  /** Threads at most; one when absent. */
+  /** Maximum number of threads. Default: 1. */
   threads?: number;
-  /** The thread stays when it has no work. */
+  /** Whether the thread remains without work. */
   isKept?: boolean;
-  /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
+  /** Maximum number of started tasks in the thread, for tasks that wait. Default: 1. */
   concurrency?: number;
 }
 
@@ -43,8 +43,8 @@ function cancelled(): TaskFailure {
 }
 
 /**
- * One thread for what is wanted now and then, there only while it has work: archives take minutes to write, and glyphs are
- * made once, for which no thread that answers requests has the time.
+ * Pool of one thread for occasional tasks, which exists only while it has work. Archives take minutes to write, and
+ * glyphs are generated once; threads that serve requests do not have the time.
  */
 export class OneThreadPool<Names extends TaskName> {
   readonly #pool: Piscina;
@@ -53,7 +53,7 @@ export class OneThreadPool<Names extends TaskName> {
   constructor(private readonly options: OneThreadOptions) {
     const { concurrency = 1, threads = 1 } = options;
     const common = concurrency * threads;
-    // Threads that wait for others take one more; those that compute do one thing after the other.
+    // Threads that wait accept one more task; threads that compute run one task after the other.
     const reserved = concurrency > 1 ? 1 : 0;
     this.#lane = new FairLane({ common, reserved, heavy: Number.POSITIVE_INFINITY });
     this.#pool = new Piscina({
@@ -127,7 +127,7 @@ export class OneThreadPool<Names extends TaskName> {
     while (this.#lane.next());
   }
 
-  /** A thread that is not there for lack of work is healthy. */
+  /** A thread that does not run because there is no work counts as healthy. */
   status(): PoolStatus {
     const workers = this.#pool.threads.length;
     const { queue, seats } = this.#lane;

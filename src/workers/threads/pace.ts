@@ -5,29 +5,29 @@ const ALWAYS = 8;
 /** Weight of the newest interval in the average. */
 const WEIGHT = 0.05;
 
-/** How fast a queue moves, and so how long one more task would wait in it. */
+/** Speed of a queue, from which the waiting time of one more task is estimated. */
 export class Pace {
-  /** Average milliseconds between two tasks that end while others wait. */
+  /** Average milliseconds between the ends of two tasks while other tasks wait. */
   #interval = 0;
-  /** When the last task ended; undefined when nobody waited then. */
+  /** End of the last task. Undefined if no task waited then. */
   #last: number | undefined;
 
-  /** To be called when a task ends, with the number of those that still wait. */
+  /** Records the end of a task. `waiting` is the number of tasks that still wait. */
   ended(waiting: number): void {
     const now = performance.now();
     if (this.#last !== undefined) this.#interval += (now - this.#last - this.#interval) * WEIGHT;
     this.#last = waiting > 0 ? now : undefined;
   }
 
-  /** To be called when workers went away: the time until they are back says nothing of the tasks. */
+  /** Call it when workers have ended, because the time until their return does not depend on the tasks. */
   interrupted(): void {
     this.#last = undefined;
   }
 
-  /** Milliseconds that a task would wait behind so many others. */
+  /** Returns the milliseconds that a task would wait behind `waiting` other tasks. */
   waitMs(waiting: number): number {
     if (waiting < ALWAYS) return 0;
-    // A queue that stands still is as slow as it has been waiting.
+    // A stopped queue counts as slow as its time without progress.
     const standing = this.#last === undefined ? 0 : (performance.now() - this.#last) * WEIGHT;
     return waiting * Math.max(this.#interval, standing);
   }

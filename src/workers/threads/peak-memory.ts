@@ -4,16 +4,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 const KIBIBYTE = 1024;
 
-/** Forgets what the process had before. */
+/** Resets the peak. */
 export function resetPeakMemory(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // Another system: the peak is that of all that the process did.
+    // On another system, the peak covers the entire life of the process.
   }
 }
 
-/** Resident bytes since `resetPeakMemory`, or the start; those of now where the system does not tell. */
+/**
+ * Maximum resident bytes since `resetPeakMemory`, or since the start. Current resident bytes if the system does not
+ * report the peak.
+ */
 export function peakMemory(): number {
   try {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];

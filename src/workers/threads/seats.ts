@@ -59,7 +59,7 @@ export class Seats {
     const hasReserved = isKeyed && this.#reserved.size < reserved;
     if (hasReserved && reservedFirst && !heavy) return 'reserved';
     if (this.#common < common) return 'common';
-    // A caller that floods the server with heavy tasks leaves these seats to the others.
+    // A caller that floods the server with heavy tasks leaves these seats to other callers.
     return hasReserved && !(heavy && this.#runsOf(caller) > 0) ? 'reserved' : undefined;
   }
 

@@ -1,4 +1,4 @@
-/** What crosses between an engine's main thread and its worker threads. */
+/** Messages between an engine's main thread and its worker threads. */
 
 import { Piscina } from 'piscina';
 import type { CancellationFlag } from './cancellation.js';
@@ -10,7 +10,7 @@ export interface ThreadTask {
   flag: CancellationFlag;
 }
 
-/** Lets the bytes of an answer change threads without a copy where their memory can. */
+/** Allows the bytes of a response to change threads without a copy if their memory can be transferred. */
 export function moved(
   result: TaskResponse,
   movable: (value: unknown) => ArrayBuffer[] = movableBuffers,

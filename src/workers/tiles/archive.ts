@@ -32,16 +32,16 @@ const CONTAINERS: Record<
   pmtiles: { inspect: inspectPMTiles, tiles: pmtilesTiles },
 };
 
-/** What a tile archive holds. */
+/** Returns the contents of a tile archive. */
 export function archive({ path, container }: { path: string; container: ArchiveContainer }) {
   return CONTAINERS[container].inspect(path);
 }
 
-/** Bytes and milliseconds after which the tiles that were read go on their way; the others are asked for again. */
+/** Bytes and milliseconds after which the read tiles are returned; the remaining tiles are requested again. */
 const MAX_BYTES = 16_777_216;
 const MAX_MS = 50;
 
-/** Tiles of an archive, byte for byte: the first at least. */
+/** Returns tiles of an archive, byte for byte: one or more of the first. */
 export async function archiveTiles({
   path,
   container,
@@ -72,7 +72,7 @@ export async function archiveTiles({
   return { data: joined(parts, size), ends: ends.slice(0, i), codings, failures };
 }
 
-/** Not of Node's shared pool, of which nothing can move. */
+/** The buffer is not from Node's shared pool, whose memory cannot be transferred. */
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
   const whole = Buffer.allocUnsafeSlow(size);
   let at = 0;

@@ -55,9 +55,8 @@ interface StagingTable {
 }
 
 /**
- * Copies a staging table into a store in one transaction: rows in Hilbert order so that neighbours share
- * pages, then the rtree. Nothing is visible, and nothing stays behind, unless all of it succeeds; a table that is
- * replaced is served until then.
+ * Copies a staging table into a store in one transaction: rows in Hilbert order so that neighbours share pages, then
+ * the rtree. Changes become visible only if everything succeeds. A replaced table is served until then.
  */
 export function load(task: LoadTask): LoadResult {
   if (!existsSync(task.staging)) return loadedEarlier(task);
@@ -94,7 +93,7 @@ function loadedEarlier({ store, token, maxTables }: LoadTask): LoadResult {
 
 type CopyResult = { features: number } | { occupant: LoadedTable };
 
-/** Copies in one transaction. In a series of files, no other of them gets a table of this name meanwhile. */
+/** Copies in one transaction. In a series of files, no other file gets a table of this name during the copy. */
 function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
   if (task.maxTables === undefined) return db.transaction(() => copy(db, task)).immediate();
   db.exec('BEGIN IMMEDIATE');
@@ -115,14 +114,14 @@ function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
 const takenError = ({ table }: LoadTask) =>
   new TaskFailure('invalid-input', `The store already has a table ${table}.`);
 
-/** Body of task `vector.drop`. */
+/** Task `vector.drop`. */
 export function dropStoreTable({ store, table }: DropTask): null {
   return changeStore(store, (db) => {
     if (dropTable(db, table)) removeLayerStyles(db, table);
   });
 }
 
-/** Body of task `vector.layerStyles`. */
+/** Task `vector.layerStyles`. */
 export function keepLayerStyles({ store, table, styles }: LayerStylesTask): null {
   return changeStore(store, (db) => {
     for (const style of styles) putLayerStyle(db, table, style);
@@ -166,7 +165,7 @@ function findOccupant(db: Db, { table }: LoadTask): LoadedTable | undefined {
   return { token: newestToken(db, table) };
 }
 
-/** SQLite's names of tables do not tell cases apart. */
+/** SQLite's table names are case-insensitive. */
 function tableNamed(db: Db, table: string): string | undefined {
   const tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE";
   return db.prepare(tables).pluck().get(table) as string | undefined;
@@ -264,14 +263,14 @@ const TYPED: Readonly<Record<string, { type: string; value(column: string): stri
   number: { type: 'REAL', value: (column) => `CAST(nullif(${column}, '') AS REAL)` },
   boolean: { type: 'BOOLEAN', value: (column) => `nullif(${column}, '') COLLATE NOCASE = 'true'` },
   date: { type: 'DATE', value: (column) => `nullif(${column}, '')` },
-  // Times without a zone are taken for UTC.
+  // Times without a zone are interpreted as UTC.
   'date-time': {
     type: 'DATETIME',
     value: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', nullif(${column}, ''))`,
   },
 };
 
-/** Times without a zone are taken for UTC, which GeoPackage has all times in (OGC 12-128r18, table 1). */
+/** Times without a zone are interpreted as UTC, in which GeoPackage stores all times (OGC 12-128r18, table 1). */
 function withZone(column: StagedColumn): StagedColumn {
   if (!/^DATETIME/i.test(column.type) || /strftime/.test(column.value ?? '')) return column;
   const value = `(${column.value ?? quote(column.name)})`;
@@ -281,7 +280,10 @@ function withZone(column: StagedColumn): StagedColumn {
 
 const SPAN = ['begin', 'end', 'timestamp'] as const;
 
-/** Features of KML with a TimeStamp alone begin and end then: `datetime` selects by the ends of a TimeSpan. */
+/**
+ * KML features with only a TimeStamp start and end at that time, because `datetime` filters by the ends of a
+ * TimeSpan.
+ */
 function withSpans(columns: readonly StagedColumn[], spans = false): StagedColumn[] {
   const isInstant = (name: string) =>
     columns.some((column) => column.name === name && /^DATETIME/i.test(column.type));

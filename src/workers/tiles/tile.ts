@@ -34,7 +34,10 @@ export async function vectorTile(
   return { data: gzip(data, getGzipLevel(task)), encoding: 'gzip', tag, features, dropped, heavy };
 }
 
-/** From an overview of the table where that shows all that the tile can show, else from the table. */
+/**
+ * Encodes a layer from an overview of the table, if that shows everything that the tile can show, otherwise from the
+ * table.
+ */
 async function encodeLayer(
   task: VectorTileTask,
   layer: TileLayer,
@@ -46,7 +49,10 @@ async function encodeLayer(
   return { ...encoded, heavy: deservesOverview(layer, encoded) };
 }
 
-/** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */
+/**
+ * Returns the task with the maximum bytes of its layer `i`: an equal share of the bytes that the previous layers
+ * left.
+ */
 function buildShare(task: VectorTileTask, i: number, count: number): VectorTileTask {
   const { maxBytes, layers } = task;
   if (maxBytes === undefined || layers.length === 1) return task;

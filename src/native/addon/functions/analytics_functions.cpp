@@ -19,7 +19,7 @@
 namespace graticule::addon {
 namespace {
 
-/** Geometries whose envelopes meet may still not match: a join looks at so many for each pair that it may find. */
+/** Maximum candidates per possible pair of a join. Geometries whose envelopes meet may still not match. */
 constexpr double kCandidatesPerPair = 20;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

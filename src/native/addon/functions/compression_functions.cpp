@@ -1,4 +1,4 @@
-// Compression off the thread that asks: gzip by libdeflate, Zstandard whole and in parts.
+// Compression on another thread: gzip by libdeflate, Zstandard for complete data and in parts.
 #include "../../core/deflate/zstd.h"
 #include "../job.h"
 
@@ -51,10 +51,10 @@ class ZstdJob : public BytesJob {
   int windowLog_;
 };
 
-/** What an encoder takes, about: a window of 256 KiB is half of it. */
+/** Approximate memory of an encoder, half of which is a window of 256 KiB. */
 constexpr int64_t kStreamBytes = 1 << 20;
 
-/** A frame in parts; one part at a time. Its encoder is there until it ends. */
+/** Frame that is written in parts, one part at a time. Its encoder exists until the frame ends. */
 struct ZstdStream : Accounted {
   std::unique_ptr<ZstdEncoder> encoder;
   bool isBusy = false;
@@ -137,7 +137,9 @@ size_t requireMost(napi_env env, napi_value value) {
 
 }  // namespace
 
-/** (bytes: Uint8Array, coding: gzip or zstd, level, windowLog) -> Promise. The bytes must not change meanwhile. */
+/**
+ * (bytes: Uint8Array, coding: gzip or zstd, level, windowLog) -> Promise. The bytes must not change until it settles.
+ */
 napi_value compressBytes(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
   const auto [data, size] = requireBytes(env, arguments[0]);
@@ -161,7 +163,9 @@ napi_value createZstdStream(napi_env env, napi_callback_info info) {
   return toExternal(env, std::move(stream));
 }
 
-/** (stream, bytes, directive: 0 continue, 1 flush, 2 end) -> Promise of what is ready. One call after another. */
+/**
+ * (stream, bytes, directive: 0 continue, 1 flush, 2 end) -> Promise of the available output. Only one call at a time.
+ */
 napi_value writeZstdStream(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
   auto& stream = requireExternal<ZstdStream>(env, arguments[0], "stream");
@@ -176,7 +180,7 @@ napi_value writeZstdStream(napi_env env, napi_callback_info info) {
   return start(env, std::make_unique<PartJob>(stream, data, size, directive), held);
 }
 
-/** (bytes: zstd frames, maxBytes) -> what they hold; fails for damaged bytes, and for more than maxBytes. */
+/** (bytes: zstd frames, maxBytes) -> their contents. Fails for damaged bytes, and for more than maxBytes. */
 napi_value unzstd(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const auto [data, size] = requireBytes(env, arguments[0]);
@@ -185,7 +189,7 @@ napi_value unzstd(napi_env env, napi_callback_info info) {
   return toBuffer(env, out.data(), out.size());
 }
 
-/** As unzstd, off this thread: Promise. */
+/** Same as unzstd on another thread: Promise. */
 napi_value unzstdLater(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const auto [data, size] = requireBytes(env, arguments[0]);

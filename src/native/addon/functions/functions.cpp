@@ -16,7 +16,7 @@ std::shared_ptr<const Reprojector> requireReprojector(napi_env env, napi_value f
   return found;
 }
 
-/** Leaves what gzip bytes hold in the environment's text. */
+/** Writes the contents of gzip bytes to the environment's text. */
 void inflate(napi_env env, const Arguments<2>& arguments, Environment& environment) {
   const uint8_t* data = nullptr;
   size_t size = 0;
@@ -137,7 +137,7 @@ napi_value gzip(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/** (bytes: gzip, maxBytes) -> what they hold; fails for damaged bytes, and for more than maxBytes. */
+/** (bytes: gzip, maxBytes) -> their contents. Fails for damaged bytes, and for more than maxBytes. */
 napi_value gunzip(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   inflate(env, Arguments<2>(env, info), environment);
@@ -146,7 +146,7 @@ napi_value gunzip(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/** As gunzip, but only how many bytes there are. */
+/** Same as gunzip, but returns only the number of bytes. */
 napi_value gunzippedSize(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   inflate(env, Arguments<2>(env, info), environment);

@@ -37,7 +37,10 @@ struct GridPosition {
   double y;
 };
 
-/** Rounding alone can leave a computed position short of its cell. In units of the last digit, in metres, and in degrees. */
+/**
+ * Tolerance for computed positions that rounding puts short of their cell: in units of the last digit, in metres, and
+ * in degrees.
+ */
 constexpr double kShortfall = 1e-6;
 constexpr double kHalfMicrometre = 5e-7;
 constexpr double kHalfMicrometreDegrees = 5e-12;
@@ -105,7 +108,7 @@ std::string formatMgrs(double lon, double lat, const Form& form) {
                    form.spaces);
 }
 
-/** `05S 750155 4377006`: metres are cut off. */
+/** `05S 750155 4377006`: metres are truncated. */
 std::string formatUtm(double lon, double lat, const Form& form) {
   const GridPosition position = project(lon, lat, form.seamInZone1);
   if (position.zone == GeographicLib::UTMUPS::UPS) throw GeographicErr("UTM does not reach the poles");

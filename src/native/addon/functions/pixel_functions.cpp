@@ -16,7 +16,7 @@ constexpr int kFailure = 3;
 using PixelFunction = int (*)(void** sources, int count, void* target, int width, int height, int sourceType,
                               int targetType, int pixelSpace, int lineSpace, const char* const* arguments);
 
-/** What gdal-async takes for one (node_gdal.h). */
+/** Description of a pixel function, as gdal-async expects it (node_gdal.h). */
 struct Description {
   uint64_t magic;
   PixelFunction function;

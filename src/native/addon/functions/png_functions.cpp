@@ -1,4 +1,4 @@
-// PNG encoding off the thread that asks.
+// PNG encoding on another thread.
 #include "../../core/pixels/picture_png.h"
 #include "../../core/pixels/png.h"
 #include "../job.h"
@@ -46,13 +46,16 @@ napi_value encode(napi_env env, napi_callback_info info, Write write) {
 
 }  // namespace
 
-/** (rgba: Uint8Array, pixels a row, x, y, width, height) -> Promise of a PNG. The pixels must not change meanwhile. */
+/**
+ * (rgba: Uint8Array, pixels a row, x, y, width, height) -> Promise of a PNG. The pixels must not change until it
+ * settles.
+ */
 napi_value encodePng(napi_env env, napi_callback_info info) { return encode(env, info, writePng); }
 
-/** The same of a picture. */
+/** Same as encodePng, for rasters and photographs. */
 napi_value encodePicturePng(napi_env env, napi_callback_info info) { return encode(env, info, writePicturePng); }
 
-/** The same of an image in at most 256 colours; undefined of others. */
+/** Same as encodePng, for an image with at most 256 colours. Undefined for other images. */
 napi_value encodeFewColorsPng(napi_env env, napi_callback_info info) { return encode(env, info, writeFewColorsPng); }
 
 }  // namespace graticule::addon

@@ -61,7 +61,7 @@ Operand readRepaired(Environment& environment, const uint8_t* blob, size_t size)
   return operand;
 }
 
-/** The same as it came, where a geometry that cannot be read must not be passed over. */
+/** Returns the geometry without repair. Throws for unreadable geometries, if they must not be skipped. */
 GeosGeometry requireGeos(Environment& environment, const uint8_t* blob, size_t size) {
   Operand operand = readOperand(environment, blob, size);
   if (!operand.reason.empty()) throw Failure{operand.reason, false};
@@ -104,8 +104,8 @@ napi_value toIndices(napi_env env, const std::vector<uint32_t>& indices) {
 }  // namespace
 
 /**
- * (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[]; what the operation `none` need not change
- * is the same object.
+ * (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[]. Blobs that the operation `none`
+ * does not need to change are the same objects.
  */
 napi_value processGeometries(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);
@@ -163,7 +163,7 @@ struct OverlayState : Accounted {
 
 Overlay& overlayOf(napi_env env, napi_value value) { return requireExternal<OverlayState>(env, value, "overlay").all; }
 
-/** A left geometry as it is, or as GEOS writes it where it has another form. */
+/** Returns a left geometry unchanged, or as written by GEOS if its encoding differs. */
 napi_value leftBlob(napi_env env, napi_value element, int32_t srsId) {
   Environment& environment = environmentOf(env);
   const uint8_t* blob = nullptr;
@@ -191,8 +191,8 @@ size_t sizeOf(napi_env env, napi_value piece) {
 }  // namespace
 
 /**
- * (overlay, left, srsId, maxPairs, maxBytes) -> {pairs: Uint32Array of left, right, pieces: (Buffer | string)[], looks: number};
- * after the left geometry that reaches a bound no other one is looked at.
+ * (overlay, left, srsId, maxPairs, maxBytes) -> {pairs: Uint32Array of left, right, pieces: (Buffer | string)[],
+ * looks: number}. After the left geometry that reaches a limit, no further geometry is processed.
  */
 napi_value intersectGeometries(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);
@@ -330,7 +330,7 @@ napi_value geometryParts(napi_env env, napi_callback_info info) {
 
 namespace {
 
-/** A union and the context that its geometries are in, which is that of its thread. */
+/** Union and the context of its geometries, which is the context of its thread. */
 struct UnionState {
   explicit UnionState(std::shared_ptr<Geos> context) : geos(std::move(context)), all(*geos) {}
   std::shared_ptr<Geos> geos;

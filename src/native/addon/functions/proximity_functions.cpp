@@ -39,7 +39,7 @@ std::vector<std::unique_ptr<SpatialOperand>> readOperands(napi_env env, napi_val
   return operands;
 }
 
-/** Geometries that others are near to, and how they come there. */
+/** Indexed geometries for nearest searches, and the projection of input geometries. */
 struct NearestState : Accounted {
   NearestState(std::shared_ptr<Geos> geos, Surface surface, std::shared_ptr<const Reprojector> to)
       : all(std::move(geos), surface), reprojector(std::move(to)) {}

@@ -1,4 +1,4 @@
-// How geometries of two lists stand to each other.
+// Relations between the geometries of two lists.
 #include "relate_functions.h"
 
 #include <algorithm>

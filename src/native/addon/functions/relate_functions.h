@@ -1,4 +1,4 @@
-// How geometries stand to each other; relations.ts describes the function.
+// Relations between geometries; relations.ts describes the function.
 #pragma once
 
 #include "../napi.h"

@@ -1,4 +1,4 @@
-// Tiles and statistics of a cloud optimized GeoTIFF, off the thread that asks.
+// Tiles and statistics of a cloud optimized GeoTIFF, computed on another thread.
 #include "../../core/tiles/overview.h"
 #include "../../core/pixels/sample_statistics.h"
 #include "../../core/pixels/tiff_tiles.h"
@@ -106,10 +106,12 @@ void addBand(napi_env env, napi_value value, Samples& samples) {
 }  // namespace
 
 /**
- * (bands: typed arrays of one type, width, height, side of a tile, overviews: 0 none, 1 nearest, 2 average,
- * nodata: number or undefined) -> Promise of { data, offsets, sizes, statistics }: the tiles of all overviews, the
- * smallest first, and of the image; where in `data` each is; count, least, greatest, mean and deviation of each band.
- * The bands must not change meanwhile.
+ * (bands: typed arrays of one type, width, height, side of a tile, overviews: 0 none, 1 nearest, 2 average, nodata:
+ * number or undefined) -> Promise of { data, offsets, sizes, statistics }.
+ * - `data`: the tiles of all overviews, smallest overview first, followed by the tiles of the image.
+ * - `offsets`, `sizes`: the position and size of each tile in `data`.
+ * - `statistics`: count, minimum, maximum, mean and deviation of each band.
+ * The bands must not change until it settles.
  */
 napi_value encodeTiffTiles(napi_env env, napi_callback_info info) {
   const Arguments<6> arguments(env, info);

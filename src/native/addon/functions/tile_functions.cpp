@@ -8,10 +8,10 @@
 namespace graticule::addon {
 namespace {
 
-/** Memory of larger tiles is given back. */
+/** Bytes of memory that are kept between tiles. Memory of larger tiles is freed. */
 constexpr size_t kKeptMemory = 4u << 20;
 
-/** Runs a conversion of a tile; what it throws is told to JavaScript. */
+/** Runs a conversion of a tile. Its exceptions are thrown in JavaScript. */
 template <typename Convert>
 napi_value converted(napi_env env, napi_callback_info info, const char* name, Convert&& convert) {
   const Arguments<1> arguments(env, info);
@@ -31,11 +31,14 @@ napi_value converted(napi_env env, napi_callback_info info, const char* name, Co
 
 }  // namespace
 
-/** (tile: Uint8Array) -> the same as a MapLibre Tile; fails for what is no vector tile, and for what holds too much. */
+/**
+ * (tile: Uint8Array) -> the same as a MapLibre Tile. Fails for bytes that are not a vector tile, and for tiles beyond
+ * the limits.
+ */
 napi_value mvtToMlt(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   return converted(env, info, "vector tile", [&](const uint8_t* tile, size_t size, ByteBuffer& out) {
-    // One that is taken away is not there after a failure.
+    // The encoder is removed first, so that it is not reused after a failure.
     auto encoder = std::move(environment.mltEncoder);
     if (encoder == nullptr) encoder = std::make_unique<mlt::Encoder>();
     encoder->encode(tile, size, out);
@@ -43,7 +46,10 @@ napi_value mvtToMlt(napi_env env, napi_callback_info info) {
   });
 }
 
-/** (tile: Uint8Array) -> the same as a vector tile; fails for what is no MapLibre Tile, and for what holds too much. */
+/**
+ * (tile: Uint8Array) -> the same as a vector tile. Fails for bytes that are not a MapLibre Tile, and for tiles beyond
+ * the limits.
+ */
 napi_value mltToMvt(napi_env env, napi_callback_info info) {
   return converted(env, info, "MapLibre Tile", [](const uint8_t* tile, size_t size, ByteBuffer& out) {
     mlt::Decoder().decode(tile, size, out);

@@ -12,8 +12,8 @@ namespace graticule::addon {
 namespace {
 
 /**
- * Runs jobs one at a time on a thread of its own: libpq may block there as long as it likes, and no thread of
- * libuv's pool is taken. The thread inherits the priority of the one that made it.
+ * Runs jobs one at a time on its own thread. libpq can block there without using a thread of libuv's pool. The thread
+ * inherits the priority of the thread that created it.
  */
 class Client {
  public:
@@ -49,14 +49,14 @@ class Client {
     return promise;
   }
 
-  /** True when nothing runs and no transaction is open. */
+  /** Whether no job runs and no transaction is open. */
   bool idle() const { return !busy_ && idle_; }
 
   void cancel() {
     if (busy_) session_.connection.requestCancel();
   }
 
-  /** Lets the thread end; what runs is cancelled. */
+  /** Ends the thread. A running job is cancelled. */
   void close() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -78,7 +78,7 @@ class Client {
         job = std::move(next_);
       }
       runJob(*job);
-      // The job belongs to Node's thread again; when that one is ending, nobody waits for it.
+      // The job belongs to Node's thread again. If that thread is ending, no caller waits for the job.
       if (napi_call_threadsafe_function(settled_, job.get(), napi_tsfn_blocking) == napi_ok) job.release();
     }
     session_.connection.close();
@@ -150,7 +150,7 @@ class Client {
   bool stopping_ = false;
   /** Between submit() and settle(); Node's thread only. */
   bool busy_ = false;
-  /** Written before a job is handed back, read after. */
+  /** Written before a job is returned, and read afterwards. */
   bool alive_ = false;
   bool idle_ = false;
   PgSession session_;

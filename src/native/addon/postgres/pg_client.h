@@ -1,4 +1,4 @@
-// A connection to PostgreSQL with a thread of its own, as JavaScript sees it.
+// JavaScript class for a PostgreSQL connection with its own thread.
 #pragma once
 
 #include "../napi.h"

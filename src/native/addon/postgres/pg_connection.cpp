@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kMaxStatements = 64;
 constexpr int kForever = -1;
-/** How long a server may take to end a cancelled statement before the connection is given up. */
+/** Milliseconds that a server has to end a cancelled statement before the connection is closed. */
 constexpr int kCancelMs = 5000;
-/** Time until a cancellation is sent again; doubles. */
+/** Milliseconds until a cancellation is sent again. The time doubles with each repetition. */
 constexpr int kFirstCancelMs = 50;
 constexpr const char* kBroken = "08006";
 constexpr const char* kUnreachable = "08001";
@@ -38,7 +38,10 @@ std::string trimmed(const char* text) {
   return message;
 }
 
-/** The SQLSTATE in a message of the server that refused a connection: `FATAL:  53300: sorry`. libpq tells it nowhere. */
+/**
+ * Returns the SQLSTATE in the message of a server that refused a connection: `FATAL: 53300: sorry`. libpq does not
+ * expose it otherwise.
+ */
 std::string stateIn(const std::string& message) {
   constexpr size_t kSize = 5;
   for (size_t at = message.find(":  "); at != std::string::npos; at = message.find(":  ", at + 1)) {
@@ -49,7 +52,9 @@ std::string stateIn(const std::string& message) {
   return kUnreachable;
 }
 
-/** Throws for a URL that libpq cannot read, without its words: they may hold the password. */
+/**
+ * Throws for a URL that libpq cannot read. The message does not contain libpq's text, which can contain the password.
+ */
 void checkUrl(const std::string& url) {
   char* error = nullptr;
   PQconninfoOption* options = PQconninfoParse(url.c_str(), &error);
@@ -75,10 +80,10 @@ PgConnection::~PgConnection() {
 }
 
 void PgConnection::connect(const std::string& url, int timeoutMs) {
-  // What stands before `dbname` is a default that the URL overrides; what follows it is not to be overridden.
+  // Keywords before `dbname` are defaults that the URL overrides. Keywords after it cannot be overridden.
   const char* keywords[] = {"application_name", "keepalives_idle", "keepalives_interval", "keepalives_count",
                             "tcp_user_timeout", "dbname",          "client_encoding",     nullptr};
-  // A server that is gone without a word is given up within 20 s, before its clients give us up.
+  // A server that vanished is detected within 20 s, before the requests of its clients time out.
   const char* values[] = {"graticule", "5", "5", "3", "10000", url.c_str(), "UTF8", nullptr};
   checkUrl(url);
   close();
@@ -150,7 +155,7 @@ const PGresult* PgConnection::next() {
 
 void PgConnection::finish() noexcept {
   try {
-    // The end may be on its way already: only what still sends rows is cancelled.
+    // The end may already have been sent: only a statement that still sends rows is cancelled.
     for (bool first = true; busy_; first = false) {
       row_ = readResult();
       if (row_ == nullptr) busy_ = false;
@@ -168,7 +173,7 @@ bool PgConnection::waitForNotification(int timeoutMs) {
   cancelSent_ = false;
   const auto end = Clock::now() + std::chrono::milliseconds(timeoutMs);
   for (;;) {
-    // One may have come with the answer of a statement.
+    // A notification can have arrived with the result of a statement.
     if (takeNotifications()) return true;
     if (cancelRequested_) throw PgError{kCancelled, "the wait was given up"};
     const int left = millisecondsUntil(end);
@@ -230,7 +235,7 @@ void PgConnection::deallocate(const Statement& statement) {
   runSimple(PQsendQuery(connection_, ("DEALLOCATE " + statement.name).c_str()) == 1);
 }
 
-/** Runs to the end what gives no rows. */
+/** Completes statements that return no rows. */
 void PgConnection::runSimple(bool sent) {
   busy_ = true;
   expect(sent);
@@ -250,8 +255,8 @@ PgConnection::Result PgConnection::readResult() {
 }
 
 /**
- * Sends a cancellation that was requested, and sends it again after a while: one that reaches the session before the
- * statement does is lost. Returns how long to wait for the end.
+ * Sends a requested cancellation, and repeats it after a while, because a cancellation that reaches the session
+ * before the statement is lost. Returns the time to wait for the end.
  */
 int PgConnection::pursueCancel() {
   if (!cancelRequested_ && !cancelSent_) return kForever;

@@ -14,9 +14,12 @@
 
 namespace graticule::addon {
 
-/** What the server, or the way to it, said. Thrown. */
+/** Error of the server or of the connection to it. Thrown. */
 struct PgError {
-  /** SQLSTATE; 08006 for a connection that broke, 08001 for one that could not be made for no reason of the server. */
+  /**
+   * SQLSTATE. 08006: the connection broke. 08001: the connection could not be opened for a reason that is not the
+   * server's.
+   */
   std::string state;
   std::string message;
 };
@@ -24,9 +27,9 @@ struct PgError {
 using PgParams = std::vector<std::optional<std::string>>;
 
 /**
- * Runs one statement at a time and hands its rows over as they arrive, so that memory does not grow with the answer.
- * Used by one thread; only requestCancel() may be called by others. A statement that is asked a second time is
- * prepared. Results are binary.
+ * Runs one statement at a time and passes its rows on as they arrive, so memory does not grow with the result. Used
+ * by one thread; other threads may only call requestCancel(). A statement is prepared at its second use. Results are
+ * binary.
  */
 class PgConnection {
  public:
@@ -37,7 +40,7 @@ class PgConnection {
 
   /** Connects by URL or keyword string as libpq does (environment, passfile, service). Throws PgError. */
   void connect(const std::string& url, int timeoutMs);
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   void close();
   /** False once the connection is broken. */
   bool alive() const { return alive_; }
@@ -49,7 +52,7 @@ class PgConnection {
   void send(const std::string& sql, const PgParams& params);
   /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */
   const PGresult* next();
-  /** Ends the statement: cancels what has not been read. Never throws. */
+  /** Ends the statement and cancels the unread rest. Never throws. */
   void finish() noexcept;
 
   /** Waits for a notification of a channel that the session listens to; false when none came in time. Throws PgError. */
@@ -64,7 +67,7 @@ class PgConnection {
   using Clock = std::chrono::steady_clock;
   struct Statement {
     std::string sql;
-    /** Empty until the statement is asked a second time. */
+    /** Empty until the second use of the statement. */
     std::string name;
   };
   using Statements = std::list<Statement>;

@@ -6,7 +6,7 @@
 namespace graticule::addon {
 namespace {
 
-/** Bytes that one batch of rows, and a whole small answer, may take. */
+/** Maximum bytes of one batch of rows, and of a complete small result. */
 constexpr size_t kMaxBatchBytes = 16u << 20;
 constexpr size_t kMaxAnswerBytes = 64u << 20;
 

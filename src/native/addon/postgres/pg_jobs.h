@@ -1,4 +1,4 @@
-// What a PostgreSQL connection is asked to do: each job works on the connection's thread and answers on Node's.
+// Jobs of a PostgreSQL connection: each works on the connection's thread and resolves on Node's thread.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace graticule::addon {
 
-/** What belongs to a connection's thread. */
+/** State that belongs to a connection's thread. */
 struct PgSession {
   PgConnection connection;
   ReprojectorCache reprojectors;
@@ -42,7 +42,7 @@ struct PgStatement {
 };
 
 std::unique_ptr<PgJob> connectJob(std::string url, int timeoutMs);
-/** All rows of a small answer as an array of arrays. */
+/** Returns all rows of a small result as an array of arrays. */
 std::unique_ptr<PgJob> queryJob(PgStatement statement);
 /** Sends a statement whose rows fetchJob() reads. */
 std::unique_ptr<PgJob> openJob(PgStatement statement);

@@ -14,7 +14,7 @@
 namespace graticule::addon {
 namespace {
 
-/** SQLSTATE for what the caller got wrong. */
+/** SQLSTATE for errors of the caller. */
 constexpr const char* kBadOptions = "22023";
 
 /** A writer of the core behind the interface of pages. */

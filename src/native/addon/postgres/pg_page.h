@@ -24,7 +24,7 @@ class FeatureWriter {
   virtual void property(size_t field, const Value& value) = 0;
   virtual void endFeature() = 0;
   virtual const ByteBuffer& text() const = 0;
-  /** What stands between two features. */
+  /** Separator of two features. */
   virtual std::string_view separator() const = 0;
 };
 
@@ -46,7 +46,7 @@ struct PageOptions {
   std::vector<PageOutput> outputs;
   std::vector<size_t> keys;
   size_t limit = 0;
-  /** Writing stops with the feature that makes the first output this long; 0: never. */
+  /** Output size after which writing stops with the current feature. 0: no limit. */
   size_t maxBytes = 0;
   /** The rows come last one first. */
   bool reverse = false;

@@ -12,12 +12,12 @@
 
 namespace graticule::addon {
 
-/** Columns that every row of features begins with. */
+/** First columns of every row of features. */
 constexpr size_t kIdColumn = 0;
 constexpr size_t kGeometryColumn = 1;
 constexpr size_t kFirstValueColumn = 2;
 
-/** Reads the values of rows that come one by one; a value is valid until the next is asked for. */
+/** Reads the values of rows one by one. A value is valid until the next value is read. */
 class PgRow {
  public:
   void read(const PGresult* result) {
@@ -44,7 +44,7 @@ class PgRow {
     return reinterpret_cast<const uint8_t*>(PQgetvalue(result_, 0, i));
   }
 
-  /** The feature id: integers that a JSON number cannot hold safely are text. */
+  /** Feature id. Integers that a JSON number cannot represent safely are text. */
   Value id() {
     constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
     const Value id = value(kIdColumn);

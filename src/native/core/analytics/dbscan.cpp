@@ -11,11 +11,11 @@ namespace graticule {
 namespace {
 
 constexpr double kLeastEps = 1e-6;
-/** Of the extent: keys of three axes fit into 128 bits. */
+/** Minimum distance as a share of the extent, so that keys of three axes fit into 128 bits. */
 constexpr double kLeastShare = 0x1p-39;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-/** Sorts keys of `bits` bits, and what belongs to them, by their digits from the lowest up. */
+/** Sorts keys of `bits` bits, and their `order`, by their digits, lowest first. */
 template <typename Key>
 void radixSort(std::vector<Key>& keys, std::vector<uint32_t>& order, int bits) {
   constexpr int kDigit = 11;
@@ -107,19 +107,19 @@ class Grid {
     return sum;
   }
 
-  /** How many of the places from `begin` to `end` lie within the distance of a place. */
+  /** Returns the number of positions from `begin` to `end` that are within the distance of a position. */
   uint32_t countWithin(size_t place, size_t begin, size_t end, double square) const {
     uint32_t count = 0;
     for (size_t i = begin; i < end; ++i) count += squareDistance(place, i) <= square;
     return count;
   }
 
-  /** Starts a walk: neighbours() is then asked for cells in ascending order. */
+  /** Starts a walk, after which neighbours() must be called for cells in ascending order. */
   void rewind() { cursors_.fill(0); }
 
   /**
-   * Calls `visit` with each cell that is not empty, up to two cells away in every direction, the cell included; with
-   * `later`, only with those of the upper half, the cell's own line included.
+   * Calls `visit` with each cell that is not empty, up to two cells away in every direction, including the cell. With
+   * `later`, visits only the cells of the upper half, including the cell's own line.
    */
   template <typename Visit>
   void neighbours(size_t cell, bool later, Visit&& visit) {
@@ -134,7 +134,10 @@ class Grid {
  private:
   static constexpr size_t kLines = D == 2 ? 5 : 25;
 
-  /** Neighbours lie on lines of five cells along the last axis: what to add to a key for the first cell of each. */
+  /**
+   * Neighbours are on lines of five cells along the last axis. Stores the offset from a key to the first cell of each
+   * line.
+   */
   void layLines(const Layout<D>& layout) {
     for (size_t line = 0; line < kLines; ++line) {
       Key offset = static_cast<Key>(-2);

@@ -9,7 +9,9 @@ namespace graticule {
 
 constexpr double kRadiansPerDegree = 0.017453292519943295769;
 
-/** The envelopes to look in for what lies within a distance: wider towards the poles, two at the antimeridian. */
+/**
+ * Returns the envelopes that contain everything within a distance: wider towards the poles, two at the antimeridian.
+ */
 std::vector<Box> groundBoxes(const Box& box, double metres);
 
 }  // namespace graticule

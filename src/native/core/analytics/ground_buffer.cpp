@@ -27,7 +27,7 @@ void GroundBuffers::add(const Geometry& lonLat) {
   const GeosGeometry whole = box.valid() ? geos_.read(lonLat) : geos_.own(nullptr);
   if (whole == nullptr) return;
   if (metres_ == 0) {
-    // Only areas are left; lines and points have none.
+    // A buffer of 0 preserves only areas; lines and points disappear.
     GeosGeometry area = geos_.own(GEOSBuffer_r(geos_.handle(), whole.get(), 0, kQuadrantSegments));
     if (area != nullptr && GEOSisEmpty_r(geos_.handle(), area.get()) == 0) parts_.push_back(std::move(area));
     return;

@@ -11,20 +11,20 @@
 namespace graticule {
 
 /**
- * Collects buffers of geometries in longitude and latitude (WGS 84). Each is made in a transverse Mercator plane whose
- * meridian is at most 3 degrees away: wider geometries are cut into zones of 6 degrees, and the buffers of the parts are
- * united, which is the buffer of the whole. Lengths in that plane are off by less than 0.2 %. Arcs have 8 segments per
- * quarter circle.
+ * Collects buffers of geometries in longitude and latitude (WGS 84). Each is computed in a transverse Mercator plane
+ * whose meridian is at most 3 degrees away. Wider geometries are cut into zones of 6 degrees, and the buffers of the
+ * parts are united, which results in the same buffer. The error of lengths in that plane is less than 0.2 %. Arcs
+ * have 8 segments per quarter circle.
  */
 class GroundBuffers {
  public:
   GroundBuffers(Geos& geos, ReprojectorCache& reprojectors, double metres)
       : geos_(geos), reprojectors_(reprojectors), metres_(metres) {}
 
-  /** Adds the buffer of a geometry; one that cannot be buffered adds nothing. */
+  /** Adds the buffer of a geometry. Geometries that cannot be buffered are skipped. */
   void add(const Geometry& lonLat);
 
-  /** The union of what was added, in longitude and latitude, and starts over; null when it is empty. */
+  /** Returns the union of the added buffers, in longitude and latitude, and starts over. Null if it is empty. */
   GeosGeometry unite();
 
  private:

@@ -14,7 +14,7 @@ constexpr double kDegree60 = 60 * kRadiansPerDegree;
 /** Distances from the centre of a cell to its corners and edges, in steps of the grid. */
 const double kCornerRadius = 1 / std::sqrt(3.0);
 constexpr double kEdgeRadius = 0.5;
-/** What lies so near to an edge of the icosahedron, in steps of the grid, lies on it. */
+/** Distance from an edge of the icosahedron, in steps of the grid, within which a point counts as on the edge. */
 constexpr double kOnEdge = 1e-5;
 
 struct Point {
@@ -31,7 +31,7 @@ struct Site {
   int turns;
 };
 
-/** Where a base cell lies; for a pentagon the corner whose face is about the digit. */
+/** Position of a base cell. For a pentagon, the corner whose face contains the digit. */
 Site findSite(int baseCell, int digit) {
   for (int face = 0; face < kFaces; ++face) {
     for (int place = 0; place < kFirstOutside; ++place) {
@@ -77,7 +77,7 @@ const Outwards& outwards() {
   return all;
 }
 
-/** The corners of a cell, as they are found. */
+/** Corners of a cell, in the order of their computation. */
 class Ring {
  public:
   Ring(int face, int resolution, double* positions)
@@ -89,13 +89,13 @@ class Ring {
         middle_(scale_ / all_.scales[0]),
         positions_(positions) {}
 
-  /** Whether all that is within a step of a point lies on the face. */
+  /** Whether everything within a step of a point is on the face. */
   bool holdsAround(const Point& point) const { return beyond(point, furthestEdge(point)) < -1; }
 
-  /** Adds a point of the grid's plane that lies on the face. */
+  /** Adds a point of the grid's plane that is on the face. */
   void addOnFace(const Point& point) { write(onSphere(point)); }
 
-  /** Adds a point of the grid's plane. What lies over an edge lies mirrored there. */
+  /** Adds a point of the grid's plane. Points beyond an edge are mirrored there. */
   void add(const Point& point) {
     const int edge = furthestEdge(point);
     if (beyond(point, edge) < kOnEdge) return addOnFace(point);
@@ -120,12 +120,12 @@ class Ring {
   int size() const { return size_; }
 
  private:
-  /** How far a point lies over an edge, in steps. */
+  /** Distance of a point beyond an edge, in steps. */
   double beyond(const Point& point, int edge) const {
     return point.x * outwards_[edge].x + point.y * outwards_[edge].y - middle_;
   }
 
-  /** The edge that a point lies furthest over, or is nearest to. */
+  /** Returns the edge that a point is furthest beyond, or nearest to. */
   int furthestEdge(const Point& point) const {
     int furthest = 0;
     for (int edge = 1; edge < 3; ++edge) {
@@ -206,8 +206,8 @@ int hexagon(const Site& site, const Point& centre, int resolution, double* posit
 }
 
 /**
- * A pentagon at a corner of five faces: from each the point where its outline enters the face, and at odd resolutions, whose
- * grid is turned, the corner inside of it.
+ * Writes a pentagon at a corner of five faces. Each face contributes the point where the outline enters it and, at
+ * odd resolutions with their rotated grid, the corner inside it.
  */
 int pentagon(int baseCell, int resolution, double* positions) {
   constexpr uint8_t kCounterclockwise[] = {5, 4, 6, 2, 3};

@@ -39,7 +39,7 @@ Axial roundToCell(double x, double y) {
   return {static_cast<int64_t>(roundQ + roundR), static_cast<int64_t>(roundR)};
 }
 
-/** The nearest whole number to a seventh. Seven is odd, so there are no ties. */
+/** Returns the nearest integer to a seventh. There are no ties, because seven is odd. */
 int64_t seventh(int64_t n) {
   constexpr int64_t kShift = int64_t{7} << 40;
   return static_cast<int64_t>(static_cast<uint64_t>(n + 3 + kShift) / 7) - (int64_t{1} << 40);
@@ -66,9 +66,9 @@ uint64_t takeDigits(Axial* cell, int resolution) {
 }
 
 /**
- * Turns the digits of a cell of a pentagon out of the frame of a face at that corner. A face is a sixth of the hexagon that
- * the pentagon would be, about one digit. A cell over the edge of its face, in the sixth that is missing, belongs to the
- * face behind that.
+ * Rotates the digits of a cell of a pentagon from the frame of a face at that corner. A face is a sixth of the
+ * hexagon that the pentagon would be, around one digit. A cell beyond the edge of its face, in the missing sixth,
+ * belongs to the face behind it.
  */
 uint64_t turnInPentagon(uint64_t digits, int resolution, int corner, int turns) {
   const uint64_t turned = turnDigits(digits, resolution, turns);

@@ -6,7 +6,7 @@ namespace graticule {
 namespace h3 {
 namespace {
 
-/** Half of the corners of the icosahedron; the others lie opposite, corner 11 - n of n. */
+/** Half of the corners of the icosahedron. The other corners are opposite: corner 11 - n is opposite n. */
 constexpr Vector kCorners[] = {
     {0.42015242670871017, 0.078145249402783321, 0.90408255061501919},
     {-0.51545595994404148, -0.38171689828713307, 0.76720099251774765},

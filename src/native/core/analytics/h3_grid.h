@@ -32,21 +32,25 @@ struct Vector {
 
 inline double dot(const Vector& a, const Vector& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/** The plane that touches the sphere at the centre of a face: x goes along the i axis, y is counterclockwise of it. */
+/** Plane that touches the sphere at the centre of a face. x is along the i axis, y is counterclockwise of it. */
 struct Plane {
   Vector x;
   Vector y;
 };
 
-/** Where a base cell lies on a face: how many times its digits turn by 60 degrees, counterclockwise, from the face's. */
+/**
+ * Base cell on a face: its number, and the number of counterclockwise turns by 60 degrees between the face's digits
+ * and its own.
+ */
 struct Base {
   uint8_t cell;
   uint8_t turns;
 };
 
 /**
- * The base cells that a face reaches, by place: its centre; next to that along i, j and k; between two of these
- * (ij, jk, ik); its corners, which are pentagons; and those over the edges, of whose cells some reach in.
+ * Base cells that a face reaches, by index. First the centre, followed by the cells next to it along i, j and k, and
+ * the cells between two of these (ij, jk, ik). Then the corners, which are pentagons, and the cells beyond the edges,
+ * some of whose child cells are on the face.
  */
 constexpr int kPlaces = 16;
 constexpr int kFirstCorner = 7;
@@ -54,11 +58,11 @@ constexpr int kFirstOutside = 10;
 extern const Axial kPlacePositions[kPlaces];
 extern const Base kBases[kFaces][kPlaces];
 
-/** What becomes of each digit when the grid is turned by 60 degrees, counterclockwise, so many times. */
+/** Digits after this number of counterclockwise turns of the grid by 60 degrees. */
 extern const uint8_t kTurned[6][8];
-/** Digits of the children that lie from the corners on i, j and k towards the centre of the face. */
+/** Digits of the children from the corners on i, j and k towards the centre of the face. */
 constexpr uint8_t kInwards[3] = {3, 5, 6};
-/** The digit that pentagons have not, and what lies beside it, clockwise and counterclockwise. */
+/** Digit that pentagons lack, and the digits next to it, clockwise and counterclockwise. */
 constexpr uint8_t kMissing = 1;
 constexpr uint8_t kBeforeMissing = 3;
 constexpr uint8_t kAfterMissing = 5;
@@ -84,7 +88,7 @@ struct Faces {
   double x[kFaces];
   double y[kFaces];
   double z[kFaces];
-  /** Of even resolutions, and of odd ones, whose grid is turned. */
+  /** Planes for even resolutions, and for odd resolutions, whose grid is rotated. */
   Plane planes[2][kFaces];
   /** Normals of the planes through the centre of the sphere and the edges: opposite of the corners i, j and k, outwards. */
   Vector edges[kFaces][3];
@@ -97,7 +101,7 @@ struct Faces {
 
 const Faces& faces();
 
-/** How far the grids of odd resolutions are turned, counterclockwise: asin(sqrt(3 / 28)). */
+/** Counterclockwise rotation of the grids of odd resolutions: asin(sqrt(3 / 28)). */
 extern const double kOddTurn;
 
 }  // namespace h3

@@ -87,8 +87,8 @@ class KMeansOf final : public KMeans {
   }
 
   /**
-   * k-means++: each next centre is a point, drawn by its square distance to those that are; of several drawn the one that
-   * brings the points nearest. A sample is enough to find where the points are dense.
+   * k-means++: each next centre is a point, drawn by its squared distance to the existing centres. Several points are
+   * drawn, and the one that reduces the distances most is chosen. A sample is sufficient to find dense regions.
    */
   void seed(uint32_t k) {
     Random random;
@@ -171,8 +171,8 @@ class KMeansOf final : public KMeans {
   }
 
   /**
-   * Each centre to the mean of its points; one without points stays. Bounds widen by what the centres moved; the sum of
-   * the squares of that is returned.
+   * Moves each centre to the mean of its points. A centre without points remains. Bounds widen by the movement of the
+   * centres. Returns the sum of the squared movements.
    */
   double moveCentres() {
     const size_t k = centres_.size();
@@ -223,7 +223,7 @@ class KMeansOf final : public KMeans {
     return sum / D;
   }
 
-  /** Looks again at the points whose bounds do not tell; true when one of them has changed its cluster. */
+  /** Reassigns the points whose bounds do not decide. Returns true if one of them changed its cluster. */
   bool assignMoved() {
     meetNeighbours();
     const size_t others = centres_.size() - 1;
@@ -243,8 +243,8 @@ class KMeansOf final : public KMeans {
   }
 
   /**
-   * As assign(), but looks at the other centres in the order of their distance from the own one, and only as far as one
-   * of them can be among the two nearest. The upper bound is the distance itself.
+   * Same as assign(), but visits the other centres in the order of their distance from the point's own centre. It
+   * stops when no further centre can be among the two nearest. The upper bound is the distance itself.
    */
   void assignNear(size_t i) {
     const size_t others = centres_.size() - 1;
@@ -270,7 +270,7 @@ class KMeansOf final : public KMeans {
     uint32_t centre;
   };
 
-  /** For each centre the others, nearest first. */
+  /** Sorts the other centres for each centre, nearest first. */
   void meetNeighbours() {
     const size_t k = centres_.size();
     neighbours_.clear();

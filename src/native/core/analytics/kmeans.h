@@ -8,11 +8,11 @@
 namespace graticule {
 
 /**
- * Parts points of 2 or 3 coordinates into at most `k` clusters: greedy k-means++ seeds from a fixed random sequence
- * (of large inputs, from a sample), then Lloyd's iteration, sped up by the bounds of Hamerly (SDM 2010), until the centres
- * hardly move (their squares sum up to 1/10,000 of the variance), at most 300 times. The same points give the same
- * clusters. Points that coincide never part, so there can be fewer than `k`; clusters are numbered from 0 in the order of
- * their first point.
+ * Partitions points of 2 or 3 coordinates into at most `k` clusters. Seeds come from greedy k-means++ with a fixed
+ * random sequence (from a sample of large inputs). Lloyd's iteration, accelerated by the bounds of Hamerly (SDM
+ * 2010), follows until the centres hardly move (their squares sum up to 1/10,000 of the variance), at most 300 times.
+ * The same points result in the same clusters. Equal points are never separated, so there can be fewer than `k`
+ * clusters. Clusters are numbered from 0 in the order of their first point.
  */
 class KMeans {
  public:
@@ -20,7 +20,7 @@ class KMeans {
   /** The next iteration, of which the first one takes each point to its nearest seed; true after the last one. */
   virtual bool iterate() = 0;
   virtual size_t size() const = 0;
-  /** The cluster of each point as it is by now. */
+  /** Writes the current cluster of each point. */
   virtual void number(int32_t* labels) const = 0;
 };
 

@@ -12,8 +12,8 @@ namespace graticule {
 using LonLatRings = std::vector<std::vector<double>>;
 
 /**
- * The polygon within -180 to 180: each edge goes the short way round, what lies beyond the antimeridian is cut off and
- * moved (RFC 7946, 3.1.9), and a ring around a pole is closed along it. Null when nothing is left.
+ * Returns the polygon within -180 to 180. Each edge takes the shorter way. Parts beyond the antimeridian are split
+ * off and moved (RFC 7946, 3.1.9), and a ring around a pole is closed along it. Null if no area remains.
  */
 GeosGeometry cutAtAntimeridian(Geos& geos, LonLatRings rings);
 
@@ -21,8 +21,8 @@ GeosGeometry cutAtAntimeridian(Geos& geos, LonLatRings rings);
 void writeGeoJson(Geos& geos, const GEOSGeometry* geometry, ByteBuffer& out);
 
 /**
- * Appends one ring of `n` positions as GeoJSON: a point or a line for one or two positions, else a polygon, cut at the
- * antimeridian.
+ * Appends one ring of `n` positions as GeoJSON: a point or a line for one or two positions, otherwise a polygon, cut
+ * at the antimeridian.
  */
 void writeLonLatRing(Geos& geos, const double* positions, size_t n, ByteBuffer& out);
 

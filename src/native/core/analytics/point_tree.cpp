@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kLeaf = 8;
 
 /**
- * Squares of distances. They are rounded alike, step by step, so that a point is no nearer than the nearest corner of its
- * box, and no further than the furthest one, in numbers as well.
+ * Square of a distance. All squares are rounded alike, step by step. A point is therefore also numerically not nearer
+ * than the nearest corner of its box, and not further than the furthest corner.
  */
 double squareOf(double x, double y, double z) { return x * x + y * y + z * z; }
 
@@ -49,7 +49,10 @@ PointTree::Node PointTree::boxAround(size_t begin, size_t end) const {
   return node;
 }
 
-/** Adds the box around some entries, and those that it is divided into at the median of its widest side; the sum of the values. */
+/**
+ * Adds the box around some entries, and the boxes into which it is divided at the median of its widest side. Returns
+ * the sum of the values.
+ */
 double PointTree::build(size_t begin, size_t end) {
   const size_t index = nodes_.size();
   nodes_.push_back(boxAround(begin, end));
@@ -74,7 +77,7 @@ double PointTree::build(size_t begin, size_t end) {
   return sum;
 }
 
-/** Adds what a box has within a distance. */
+/** Adds the points of a box that are within a distance. */
 void PointTree::add(size_t index, const Position& position, double square, Total& total) const {
   const Node& node = nodes_[index];
   if (nearestSquare(node.low, node.high, position) > square) return;

@@ -1,4 +1,4 @@
-// Points in a tree of boxes, which sums up what lies within a distance.
+// Tree of boxes of points, for sums over the points within a distance.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 namespace graticule {
 
 /**
- * A k-d tree (Bentley, 1975) over points with a value each. What lies within a distance is summed up box by box where a box
- * lies within it whole, so that the time of a point goes by the boxes on the rim: about the square root of the number of
- * points in a plane, whatever the distance.
+ * A k-d tree (Bentley, 1975) of points with a value each. Points within a distance are summed box by box if a box is
+ * completely within it. The time for a point therefore depends on the boxes on the rim: about the square root of the
+ * number of points in a plane, for any distance.
  */
 class PointTree {
  public:
@@ -21,8 +21,9 @@ class PointTree {
   size_t size() const { return entries_.size(); }
 
   /**
-   * For the points from `first` up to `last` in the order of the tree, where neighbours follow each other: how many points
-   * lie within `radius`, itself included, and the sum of their values. Both are written where the point is in its array.
+   * Sums up the neighbours of the points from `first` up to `last` in the order of the tree, in which neighbours are
+   * adjacent. The results are the number of points within `radius`, including the point itself, and the sum of their
+   * values. Both are written at the point's index in its array.
    */
   void sumNeighbours(double radius, size_t first, size_t last, double* counts, double* sums) const;
 

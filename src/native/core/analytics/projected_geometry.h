@@ -11,7 +11,7 @@ namespace graticule {
 /** A copy of a geometry in the plane, reprojected. Z and M are left behind. */
 class ProjectedGeometry {
  public:
-  /** False when a position is no number or has no image. */
+  /** Returns false if a position is not finite or cannot be projected. */
   bool project(const Geometry& from, const Reprojector& reprojector);
 
   /** Valid until the next project(). */

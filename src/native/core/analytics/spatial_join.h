@@ -1,4 +1,4 @@
-// Which geometries of one set meet which of another.
+// Pairs of geometries of two sets that meet.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,10 @@ class SpatialJoin {
 
   /** Adds a geometry as WKB or GeoPackage blob, which is copied; geometries are numbered in this order. */
   void add(const uint8_t* blob, size_t size);
-  /** After the last geometry. Appends the numbers of all that match, in ascending order, to `found`; returns how many were looked at. */
+  /**
+   * Appends the numbers of all matching geometries, in ascending order, to `found`. Returns the number of tested
+   * geometries. Call it after the last geometry was added.
+   */
   size_t match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found);
 
  private:

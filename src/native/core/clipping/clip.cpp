@@ -5,7 +5,10 @@
 namespace graticule {
 namespace {
 
-/** Where the edge a-b meets `border` on axis A; exactly on it, so that later passes see no rounding. */
+/**
+ * Writes the intersection of the edge a-b with `border` on axis A. It is exactly on the border, so that later passes
+ * see no rounding.
+ */
 template <int A>
 inline double* cross(const double* a, const double* b, double border, double* out) {
   const double t = (border - a[A]) / (b[A] - a[A]);
@@ -18,7 +21,7 @@ inline double* cross(const double* a, const double* b, double border, double* ou
 template <int A>
 void clipStripe(const Coordinates& in, Coordinates& out, double low, double high) {
   const size_t n = in.size();
-  // An edge yields three positions at the most: two crossings and its end.
+  // An edge yields at most three positions: two crossings and its end.
   out.resize(n * 3);
   double* w = out.data();
   const double* a = in.data() + n - 2;
@@ -45,7 +48,7 @@ void clipStripe(const Coordinates& in, Coordinates& out, double low, double high
   out.resize(static_cast<size_t>(w - out.data()));
 }
 
-/** Narrows the span t0..t1 of a segment to what lies on the inner side of one border (Liang-Barsky). */
+/** Narrows the span t0..t1 of a segment to its part on the inner side of one border (Liang-Barsky). */
 inline bool narrow(double direction, double distance, double& t0, double& t1) {
   if (direction == 0) return distance >= 0;
   const double t = distance / direction;
@@ -127,7 +130,7 @@ void clipLine(const double* xy, size_t n, double low, double high, Coordinates& 
   out.clear();
   ends.clear();
   PartWriter part(out, ends);
-  // True while the latest position written is where the next segment begins.
+  // True while the last written position is the start of the next segment.
   bool joined = false;
   for (size_t i = 1; i < n; ++i) {
     const double* a = xy + 2 * (i - 1);

@@ -29,7 +29,7 @@ inline bool ClippedPolygon::onBorder(const int32_t* p) const {
   return (p[0] == low_) | (p[0] == high_) | (p[1] == low_) | (p[1] == high_);
 }
 
-/** True when an edge lies on one border line. */
+/** Whether an edge is on one border line. */
 inline bool ClippedPolygon::alongBorder(const int32_t* a, const int32_t* b) const {
   return (a[0] == b[0] && (a[0] == low_ || a[0] == high_)) || (a[1] == b[1] && (a[1] == low_ || a[1] == high_));
 }
@@ -50,8 +50,8 @@ inline size_t ClippedPolygon::nextOnBorder(const int32_t* xy, size_t i, size_t n
 }
 
 /**
- * How often a ring comes to the border; a run along it counts twice when it ends where it begins. A ring that never
- * leaves the border comes to it once.
+ * Returns the number of times that a ring reaches the border. A run along it counts twice if it ends where it starts.
+ * A ring that never leaves the border counts once.
  */
 size_t ClippedPolygon::contactsOf(const int32_t* xy, size_t n) const {
   const size_t first = nextOnBorder(xy, 0, n);
@@ -92,7 +92,7 @@ bool ClippedPolygon::finish() {
   cutChains();
   if (chains_.empty()) return true;
   sortEnds();
-  // Where all positions have both an end and a beginning, either can come first; the area tells.
+  // If all positions have both an end and a start, either can come first; the area decides.
   const bool begins = ends_[0].begins;
   if ((!traceAll(begins) && !traceAll(!begins)) || !assignHoles()) return false;
   std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
@@ -206,8 +206,8 @@ void ClippedPolygon::sortEnds() {
 }
 
 /**
- * True when ends and beginnings of chains alternate. Rounding may have put those of one position in a wrong order, so
- * that they may change places.
+ * Whether ends and starts of chains alternate. Rounding may have put the ends at one position in a wrong order, so
+ * they can be exchanged.
  */
 bool ClippedPolygon::alternate(bool begins) {
   for (size_t i = 0; i < ends_.size();) {
@@ -255,7 +255,7 @@ void ClippedPolygon::trace(Chain& start) {
   closeRing(0);
 }
 
-/** Puts a position of the border on the trail; what lies between it and its like becomes a ring. */
+/** Adds a border position to the trail. The part since its last occurrence becomes a ring. */
 void ClippedPolygon::addPlace(size_t position, uint32_t place) {
   const int32_t x = positions_[2 * position];
   const int32_t y = positions_[2 * position + 1];
@@ -268,7 +268,7 @@ void ClippedPolygon::addPlace(size_t position, uint32_t place) {
 
 void ClippedPolygon::addCorners(const End& from, const End& to) {
   const int64_t side = int64_t{high_} - low_;
-  // The last end leads to the first one by the corner where the way begins.
+  // The last end leads to the first one by the corner at which the way starts.
   const int64_t goal = &to > &from ? to.way : to.way + 4 * side;
   for (int64_t corner = from.way / side + 1; corner * side < goal; ++corner) {
     trail_.push_back((corner + 1) % 4 < 2 ? low_ : high_);
@@ -335,7 +335,7 @@ bool ClippedPolygon::assignHoles() {
 /** By the first position of the hole that is not on the exterior ring. */
 bool ClippedPolygon::contains(const Piece& exterior, const Piece& hole) const {
   const int32_t* xy = positions(hole.ring);
-  // Of valid polygons one position at the most is on the exterior ring; rounding adds few.
+  // At most one position of a valid hole is on the exterior ring, and rounding adds few.
   for (size_t i = 0; i < std::min<size_t>(hole.ring.count, 4); ++i) {
     const Side side = sideOf(positions(exterior.ring), exterior.ring.count, xy + 2 * i);
     if (side != Side::On) return side == Side::Inside;

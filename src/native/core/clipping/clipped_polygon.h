@@ -8,16 +8,16 @@
 namespace graticule {
 
 /**
- * Takes the rings of one polygon, each clipped by Sutherland and Hodgman and rounded to the grid, and links them anew
- * where several edges of them run along the border of the clip box. Of each ring only the chains between its positions
- * on the border count. Where a chain ends, the polygon goes on along the border to the nearest chain that begins,
- * whichever ring that belongs to: with the interior on the left of all of them, ends and beginnings alternate. So one
- * polygon can become several, and holes that reach the border become part of exterior rings.
- *
- * All of it is integer arithmetic, and the area stays as it was. No edges along the border overlap afterwards, and no
- * ring meets a position of the border twice. Rings stay as they came when nothing has to be linked, or when ends and
- * beginnings do not alternate: such polygons cross themselves. Every buffer is kept from polygon to polygon. It takes
- * 2 % of the CPU of the encoder on countries and provinces (bench tile-clip).
+ * Links the rings of one polygon again if several edges of them run along the border of the clip box. The rings must
+ * be clipped by Sutherland-Hodgman and rounded to the grid.
+ * Only the chains of a ring between its positions on the border count. At the end of a chain, the polygon continues
+ * along the border to the nearest start of a chain, of any ring. With the interior on the left of all chains, ends
+ * and starts alternate. One polygon can therefore become several, and holes that reach the border become part of
+ * exterior rings. All of it is integer arithmetic, and the area is unchanged. Afterwards no edges along the border
+ * overlap, and no ring meets a border position twice.
+ * Rings remain unchanged if no links are needed, or if ends and starts do not alternate because the polygon crosses
+ * itself. All buffers are reused for the next polygon. It takes 2 % of the CPU of the encoder on countries and
+ * provinces (bench tile-clip).
  */
 class ClippedPolygon {
  public:
@@ -36,7 +36,7 @@ class ClippedPolygon {
   /** The exterior ring first. It has no equal neighbours and no runs to and fro along the border. */
   void add(const int32_t* xy, size_t n);
 
-  /** Ends the polygon. False when nothing could be linked: the rings are as they came. */
+  /** Completes the polygon. Returns false if no links were possible; the rings are then unchanged. */
   bool finish();
 
   /** The rings of the polygons, each exterior ring followed by its holes. */
@@ -49,7 +49,7 @@ class ClippedPolygon {
   struct Chain {
     size_t first;
     size_t last;
-    /** Where it begins and ends among `ends_`. */
+    /** Index of its start and of its end in `ends_`. */
     uint32_t firstEnd;
     uint32_t lastEnd;
     bool traced;
@@ -66,7 +66,7 @@ class ClippedPolygon {
     uint32_t place;
     bool begins;
   };
-  /** A ring as it comes out of the chains. */
+  /** Ring that results from linked chains. */
   struct Piece {
     Ring ring;
     size_t owner;
@@ -96,14 +96,17 @@ class ClippedPolygon {
   void cutRing(Ring& ring);
   void addEnd(size_t at, size_t next, uint32_t chain, bool begins);
   void sortEnds();
-  /** Links all chains, where the first end on the border begins or not; false when that gives another area. */
+  /**
+   * Links all chains. `begins`: whether the first end on the border is a start. False if this results in another
+   * area.
+   */
   bool traceAll(bool begins);
   bool alternate(bool begins);
   bool alternateAt(size_t first, size_t last, bool begins);
   void trace(Chain& chain);
   void addPlace(size_t position, uint32_t place);
   void addCorners(const End& from, const End& to);
-  /** Ends a ring that the trail holds from `begin` on. */
+  /** Completes the ring that the trail contains from `begin`. */
   void closeRing(size_t begin);
   GridBox boxOf(const Ring& ring) const;
   bool assignHoles();
@@ -120,12 +123,12 @@ class ClippedPolygon {
   std::vector<Ring> rings_;
   std::vector<Chain> chains_;
   std::vector<End> ends_;
-  /** Ends that share a position, as they were sorted. */
+  /** Ends that share a position, in sorted order. */
   std::vector<End> shared_;
   std::vector<Piece> pieces_;
   std::vector<Exterior> exteriors_;
   std::vector<int32_t> trail_;
-  /** Where each place of the border was last put on the trail. */
+  /** Index on the trail of the last occurrence of each border position. */
   std::vector<size_t> seen_;
 };
 

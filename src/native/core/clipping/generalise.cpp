@@ -9,10 +9,10 @@ namespace {
 
 /** Offset of a sequence that stays where it is. */
 constexpr size_t kBorrowed = std::numeric_limits<size_t>::max();
-/** Cells per unit of resolution: rounding then moves a position by a quarter of it at the most along each axis. */
+/** Cells per unit of resolution. Rounding then moves a position by at most a quarter of the unit along each axis. */
 constexpr double kCellsPerUnit = 2;
 constexpr double kTolerance = 1;
-/** What an int32 and the arithmetic on it hold. */
+/** Maximum cell number that an int32, and arithmetic on it, can represent. */
 constexpr double kMaxCell = 1e9;
 
 double areaOf(const Sequence& s) {
@@ -120,7 +120,10 @@ const Geometry& Generaliser::generalise(const Geometry& geometry, double resolut
   return result_;
 }
 
-/** Fills `grid_` with the sequence, without positions equal to the one before; false for what is no number. */
+/**
+ * Fills `grid_` with the sequence, without positions equal to the previous one. False for positions that are not
+ * finite.
+ */
 bool Generaliser::quantise(const Sequence& s) {
   grid_.clear();
   originX_ = s.x(0);

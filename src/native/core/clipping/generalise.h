@@ -12,19 +12,19 @@ namespace graticule {
 /** Orders features: greater matters more. Bits of the measure first, then the hash. */
 uint64_t importanceOf(double measure, uint32_t hash);
 
-/** The same for a place in whatever tile it is met. The sequence has a position. */
+/** Returns a hash that is the same for a position in every tile. The sequence must have a position. */
 uint32_t hashOfPosition(const Sequence& sequence);
 
-/** Area of the exterior rings, else the length of the lines, else 0; in units of the CRS. */
+/** Returns the area of the exterior rings, otherwise the length of the lines, otherwise 0; in units of the CRS. */
 double measureOf(const Geometry& geometry);
 
 /** Makes geometries coarser. Buffers are kept from one to the next. */
 class Generaliser {
  public:
   /**
-   * What is left of a geometry where details below `resolution` (units of the CRS) are not shown: positions are moved by
-   * less than that, Z and M are dropped, parts that shrink to nothing vanish. Points stay as they are. The answer is
-   * valid until the next call, and as long as `geometry`; empty when nothing is left.
+   * Generalises a geometry by dropping details below `resolution` (units of the CRS). Positions move by less than
+   * that, Z and M are dropped, and parts that shrink to nothing vanish. Points are unchanged. The result is valid
+   * until the next call, and as long as `geometry`. It is empty if no part remains.
    */
   const Geometry& generalise(const Geometry& geometry, double resolution);
 
@@ -39,7 +39,7 @@ class Generaliser {
   std::vector<int32_t> grid_;
   double originX_ = 0;
   double originY_ = 0;
-  /** Positions of `result_`; sequences hold offsets until the end, because this moves as it grows. */
+  /** Positions of `result_`. Sequences contain offsets until the end, because this buffer moves when it grows. */
   std::vector<double> positions_;
   std::vector<size_t> offsets_;
   Geometry result_;

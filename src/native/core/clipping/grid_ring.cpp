@@ -6,7 +6,7 @@
 namespace graticule {
 namespace {
 
-/** True when three positions lie on one border line, so that the middle one adds nothing but a spike. */
+/** Whether three positions are on one border line, so that the middle one only adds a spike. */
 bool alongBorder(const int32_t* a, const int32_t* b, const int32_t* c, int32_t low, int32_t high) {
   for (int axis = 0; axis < 2; ++axis) {
     if (b[axis] == a[axis] && b[axis] == c[axis] && (b[axis] == low || b[axis] == high)) return true;
@@ -14,7 +14,7 @@ bool alongBorder(const int32_t* a, const int32_t* b, const int32_t* c, int32_t l
   return false;
 }
 
-/** True when the ring goes from a to b and back on the same line. */
+/** Whether the ring runs from a to b and back on the same line. */
 bool spike(const int32_t* a, const int32_t* b, const int32_t* c) {
   const int64_t abX = int64_t{b[0]} - a[0];
   const int64_t abY = int64_t{b[1]} - a[1];

@@ -12,12 +12,12 @@ size_t dropRepeated(int32_t* xy, size_t n);
 /** The same for a ring, whose last position comes before its first. */
 size_t dropRepeatedOfRing(int32_t* xy, size_t n);
 
-/** Removes what clipping leaves along the border: edges that run to and fro on one line. */
+/** Removes artefacts of clipping along the border: edges that run back and forth on one line. */
 size_t dropBorderRuns(int32_t* xy, size_t n, int32_t low, int32_t high);
 
 /**
- * Removes what the grid has made of slivers and narrow arms: edges that run back over themselves, which the specification
- * forbids (4.3.4.4). The ring has no equal neighbours, before and after.
+ * Removes spikes that the grid creates from slivers and narrow arms: edges that run back over themselves, which the
+ * specification forbids (4.3.4.4). The ring does not have equal neighbours, before and after.
  */
 size_t dropSpikes(int32_t* xy, size_t n);
 

@@ -25,8 +25,8 @@ double side(const Position& a, const Position& b, const Position& p) {
 }
 
 /**
- * Whether an edge meets the box when its ends are not beyond one side together: then only its own line can separate
- * the two, and that shows at the corners farthest to its left and right.
+ * Whether an edge meets the box if its ends are not both beyond one side. Only the edge's own line can then separate
+ * them, which the corners farthest to its left and right show.
  */
 bool crosses(const Position& a, const Position& b, const Box& box) {
   const bool right = b.x > a.x;
@@ -75,7 +75,7 @@ bool polygonMeets(const Geometry& geometry, const Node& node, const Box& box) {
   for (uint32_t i = 0; i < node.sequences; ++i) {
     if (meets(geometry.sequences[node.firstSequence + i], true, box, inside)) return true;
   }
-  // No ring meets the box: all of it is inside the polygon, or nothing.
+  // No ring meets the box, so it is completely inside or outside the polygon.
   return inside;
 }
 

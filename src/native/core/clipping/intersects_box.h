@@ -7,13 +7,14 @@
 namespace graticule {
 
 /**
- * True when the geometry and the closed box share a point: touching is enough. Polygons are filled (even-odd over their
- * rings), so a box inside one is a hit and a box inside a hole is none. Z and M play no part; positions that are no
- * numbers are in no box. Exact but for the rounding of one product of doubles per edge. O(vertices), no allocation.
+ * Whether the geometry and the closed box share a point; touching is sufficient. Polygons are filled (even-odd over
+ * their rings): a box inside a polygon is a hit, and a box inside a hole is not. Z and M are ignored, and positions
+ * that are not finite are in no box. Exact except for the rounding of one product of doubles per edge. O(vertices),
+ * no allocation.
  */
 bool intersectsBox(const Geometry& geometry, const Box& box);
 
-/** The same for a blob; what its envelope decides is not looked at again. `scratch` is reused from call to call. */
+/** Same for a blob. If its envelope decides, the geometry is not read. `scratch` is reused from call to call. */
 ReadStatus intersectsBox(const uint8_t* blob, size_t size, const Box& box, Geometry& scratch, bool& answer);
 
 }  // namespace graticule

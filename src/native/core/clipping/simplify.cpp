@@ -6,8 +6,8 @@ namespace graticule {
 namespace {
 
 /**
- * Longest run that is thinned as one; its ends stay. Zigzags split off one vertex at a time, so without a bound a
- * hostile line costs the square of its length.
+ * Maximum positions that are simplified as one run, whose ends remain. Zigzags split off one vertex at a time, so
+ * without a limit a hostile line costs the square of its length.
  */
 constexpr size_t kMaxRun = 512;
 
@@ -42,7 +42,7 @@ size_t farthest(const int32_t* xy, size_t first, size_t last, double limit) {
 
 /**
  * Whether each position between the ends is farther from the chord of its neighbours than the tolerance, so that none
- * can go: most lines at scales that show them whole. One pass, where the halving takes several.
+ * can be removed. This is the case for most lines at detailed scales. It needs one pass, the halving needs several.
  */
 bool allStand(const int32_t* xy, size_t n, double squaredTolerance) {
   for (size_t i = 1; i + 1 < n; ++i) {
@@ -52,7 +52,7 @@ bool allStand(const int32_t* xy, size_t n, double squaredTolerance) {
     const double px = static_cast<double>(before[2]) - before[0];
     const double py = static_cast<double>(before[3]) - before[1];
     const double across = px * dy - py * dx;
-    // Never farther than from the segment, which is what counts.
+    // The distance to the segment, which counts, is never smaller.
     if (across * across <= squaredTolerance * (dx * dx + dy * dy)) return false;
   }
   return true;
@@ -111,9 +111,9 @@ size_t Simplifier::ring(int32_t* xy, size_t n, double tolerance) {
   if (n < 4) return n;
   xy[2 * n] = xy[0];
   xy[2 * n + 1] = xy[1];
-  // A ring has no ends: its first position and the one farthest from it stand in for them.
+  // A ring has no ends, so its first position and the farthest position from it replace them.
   const double squaredTolerance = tolerance * tolerance;
-  // Its first position has neighbours too.
+  // The first position also has neighbours.
   const int32_t seam[] = {xy[2 * n - 2], xy[2 * n - 1], xy[0], xy[1], xy[2], xy[3]};
   if (allStand(seam, 3, squaredTolerance) && allStand(xy, n + 1, squaredTolerance)) return n;
   const size_t opposite = farthest(xy, 0, n, squaredTolerance);

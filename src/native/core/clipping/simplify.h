@@ -8,10 +8,10 @@
 namespace graticule {
 
 /**
- * Douglas-Peucker on flat x,y pairs of grid units, with distances to segments. Long sequences are thinned in runs,
- * which bounds the time per vertex; where every position stands out from its neighbours, none is looked at twice and
- * all stay. Iterative; its stack and flags are kept from call to call. Without that check, the halving takes an eighth
- * of the time of a tile of buildings.
+ * Douglas-Peucker on x,y pairs of grid units, with distances to segments. Long sequences are simplified in runs,
+ * which limits the time per vertex. If every position protrudes from its neighbours, none is checked twice and all
+ * remain. Iterative; its stack and flags are reused from call to call. Without that check, the halving takes an
+ * eighth of the time of a tile of buildings.
  */
 class Simplifier {
  public:

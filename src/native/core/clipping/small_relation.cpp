@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostPairs = 8192;
 Position at(const Sequence& s, size_t i) { return {s.x(i), s.y(i)}; }
 
-/** The positions of a geometry that GEOS can hold; nothing for others. */
+/** Returns the number of positions of a geometry that GEOS can represent. Empty for other geometries. */
 std::optional<size_t> positionsOf(const Geometry& geometry) {
   size_t positions = 0;
   for (const Node& node : geometry.nodes) {
@@ -69,7 +69,7 @@ bool boundariesMeet(GEOSContextHandle_t handle, const Placed& a, const Placed& b
   return found;
 }
 
-/** Whether a position that is on no ring lies in a polygon. */
+/** Whether a position that is not on a ring is inside a polygon. */
 bool isInside(GEOSContextHandle_t handle, const Position& p, const Geometry& geometry, const Node& polygon) {
   bool inside = false;
   for (uint32_t r = 0; r < polygon.sequences; ++r) {
@@ -81,7 +81,7 @@ bool isInside(GEOSContextHandle_t handle, const Position& p, const Geometry& geo
   return inside;
 }
 
-/** Whether a part of one lies in an area of the other; their boundaries do not meet. */
+/** Whether a part of one geometry is inside an area of the other. Their boundaries do not meet. */
 bool hasPartInside(GEOSContextHandle_t handle, const Geometry& parts, const Placed& areas) {
   for (const Node& part : parts.nodes) {
     if (!part.simple() || part.sequences == 0) continue;

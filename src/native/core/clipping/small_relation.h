@@ -16,8 +16,9 @@ struct Placed {
 };
 
 /**
- * What GEOS answers, by a comparison of all segments of one with those of the other. Nothing where they have too many
- * positions for that, and for what GEOS cannot hold or positions that are not finite.
+ * Returns the same result as GEOS, by comparing all segments of one geometry with all segments of the other. Empty if
+ * they have too many positions for that, for geometries that GEOS cannot represent, and for positions that are not
+ * finite.
  */
 std::optional<bool> smallIntersects(GEOSContextHandle_t handle, const Placed& a, const Placed& b);
 

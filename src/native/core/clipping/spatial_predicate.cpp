@@ -27,7 +27,7 @@ constexpr Functions kFunctions[] = {
     {GEOSContains_r, GEOSPreparedContains_r, GEOSPreparedWithin_r},
 };
 
-/** Prepared lines look at the lines of a collection alone, and miss its points (GEOS 3.11). */
+/** Prepared lines consider only the lines of a collection, and miss its points (GEOS 3.11). */
 bool isCollection(SpatialOperand& operand) {
   return GEOSGeomTypeId_r(operand.handle(), operand.geos()) == GEOS_GEOMETRYCOLLECTION;
 }

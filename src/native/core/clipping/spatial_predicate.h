@@ -15,8 +15,8 @@ namespace graticule {
 enum class Predicate : uint8_t { Intersects, Equals, Disjoint, Touches, Within, Overlaps, Crosses, Contains };
 
 /**
- * A geometry as one side of a predicate. What is dear to make (GEOS geometry, prepared geometry, tree of arcs) is made
- * when it is first needed and kept: an operand that meets many others should be used again.
+ * Geometry as one side of a predicate. Expensive structures (GEOS geometry, prepared geometry, tree of arcs) are
+ * created when they are first needed and kept. An operand that meets many other geometries should be reused.
  */
 class SpatialOperand {
  public:
@@ -28,17 +28,20 @@ class SpatialOperand {
   ReadStatus readCopy(const uint8_t* blob, size_t size);
 
   bool empty() const { return empty_; }
-  /** Leaves out parts that are not finite: nothing else looks at them. False when nothing is left of a geometry with such parts. */
+  /**
+   * Removes parts that are not finite, which all other functions ignore. False if no part remains of a geometry with
+   * such parts.
+   */
   bool keepFinite();
   Placed placed() const { return {geometry_, envelope_}; }
   const Box& envelope() const { return envelope_; }
-  /** Null when GEOS cannot hold the geometry. */
+  /** Null if GEOS cannot represent the geometry. */
   const GEOSGeometry* geos();
   const GEOSPreparedGeometry* prepared();
   const SphereGeometry& sphere(double radiansPerUnit);
   GEOSContextHandle_t handle() const { return geos_->handle(); }
 
-  /** Meets many others: worth preparing. */
+  /** Whether the operand meets many other geometries, so that a prepared geometry is worth it. */
   bool lasting = false;
 
  private:
@@ -55,12 +58,12 @@ class SpatialOperand {
 };
 
 /**
- * The predicate of two planar geometries, as ST_* of PostGIS answers it: empty geometries are disjoint from all others
- * and equal one another. Nothing when GEOS cannot tell, for geometries that are not valid.
+ * Evaluates the predicate of two planar geometries with the results of PostGIS's ST_* functions. Empty geometries are
+ * disjoint from all geometries and equal to each other. Empty if GEOS fails, which happens for invalid geometries.
  */
 std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOperand& b);
 
-/** The least distance in units of the plane; nothing for empty geometries. */
+/** Returns the minimum distance in units of the plane. Empty for empty geometries. */
 std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b);
 
 }  // namespace graticule

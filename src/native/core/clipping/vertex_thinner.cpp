@@ -7,7 +7,7 @@
 namespace graticule {
 namespace {
 
-/** Longer sequences are thinned in runs of as many positions, which bounds the time that each position takes. */
+/** Positions of a run. Longer sequences are simplified in runs, which limits the time for each position. */
 constexpr size_t kRun = 4096;
 constexpr size_t kKeptMemory = 4u << 20;
 constexpr size_t kOriginal = SIZE_MAX;
@@ -29,7 +29,7 @@ const Geometry& VertexThinner::thin(const Geometry& geometry) {
     if (node.type != GeometryType::LineString && node.type != GeometryType::Polygon) continue;
     for (size_t i = node.firstSequence; i < size_t{node.firstSequence} + node.sequences; ++i) {
       const Sequence& s = geometry.sequences[i];
-      // What has no image is left to the writer, which leaves it out.
+      // Sequences that cannot be projected are left to the writer, which omits them.
       if (s.count < 3 || !load(s)) continue;
       offsets_[i] = bytes_.size();
       result_.sequences[i] = thinSequence(s, node.type == GeometryType::Polygon);
@@ -49,12 +49,12 @@ bool VertexThinner::load(const Sequence& s) {
   return std::all_of(xy_.data(), xy_.data() + 2 * n, [](double ordinate) { return std::isfinite(ordinate); });
 }
 
-/** Copies what is left of the sequence that was loaded. */
+/** Copies the remaining positions of the loaded sequence. */
 Sequence VertexThinner::thinSequence(const Sequence& s, bool isRing) {
   const size_t n = s.count;
   keep_.assign(n, 0);
   keep_[0] = keep_[n - 1] = 1;
-  // A ring ends where it begins: both halves need an end of their own.
+  // A ring ends where it starts, so its halves need a common end.
   const size_t middle = isRing ? farthestFromFirst(n) : n - 1;
   keep_[middle] = 1;
   for (size_t first = 0; first < n - 1;) {
@@ -87,7 +87,7 @@ size_t VertexThinner::farthestFromFirst(size_t n) const {
   return farthest;
 }
 
-/** Marks what stays between two positions that stay. */
+/** Marks the positions to keep between two kept positions. */
 void VertexThinner::mark(size_t first, size_t last) {
   stack_.clear();
   stack_.push_back({first, last});
@@ -109,7 +109,7 @@ void VertexThinner::mark(size_t first, size_t last) {
   }
 }
 
-/** From a position to the segment between two others. */
+/** Squared distance of a position from the segment between two other positions. */
 double VertexThinner::squaredDistance(size_t position, size_t a, size_t b) const {
   const double* p = &xy_[2 * position];
   const double* from = &xy_[2 * a];

@@ -11,17 +11,21 @@
 namespace graticule {
 
 /**
- * Douglas-Peucker in the CRS that geometries are written in: what is left of a line or a ring has no position of the
- * original farther away than the tolerance. Buffers are kept from one geometry to the next.
+ * Douglas-Peucker in the CRS of the output. No position of the original is farther from the resulting line or ring
+ * than the tolerance. Buffers are reused from one geometry to the next.
  */
 class VertexThinner {
  public:
-  /** The reprojector must outlive the use of this; null: none is needed. Without a tolerance above 0 nothing is done. */
+  /**
+   * Starts with a tolerance. The reprojector must outlive the use of this object. Null: no reprojection. Geometries
+   * remain unchanged unless the tolerance is above 0.
+   */
   void begin(double tolerance, const Reprojector* reprojector);
 
   /**
-   * The geometry without the positions that are left out; they keep their heights. Points stay, and so do ends of lines;
-   * rings with fewer than three corners left become empty. Valid until the next call, and as long as `geometry`.
+   * Returns the geometry without the dropped positions; the remaining positions keep their heights. Points and ends
+   * of lines remain. Rings with fewer than three remaining corners become empty. Valid until the next call, and as
+   * long as `geometry`.
    */
   const Geometry& thin(const Geometry& geometry);
 
@@ -43,7 +47,10 @@ class VertexThinner {
   std::vector<double> xy_;
   std::vector<uint8_t> keep_;
   std::vector<Span> stack_;
-  /** Bytes of the positions that are left; sequences hold offsets into it until the end, because it moves as it grows. */
+  /**
+   * Bytes of the remaining positions. Sequences contain offsets into it until the end, because this buffer moves when
+   * it grows.
+   */
   std::vector<uint8_t> bytes_;
   std::vector<size_t> offsets_;
   Geometry result_;

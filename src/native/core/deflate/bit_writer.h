@@ -11,11 +11,11 @@ class BitWriter {
   /** Goes on at `at`, where 8 bytes more than the bits need must be free. */
   void begin(uint8_t* at) { at_ = at; }
 
-  /** At most 56 bits; those of `bits` above must be 0. */
+  /** Writes at most 56 bits. Higher bits of `bits` must be 0. */
   void put(uint64_t bits, uint32_t count) {
     bits_ |= bits << count_;
     count_ += count;
-    // All at once: whole bytes stay, the last one is written again.
+    // All bits are written together: complete bytes remain, and the last one is written again.
     std::memcpy(at_, &bits_, sizeof bits_);
     at_ += count_ / 8;
     bits_ >>= count_ & ~7U;
@@ -25,7 +25,7 @@ class BitWriter {
   /** Bits of 0 to the end of a byte. */
   void fillByte() { put(0, (8 - count_) & 7); }
 
-  /** Behind the last whole byte; the bits that are left go before those to come. */
+  /** Returns the position after the last complete byte. The remaining bits precede the next ones. */
   const uint8_t* end() const { return at_; }
 
  private:

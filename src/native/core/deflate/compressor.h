@@ -1,4 +1,4 @@
-// gzip and zlib by libdeflate: whole buffers, compressors kept per level.
+// gzip and zlib by libdeflate: complete buffers, with cached compressors per level.
 #pragma once
 
 #include <libdeflate.h>

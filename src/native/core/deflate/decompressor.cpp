@@ -9,11 +9,14 @@ bool beginsMember(const uint8_t* data, const uint8_t* end) {
   return end - data >= 2 && data[0] == 0x1f && data[1] == 0x8b;
 }
 
-/** What the last member says of its size, which is right when there is only one; for others a first guess. */
+/**
+ * Size that the last member states, which is correct if there is only one. For several members it is a first
+ * estimate.
+ */
 size_t guess(const uint8_t* data, const uint8_t* end) {
   const size_t stored = static_cast<size_t>(end - data);
   const size_t said = stored >= 4 ? loadNative<uint32_t>(end - 4) : 0;
-  // Deflate makes nothing smaller than 1032 to 1: more is no size but a lie, or another member's.
+  // Deflate never compresses by more than 1032 to 1, so a larger size is false or belongs to another member.
   return said <= stored * 1032 ? said : stored * 4;
 }
 
@@ -32,7 +35,7 @@ Inflation Decompressor::gunzip(const uint8_t* data, size_t size, size_t maxBytes
 }
 
 Inflation Decompressor::member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out) {
-  // One byte more than allowed tells what is too large from what just fits.
+  // One extra byte distinguishes data that is too large from data that just fits.
   size_t room = std::min(std::max<size_t>(guess(data, end), 64), maxBytes + 1);
   for (;;) {
     size_t taken = 0;

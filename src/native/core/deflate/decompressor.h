@@ -1,4 +1,4 @@
-// gunzip by libdeflate: whole buffers, bounded.
+// gunzip by libdeflate: complete buffers with a size limit.
 #pragma once
 
 #include <libdeflate.h>
@@ -20,8 +20,9 @@ class Decompressor {
   Decompressor& operator=(const Decompressor&) = delete;
 
   /**
-   * Appends what one gzip member or several (RFC 1952) hold, checksums compared. Bytes behind the last member that begin
-   * no other are damage: readers differ in what they make of them. Throws std::bad_alloc.
+   * Appends the contents of one or several gzip members (RFC 1952), with checked checksums. Bytes after the last
+   * member that do not start another member count as damage, because readers treat them differently. Throws
+   * std::bad_alloc.
    */
   Inflation gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out);
 

@@ -25,7 +25,7 @@ size_t zerosAt(const uint8_t* lengths, size_t i) {
   return n >= kFewestZeros ? n : 0;
 }
 
-/** Writes the lengths of all codes. Runs of lengths are not shortened but for those of 0, of which there are many. */
+/** Writes the lengths of all codes. Only runs of 0, which are frequent, are shortened. */
 void putLengths(const uint8_t* lengths, BitWriter& bits) {
   uint32_t occurrences[kLengthSymbols] = {1};
   occurrences[kZeros] = 1;

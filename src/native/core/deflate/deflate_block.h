@@ -1,4 +1,4 @@
-// Blocks of DEFLATE with codes of their own (RFC 1951, 3.2.7): what encoders that find repetitions differently share.
+// DEFLATE blocks with dynamic codes (RFC 1951, 3.2.7), shared by encoders that find repetitions in different ways.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace graticule {
 
-/** Bytes of a repetition, and how far back one may begin (RFC 1951, 3.2.5). */
+/** Bytes of a repetition, and the maximum distance back to its source (RFC 1951, 3.2.5). */
 constexpr size_t kMinLength = 3;
 constexpr size_t kMaxLength = 258;
 constexpr size_t kMaxDistance = 32768;
@@ -19,10 +19,13 @@ constexpr size_t kLiterals = 286;
 constexpr size_t kDistances = 30;
 constexpr size_t kEndOfBlock = 256;
 
-/** More than a block's head, and what the bit writer writes beyond its end, can take. */
+/** Upper limit for a block's header and for the bytes that the bit writer writes beyond its end. */
 constexpr size_t kBlockHeadBytes = 1024;
 
-/** What stands before and behind the blocks of a zlib stream (RFC 1950); the checksum is Adler-32 of what it holds. */
+/**
+ * Writes the bytes before and after the blocks of a zlib stream (RFC 1950). The checksum is the Adler-32 of its
+ * contents.
+ */
 void beginZlib(ByteBuffer& out);
 void endZlib(uint32_t checksum, ByteBuffer& out);
 
@@ -33,7 +36,7 @@ struct Coded {
   uint32_t extra;
 };
 
-/** The value of a length or distance: as many steps to each power of two as `steps` bits tell apart. */
+/** Returns the code of a length or distance. Each power of two has as many steps as `steps` bits can distinguish. */
 inline Coded coded(uint32_t value, uint32_t steps) {
   if (value < 2U << steps) return {value, 0, 0};
   const uint32_t extraBits = 31 - static_cast<uint32_t>(__builtin_clz(value)) - steps;
@@ -55,14 +58,14 @@ template <typename Visit>
 void splitRepetition(size_t bytes, Visit visit) {
   while (bytes > 0) {
     size_t length = bytes < kMaxLength ? bytes : kMaxLength;
-    // What is left must not be shorter than the shortest.
+    // The rest must not be shorter than the minimum.
     if (bytes > length && bytes - length < kMinLength) length -= kMinLength;
     visit(static_cast<uint32_t>(length));
     bytes -= length;
   }
 }
 
-/** How often each symbol occurs in a block. A code needs two symbols: some count as occurring whether they do or not. */
+/** Number of occurrences of each symbol in a block. A code needs two symbols, so some always count as occurring. */
 struct Occurrences {
   uint32_t literals[kLiterals] = {1};
   uint32_t distances[kDistances] = {1, 1};
@@ -76,7 +79,7 @@ struct Occurrences {
   }
 };
 
-/** The best codes for a block, and what they write. */
+/** Optimal codes for a block, and the functions that write them. */
 class BlockCodes {
  public:
   explicit BlockCodes(const Occurrences& occurrences);
@@ -93,7 +96,7 @@ class BlockCodes {
     bits.put(written.bits, written.count);
   }
 
-  /** As many literals as one write of the bit writer takes. */
+  /** Writes three literals, the maximum of one write of the bit writer. */
   void putThreeLiterals(const uint8_t* values, BitWriter& bits) const {
     Bits written;
     for (size_t i = 0; i < 3; ++i) written.add(literals_[values[i]], literalLengths_[values[i]]);
@@ -115,7 +118,7 @@ class BlockCodes {
   void putEnd(BitWriter& bits) const { bits.put(literals_[kEndOfBlock], literalLengths_[kEndOfBlock]); }
 
  private:
-  /** What is written at once: at most 48 bits. */
+  /** Bits of one write: at most 48. */
   struct Bits {
     uint64_t bits = 0;
     uint32_t count = 0;

@@ -33,7 +33,7 @@ void weightsToLengths(Symbol* symbols, int n) {
   // From parents to depths of inner nodes.
   symbols[n - 2].weight = 0;
   for (int i = n - 3; i >= 0; --i) symbols[i].weight = symbols[symbols[i].weight].weight + 1;
-  // From depths of inner nodes to those of leaves.
+  // Converts depths of inner nodes to depths of leaves.
   int inner = n - 2;
   int next = n - 1;
   int free = 1;
@@ -45,7 +45,7 @@ void weightsToLengths(Symbol* symbols, int n) {
   }
 }
 
-/** Shortens codes that are too long, and lengthens others for it, until all codes just fit. */
+/** Shortens codes that are too long, and lengthens other codes until all codes just fit. */
 void bound(std::array<uint32_t, kMaxSymbols>& ofLength, uint32_t limit) {
   for (uint32_t length = limit + 1; length < ofLength.size(); ++length) {
     ofLength[limit] += ofLength[length];

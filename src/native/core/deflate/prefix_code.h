@@ -14,7 +14,7 @@ constexpr size_t kMaxSymbols = 288;
  */
 void codeLengths(const uint32_t* occurrences, size_t symbols, uint32_t limit, uint8_t* lengths);
 
-/** The codes of these lengths, first bit lowest, as they are written. */
+/** Writes the codes of these lengths in their output form, with the first bit lowest. */
 void codesOf(const uint8_t* lengths, size_t symbols, uint16_t* codes);
 
 }  // namespace graticule

@@ -13,7 +13,10 @@ namespace {
 
 /** Bytes that share their codes. */
 constexpr size_t kBlockBytes = 65536;
-/** Bytes compared at once. A run of nearly twice as many holds such a word wherever it begins. */
+/**
+ * Number of bytes in one comparison. A run of nearly twice as many bytes contains an aligned word, wherever it
+ * starts.
+ */
 constexpr size_t kWord = 4;
 /** Shorter runs cost less as literals. */
 constexpr size_t kShortest = 6;

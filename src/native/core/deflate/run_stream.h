@@ -9,9 +9,9 @@
 namespace graticule {
 
 /**
- * Appends the bytes as one zlib stream. Only runs of one byte are sought: what a predictor leaves of samples is small
- * numbers in any order, among which other repetitions are chance, and zeros. Of noisy samples that makes smaller
- * streams than seeking any repetition with little effort. Throws std::bad_alloc.
+ * Appends the bytes as one zlib stream. Only runs of one byte are searched. A predictor's output consists of small
+ * numbers in any order, in which other repetitions are chance, and of zeros. For noisy samples this results in
+ * smaller streams than a fast search for any repetition. Throws std::bad_alloc.
  */
 void compressRuns(const uint8_t* bytes, size_t size, ByteBuffer& out);
 

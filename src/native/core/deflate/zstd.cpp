@@ -13,7 +13,7 @@ void check(size_t result) {
   if (ZSTD_isError(result)) throw std::bad_alloc();
 }
 
-/** How much to make room for: what the first frame says of its size, where that can be. */
+/** Returns the size of the output buffer: the size that the first frame states, if it is possible. */
 size_t guess(const uint8_t* data, size_t size, size_t maxBytes) {
   const unsigned long long content = ZSTD_getFrameContentSize(data, size);
   const bool isPlausible = content < ZSTD_CONTENTSIZE_ERROR && content <= size * 1024ull;

@@ -1,4 +1,4 @@
-// Zstandard (RFC 8878): whole buffers and streams, with windows that every client of HTTP reads (RFC 9659).
+// Zstandard (RFC 8878): complete buffers and streams, with windows that every HTTP client supports (RFC 9659).
 #pragma once
 
 #include <zstd.h>
@@ -21,9 +21,12 @@ class ZstdEncoder {
   /** Level -7 to 19; `windowLog` 0 leaves the window to the level. Throws std::bad_alloc. */
   ZstdEncoder(int level, int windowLog);
 
-  /** Appends a frame that says how many bytes it holds. */
+  /** Appends a frame that states its uncompressed size. */
   void frame(const uint8_t* data, size_t size, ByteBuffer& out);
-  /** Appends what is ready of a frame in parts: all that was written by `ZSTD_e_flush`, the rest of it by `ZSTD_e_end`. */
+  /**
+   * Appends the available part of a frame in parts: everything written so far with `ZSTD_e_flush`, and the rest with
+   * `ZSTD_e_end`.
+   */
   void write(const uint8_t* data, size_t size, ZSTD_EndDirective directive, ByteBuffer& out);
 
  private:
@@ -33,7 +36,7 @@ class ZstdEncoder {
   std::unique_ptr<ZSTD_CCtx, Free> context_;
 };
 
-/** Appends what the frames hold, checksums compared. Throws std::bad_alloc. */
+/** Appends the contents of the frames, with checked checksums. Throws std::bad_alloc. */
 Inflation unzstd(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out);
 
 }  // namespace graticule

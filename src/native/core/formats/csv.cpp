@@ -32,7 +32,7 @@ bool mustQuote(const char* text, size_t size) {
   return false;
 }
 
-/** Whether spreadsheets take a text for a formula, by how it begins. */
+/** Whether spreadsheets interpret a text as a formula, from its first character. */
 bool isFormula(const char* text, size_t size) {
   return size > 0 && std::memchr("=+-@\t\r", text[0], 6) != nullptr;
 }
@@ -92,7 +92,7 @@ bool WktWriter::writeMembers(const Geometry& geometry, size_t& node, bool collec
   return true;
 }
 
-/** The parentheses of a simple geometry; what it wrote is to be cut off again when it returns false. */
+/** Writes the parentheses of a simple geometry. If it returns false, the caller must truncate the output. */
 bool WktWriter::writeBody(const Geometry& geometry, const Node& node, ByteBuffer& out) {
   if (node.sequences == 0) return false;
   const Sequence* sequences = geometry.sequences.data() + node.firstSequence;
@@ -102,7 +102,7 @@ bool WktWriter::writeBody(const Geometry& geometry, const Node& node, ByteBuffer
     const size_t before = out.size();
     if (i != 0) out.push(',');
     if (writeSequence(sequences[i], 4, out)) continue;
-    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    // Without its exterior ring no part of a polygon remains. A broken hole is omitted.
     if (i == 0) return false;
     out.truncate(before);
   }

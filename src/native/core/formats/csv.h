@@ -14,7 +14,7 @@ namespace graticule {
 class WktWriter {
  public:
   void begin(const CoordinateFormat& format, const Reprojector* reprojector) { positions_.begin(format, reprojector); }
-  /** False, and nothing written, when nothing is left of the geometry. */
+  /** Returns false, and writes no output, if no part of the geometry remains. */
   bool write(const Geometry& geometry, ByteBuffer& out);
 
  private:
@@ -28,20 +28,20 @@ class WktWriter {
 };
 
 /**
- * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted where it must be. It is not changed, unless
- * the options ask for a guard: then text that a spreadsheet takes for a formula gets an apostrophe in front. NULL is an
+ * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted if necessary and otherwise unchanged.
+ * With the guard option, text that a spreadsheet would interpret as a formula gets an apostrophe in front. NULL is an
  * empty field, empty text is "". Booleans are true and false, bytes are base64.
  */
 class CsvFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
-  /** Starts a record. A bad blob makes an empty geometry field. */
+  /** Starts a record. An invalid blob becomes an empty geometry field. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next field, in the order of the options. */
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("\r\n"); }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

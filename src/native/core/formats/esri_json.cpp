@@ -90,7 +90,7 @@ void EsriJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   out.appendLiteral("null");
 }
 
-/** What was quantised last: a point of one position, else parts of differences. */
+/** Writes the last quantised geometry: a point of one position, otherwise parts of differences. */
 void EsriJsonGeometryWriter::writeNumbers(GeometryType type, ByteBuffer& out) {
   const std::vector<int64_t>& numbers = quantiser_.numbers();
   const size_t dimension = quantiser_.dimension();
@@ -133,7 +133,7 @@ bool EsriJsonGeometryWriter::writePoint(const Geometry& geometry, const Node& no
   return true;
 }
 
-/** All simple geometries, of one that is simple itself or has several. */
+/** Writes all simple geometries of a geometry that is simple itself or has several. */
 bool EsriJsonGeometryWriter::writeParts(const Geometry& geometry, const char* member, ByteBuffer& out) {
   out.push('{');
   if (z_) out.appendLiteral("\"hasZ\":true,");
@@ -175,7 +175,7 @@ bool EsriJsonGeometryWriter::writeRings(const Geometry& geometry, const Node& no
     const size_t before = out.size();
     if (i != 0) out.push(',');
     if (writeRing(geometry.sequences[node.firstSequence + i], i == 0, out)) continue;
-    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    // Without its exterior ring no part of a polygon remains. A broken hole is omitted.
     if (i == 0) return false;
     out.truncate(before);
   }

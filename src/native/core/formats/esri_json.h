@@ -18,14 +18,14 @@
 namespace graticule {
 
 /**
- * Writes geometry objects: points, multipoints, polylines and polygons, in x,y whatever the CRS. Exterior rings run
- * clockwise, holes counterclockwise; rings are closed. Parts with positions that are no numbers, or have no image in the
- * target CRS, are left out. M is never written, Z where it is asked for.
+ * Writes geometry objects: points, multipoints, polylines and polygons, in x,y for every CRS. Exterior rings run
+ * clockwise, holes counterclockwise; rings are closed. Parts with positions that are not finite, or cannot be
+ * projected to the target CRS, are omitted. M is never written; Z is written on request.
  */
 class EsriJsonGeometryWriter {
  public:
   void begin(const FeatureOptions& options, const Reprojector* reprojector);
-  /** Appends the geometry object; `null` for a collection of geometries, and when there is nothing left to write. */
+  /** Appends the geometry object. `null` for geometry collections, and if no part remains. */
   void write(const Geometry& geometry, ByteBuffer& out);
   /** Appends the point of the centroid, without a height; `null` where there is none. */
   void writeCentroid(const Geometry& geometry, ByteBuffer& out);
@@ -49,23 +49,23 @@ class EsriJsonGeometryWriter {
 
 /**
  * Writes features, joined by commas: attributes, the id first, and the geometry. Booleans are 0 and 1, instants are
- * milliseconds since 1970, JSON is its text. Reusable: begin() starts over and keeps the memory.
+ * milliseconds since 1970, JSON is its text. Reusable: `begin()` starts over and keeps the memory.
  */
 class EsriJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. A bad blob makes a null geometry. */
+  /** Starts a feature. An invalid blob becomes a null geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next attribute, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature();
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:
-  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  /** Prepared `"name":` strings, escaped once and not once per row. */
   std::string idKey_;
   std::vector<std::string> keys_;
   bool hasGeometry_ = true;

@@ -12,23 +12,23 @@
 namespace graticule {
 namespace {
 
-/** Of FeatureResult. */
+/** Keys of FeatureResult. */
 constexpr uint8_t kFeatures = lengthDelimited(15);
-/** Of Feature. */
+/** Keys of Feature. */
 constexpr uint8_t kAttributes = lengthDelimited(1);
 constexpr uint8_t kGeometry = lengthDelimited(2);
 constexpr uint8_t kCentroid = lengthDelimited(4);
-/** Of Value. */
+/** Keys of Value. */
 constexpr uint8_t kStringValue = lengthDelimited(1);
 constexpr uint8_t kDoubleValue = 3 << 3 | 1;
 constexpr uint8_t kSint64Value = varintField(8);
-/** Of Geometry. */
+/** Keys of Geometry. */
 constexpr uint8_t kLengths = lengthDelimited(2);
 constexpr uint8_t kCoords = lengthDelimited(3);
 
 void appendVarint(ByteBuffer& out, uint64_t value) { out.commit(putVarint64(out.reserve(kMaxVarint64), value)); }
 
-/** A member that has a length, from bytes that are there. */
+/** Appends a length-delimited member from existing bytes. */
 void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
   out.push(key);
   appendVarint(out, bytes.size());
@@ -107,7 +107,7 @@ void EsriPbfFeatureWriter::property(size_t field, const Value& value) {
   putText(value.bytes, value.size);
 }
 
-/** What was quantised last, as a member of the feature. */
+/** Writes the last quantised geometry as a member of the feature. */
 void EsriPbfFeatureWriter::putGeometry(uint8_t key, bool hasLengths) {
   const std::vector<int64_t>& numbers = quantiser_.numbers();
   scratch_.clear();
@@ -132,7 +132,7 @@ void EsriPbfFeatureWriter::putGeometry(uint8_t key, bool hasLengths) {
 
 void EsriPbfFeatureWriter::endFeature() {
   if (isRead_ && hasGeometry_ && quantiser_.quantise(thinner_.thin(geometry_), z_)) {
-    // A point is its position alone.
+    // A point consists only of its position.
     putGeometry(kGeometry, geometry_.nodes[0].type != GeometryType::Point);
   }
   if (isRead_ && hasCentroid_ && quantiser_.quantiseCentroid(geometry_)) putGeometry(kCentroid, false);

@@ -17,21 +17,22 @@
 namespace graticule {
 
 /**
- * Writes members `features` of a FeatureResult, one after the other, each with its key: what stands around them is the
- * caller's. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants milliseconds since
- * 1970, JSON is its text, what is null is a value without a member. Reusable: begin() starts over and keeps the memory.
+ * Writes members `features` of a FeatureResult, one after the other, each with its key. The caller writes the
+ * enclosing message. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants are
+ * milliseconds since 1970, JSON is its text, and null is a value without a member. Reusable: `begin()` starts over and
+ * keeps the memory.
  */
 class EsriPbfFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. A bad blob makes one without a geometry. */
+  /** Starts a feature. An invalid blob becomes a feature without geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next attribute, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature();
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:

@@ -7,18 +7,18 @@
 namespace graticule {
 namespace {
 
-/** Whole numbers up to here are exact in every reader that has doubles alone. */
+/** Maximum integer that is exact in every reader that only has doubles. */
 constexpr double kFarthest = 9007199254740992.0;
 
 bool roundTo(double value, int64_t& number) {
   const double nearest = std::round(value);
-  // Also for a value that is no number.
+  // Also false for NaN.
   if (!(std::fabs(nearest) <= kFarthest)) return false;
   number = static_cast<int64_t>(nearest);
   return true;
 }
 
-/** Numbers that are kept from page to page; what one large geometry took beyond that is given back. */
+/** Maximum numbers that are kept from page to page. Additional memory of a large geometry is freed. */
 constexpr size_t kKeptNumbers = 1u << 19;
 
 template <typename T>
@@ -151,7 +151,7 @@ void EsriQuantiser::addLine(const Sequence& s) {
 
 void EsriQuantiser::addPolygon(const Geometry& geometry, const Node& node) {
   for (uint32_t i = 0; i < node.sequences; ++i) {
-    // Without its exterior ring nothing is left of a polygon; a hole that is gone is left out.
+    // Without its exterior ring no part of a polygon remains. A vanished hole is omitted.
     if (!addRing(geometry.sequences[node.firstSequence + i], i == 0) && i == 0) return;
   }
 }

@@ -1,4 +1,5 @@
-// Positions as whole numbers under a transform, as GeoServices take them: quantizationParameters, and f=pbf always.
+// Positions as integers under a transform, as GeoServices define them: with quantizationParameters, and always with
+// f=pbf.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,24 @@
 namespace graticule {
 
 /**
- * Turns geometries into parts of whole numbers. The first position of each part is counted from the origin, each further
- * one from the one before it. Exterior rings run clockwise, holes counterclockwise; rings are closed. Parts with positions
- * that are no numbers, have no image in the target CRS, or lie more than 2^53 steps away, are left out; those of a view
- * also where nothing is left to see of them: lines of one position, rings without an area.
+ * Converts geometries to parts of integers. The first position of each part is relative to the origin, and each
+ * further position is relative to the previous one. Exterior rings run clockwise, holes counterclockwise; rings are
+ * closed. Parts with positions that are not finite, cannot be projected to the target CRS, or are more than 2^53
+ * steps away, are omitted. In view mode, invisible parts are also omitted: lines of one position, rings without an
+ * area.
  */
 class EsriQuantiser {
  public:
   /** The reprojector must outlive the use of this; null: none is needed. */
   void begin(const FeatureOptions& options, const Reprojector* reprojector);
-  /** With `z` each position has a height, 0 where it is missing. False when nothing is left. */
+  /** Quantises a geometry. With `z` each position has a height; missing heights are 0. False if no part remains. */
   bool quantise(const Geometry& geometry, bool z);
-  /** The centroid alone, without a height. False where there is none. */
+  /** Quantises only the centroid, without a height. False if there is none. */
   bool quantiseCentroid(const Geometry& geometry);
 
   /** Positions of each part; one of 1 for a point. Several points are one part. */
   const std::vector<uint32_t>& lengths() const { return lengths_; }
-  /** Of all parts, `dimension()` of each position. */
+  /** Numbers of all parts, `dimension()` per position. */
   const std::vector<int64_t>& numbers() const { return numbers_; }
   size_t dimension() const { return dimension_; }
 
@@ -48,7 +50,7 @@ class EsriQuantiser {
   OutputPositions positions_;
   size_t dimension_ = 2;
   bool degrees_ = false;
-  /** Of one sequence, counted from the origin. */
+  /** Positions of one sequence, relative to the origin. */
   std::vector<int64_t> corners_;
   int64_t previous_[3] = {0, 0, 0};
   std::vector<uint32_t> lengths_;

@@ -1,4 +1,4 @@
-// What the writers of features share: options, and positions on their way out.
+// Code that the writers of features share: options, and positions for the output.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace graticule {
 
-/** How coordinates are written. */
+/** Format of coordinates. */
 struct CoordinateFormat {
   /** Decimal places, 0 to 15. */
   int precision = 7;
@@ -41,23 +41,26 @@ struct FeatureOptions {
   std::string type;
   std::string geometry = "geometry";
   std::string srsName;
-  /** GeoServices only: the name of the id, whether geometries are left out, and whether they keep Z. */
+  /** GeoServices only: the name of the id, whether geometries are omitted, and whether they keep Z. */
   std::string id = "objectid";
   bool skipGeometry = false;
-  /** GeoJSON only: the property that repeats the id, in front of the others; none when empty. */
+  /** GeoJSON only: the first property, which repeats the id. Empty: no such property. */
   std::string idProperty;
-  /** Of CSV: texts that spreadsheets take for formulas get an apostrophe in front. */
+  /** CSV only: text that spreadsheets would interpret as a formula gets an apostrophe in front. */
   bool guardsFormulas = false;
-  /** GeoJSON and GeoServices: positions of lines and rings that lie no farther from what is left, in units of `to`. */
+  /**
+   * GeoJSON and GeoServices: maximum distance, in units of `to`, of dropped positions of lines and rings from the
+   * remaining ones.
+   */
   double tolerance = 0;
   bool z = false;
-  /** GeoJSON only: features say by a member `loss` what their geometry has lost on its way from the store. */
+  /** GeoJSON only: whether features have a member `loss` with the losses of their geometry since the store. */
   bool loss = false;
   /** GeoServices only: each feature also has its centroid. */
   bool centroid = false;
-  /** Of centroids: positions of `from` are longitudes and latitudes in degrees. */
+  /** Centroids only: whether positions of `from` are longitudes and latitudes in degrees. */
   bool degrees = false;
-  /** GeoServices only: how positions become whole numbers, where they do. */
+  /** GeoServices only: conversion of positions to integers. */
   struct Quantisation {
     bool on = false;
     /** Position that numbers are counted from, in the target CRS. */
@@ -68,7 +71,7 @@ struct FeatureOptions {
     double zScale = 1e-4;
     /** y is counted to the south. */
     bool upperLeft = false;
-    /** Positions in the place of the one before are left out, and so are parts that nothing is to be seen of. */
+    /** Whether positions equal to the previous one, and invisible parts, are omitted. */
     bool view = false;
   };
   Quantisation quantisation;
@@ -83,7 +86,7 @@ inline double doubleArea(const double* xy, size_t n) {
   return sum;
 }
 
-/** Whether a text is a JSON number: one that is too precise for a double comes so. */
+/** Whether a text is a JSON number. Numbers that are too precise for a double arrive as text. */
 inline bool isNumberText(const Value& value) {
   if (value.size == 0) return false;
   const char first = value.bytes[0];
@@ -101,7 +104,7 @@ class OutputPositions {
     reprojector_ = reprojector != nullptr && reprojector->identity() ? nullptr : reprojector;
   }
 
-  /** Takes a sequence; false when a position is no number or has no image. */
+  /** Loads a sequence. Returns false if a position is not finite or cannot be projected. */
   bool load(const Sequence& s) {
     sequence_ = &s;
     if (xy_.size() < size_t{s.count} * 2) xy_.resize(size_t{s.count} * 2);
@@ -134,7 +137,7 @@ class OutputPositions {
     appendJson(i, z, {"\"x\":", ",\"y\":", ",\"z\":", ""}, out);
   }
 
-  /** Positions without the one that closes a ring. */
+  /** Number of positions without the position that closes a ring. */
   size_t corners() const {
     const size_t n = sequence_->count;
     return xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1] ? n - 1 : n;

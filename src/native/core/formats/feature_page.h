@@ -1,4 +1,4 @@
-// What the writers of features have in common: the page that they fill.
+// Page that all writers of features fill.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 namespace graticule {
 
 /**
- * The text of a page, the types of its fields, and the geometry of the feature that is being written. A writer begins it
- * again for each page, which keeps the memory.
+ * Text of a page, types of its fields, and geometry of the current feature. A writer restarts it for each page, which
+ * keeps the memory.
  */
 class FeaturePage {
  public:
@@ -34,7 +34,7 @@ class FeaturePage {
 
   enum class GeometryState { None, Unreadable, Read };
 
-  /** Reads the geometry of a feature into `geometry_`. There is none in a NULL (null pointer) and in an empty geometry. */
+  /** Reads the geometry of a feature into `geometry_`. NULL (null pointer) and empty geometries count as missing. */
   GeometryState readGeometry(const uint8_t* blob, size_t size) {
     BlobHeader header;
     if (blob == nullptr) return GeometryState::None;
@@ -42,7 +42,7 @@ class FeaturePage {
     return header.empty ? GeometryState::None : GeometryState::Read;
   }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void releasePage() {
     reprojector_.reset();
     geometry_.clear();

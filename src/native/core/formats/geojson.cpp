@@ -27,8 +27,8 @@ const char* nameOf(GeometryType type) {
 void appendText(ByteBuffer& out, const char* text) { out.append(text, std::strlen(text)); }
 
 /**
- * Whole values of real columns get a fraction: readers such as GDAL take the type of a column from its first values, and
- * cut off what follows where that is an integer.
+ * Adds a fraction to integer values of real columns. Readers such as GDAL derive the type of a column from its first
+ * values, and truncate later values if that type is integer.
  */
 void markReal(ByteBuffer& out, size_t begin) {
   for (size_t i = begin; i < out.size(); ++i) {
@@ -48,7 +48,7 @@ void appendReal(ByteBuffer& out, FieldType type, double value) {
   if (type != FieldType::Integer) markReal(out, begin);
 }
 
-/** JSON, and numbers that are too precise for a double, are written as they are. */
+/** Whether a value is written without quotes: JSON, and numbers that are too precise for a double. */
 bool isBareText(FieldType type, const Value& value) {
   if (type == FieldType::Json) return isJson(value.bytes, value.size);
   return type == FieldType::Number && isNumberText(value);
@@ -60,7 +60,7 @@ void appendBareText(ByteBuffer& out, FieldType type, const Value& value) {
   if (type == FieldType::Number) markReal(out, begin);
 }
 
-/** An integer, which may stand in a real column. */
+/** Appends an integer, which can be in a real column. */
 void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
   appendInteger(out, value);
   if (type == FieldType::Number) out.appendLiteral(".0");
@@ -79,7 +79,7 @@ void GeoJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   if (!writeNode(geometry, node, out)) out.appendLiteral("null");
 }
 
-/** Writes one geometry object; false, and nothing written, when it is empty. Moves `node` past it. */
+/** Writes one geometry object and moves `node` past it. Returns false, and writes no output, if it is empty. */
 bool GeoJsonGeometryWriter::writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out) {
   const size_t before = out.size();
   const Node& first = geometry.nodes[node];
@@ -114,7 +114,7 @@ bool GeoJsonGeometryWriter::writeMembers(const Geometry& geometry, size_t& node,
   return true;
 }
 
-/** Writes the coordinates of a simple geometry; what it wrote is to be cut off again when it returns false. */
+/** Writes the coordinates of a simple geometry. If it returns false, the caller must truncate the output. */
 bool GeoJsonGeometryWriter::writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out) {
   if (node.sequences == 0) return false;
   if (node.type == GeometryType::Polygon) return writePolygon(geometry, node, out);
@@ -143,7 +143,7 @@ bool GeoJsonGeometryWriter::writePolygon(const Geometry& geometry, const Node& n
     const size_t before = out.size();
     if (i != 0) out.push(',');
     if (writeRing(geometry.sequences[node.firstSequence + i], i == 0, out)) continue;
-    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    // Without its exterior ring no part of a polygon remains. A broken hole is omitted.
     if (i == 0) return false;
     out.truncate(before);
   }
@@ -247,7 +247,7 @@ void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
   int64_t number = 0;
   const bool isNumber = readIntegerId(id, number);
   const bool isBeyond = number > kMaxSafe || number < -kMaxSafe;
-  // Keys of text may be digits, which do not make them numbers: those of integers alone come beyond 2^53 as text.
+  // Text keys can consist of digits and still are not numbers. Only integer keys beyond 2^53 arrive as text.
   const bool isInteger = isNumber && (id.kind == Value::Kind::Integer || isBeyond);
   if (!isInteger) return appendJsonString(out_, id.bytes, id.size);
   const bool isQuoted = isMember && isBeyond;

@@ -17,15 +17,16 @@
 namespace graticule {
 
 /**
- * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6); rings are closed;
- * Z is kept, M is not. Parts with positions that are no numbers, or have no image in the target CRS, are left out.
+ * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6). Rings are closed,
+ * Z is kept, and M is not. Parts with positions that are not finite, or cannot be projected to the target CRS, are
+ * omitted.
  */
 class GeoJsonGeometryWriter {
  public:
   void begin(const CoordinateFormat& format, const Reprojector* reprojector);
-  /** Appends the geometry object; `null` when there is nothing left to write. */
+  /** Appends the geometry object. `null` if no part remains. */
   void write(const Geometry& geometry, ByteBuffer& out);
-  /** Whether parts of the geometry that was written last were left out. */
+  /** Whether parts of the last written geometry were omitted. */
   bool leftOut() const { return leftOut_; }
 
  private:
@@ -34,7 +35,7 @@ class GeoJsonGeometryWriter {
   bool writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out);
   bool writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
   bool writeRing(const Sequence& sequence, bool exterior, ByteBuffer& out);
-  /** Copies a sequence into `xy_`, reprojected; false when a position is no number. */
+  /** Copies a sequence into `xy_`, reprojected. False if a position is not finite. */
   bool load(const Sequence& sequence);
   void writePosition(const Sequence& sequence, size_t i, ByteBuffer& out) const;
 
@@ -44,18 +45,20 @@ class GeoJsonGeometryWriter {
   bool leftOut_ = false;
 };
 
-/** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
+/** Writes features, joined by commas. Reusable: `begin()` starts over and keeps the memory. */
 class GeoJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** Starts a feature. The id is an integer or text, else there is none. A bad blob makes a null geometry. */
+  /**
+   * Starts a feature. The id is an integer or text, otherwise it is omitted. An invalid blob becomes a null geometry.
+   */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next property, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("}}"); }
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:
@@ -64,7 +67,7 @@ class GeoJsonFeatureWriter : public FeaturePage {
   void writeGeometry(const uint8_t* blob, size_t size);
   void writeLoss(bool unreadable);
 
-  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  /** Prepared `"name":` strings, escaped once and not once per row. */
   std::vector<std::string> keys_;
   /** The same for the property that repeats the id; empty if none does. */
   std::string idKey_;

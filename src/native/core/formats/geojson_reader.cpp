@@ -143,7 +143,7 @@ bool GeoJsonReader::readRings(JsonReader& json) {
          (nodes_[node].sequences = static_cast<uint32_t>(counts_.size()) - nodes_[node].firstSequence, true);
 }
 
-/** `least` 0: a line string of its own, which may be empty. */
+/** Reads a line string. `least` 0: a single line string, which can be empty. */
 bool GeoJsonReader::readLine(JsonReader& json, size_t least, bool closed) {
   const size_t begin = positions_.size() / 3;
   if (!readItems(json, [&] { return readPosition(json); })) return false;
@@ -216,7 +216,9 @@ bool GeoJsonReader::reproject(const Reprojector& reprojector) {
   return true;
 }
 
-/** Positions lie 24 bytes apart; the stride of sequences without z would say "x, y, m", so those are moved together. */
+/**
+ * Positions are 24 bytes apart. The stride of sequences without z would mean "x, y, m", so those are moved together.
+ */
 void GeoJsonReader::finish(Geometry& geometry) const {
   geometry.clear();
   geometry.nodes = nodes_;

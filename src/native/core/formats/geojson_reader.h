@@ -1,4 +1,4 @@
-// GeoJSON geometries (RFC 7946) as they come from clients: read with every check, and said in words when one fails.
+// Reader of GeoJSON geometries (RFC 7946) from clients, with all checks and error messages.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct GeoJsonReadOptions {
   bool swap = false;
   /** 2: z is dropped. 3: z is written, 0 where it is missing. 0: 3 when any position has a z. */
   uint32_t dimension = 0;
-  /** Most positions of the whole geometry. */
+  /** Maximum positions of the complete geometry. */
   uint32_t maxVertices = 500'000;
 };
 
@@ -31,10 +31,13 @@ struct GeoJsonReadOptions {
  */
 class GeoJsonReader {
  public:
-  /** False, and a sentence in `error` that names the place (`coordinates/0/3`), when the text is no such geometry. */
+  /**
+   * Reads a geometry. Returns false, and an `error` that names the position (`coordinates/0/3`), if the text is not
+   * such a geometry.
+   */
   bool read(std::string_view json, const GeoJsonReadOptions& options, const Reprojector& reprojector, Geometry& geometry,
             std::string& error);
-  /** The place of the last failure; empty where it is the geometry as a whole. */
+  /** Position of the last failure. Empty if it concerns the complete geometry. */
   const std::string& failedAt() const { return failedAt_; }
 
  private:

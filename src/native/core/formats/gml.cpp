@@ -44,7 +44,7 @@ std::string textOf(const ByteBuffer& buffer) {
   return std::string(reinterpret_cast<const char*>(buffer.data()), buffer.size());
 }
 
-/** Letters of other scripts are let through: which of them are letters is known where names are made. */
+/** Letters of other scripts are accepted, because the code that creates names knows which of them are letters. */
 bool isXmlName(const std::string& name) {
   if (name.empty() || !isUtf8(name.data(), name.size())) return false;
   for (size_t i = 0; i < name.size(); ++i) {
@@ -57,8 +57,8 @@ bool isXmlName(const std::string& name) {
 }
 
 /**
- * Whether an id is a gml:id as it stands. Ids that begin as those that are made from others do, and ids beyond ASCII, are
- * not, so no two features of a page have the same.
+ * Whether an id is a valid gml:id without changes. Ids that start like generated ids, and ids beyond ASCII, are not.
+ * No two features of a page therefore have the same gml:id.
  */
 bool isGmlId(const char* id, size_t size) {
   const std::string text(id, size);
@@ -156,7 +156,7 @@ bool GmlGeometryWriter::writePolygon(const Geometry& geometry, const Node& node,
       appendEndTag(out, side);
       continue;
     }
-    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    // Without its exterior ring no part of a polygon remains. A broken hole is omitted.
     if (i == 0) return false;
     out.truncate(before);
   }
@@ -193,7 +193,7 @@ void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
   } else if (id.kind == Value::Kind::Text) {
     appendXmlId(text, id.bytes, id.size);
   } else {
-    // No id: the place in the page, which no id can be taken for.
+    // Without an id, the position in the page is used, in a form that differs from all ids.
     text.push('.');
     text.commit(putInteger(text.reserve(kMaxNumberSize), static_cast<int64_t>(features_)));
   }

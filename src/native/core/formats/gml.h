@@ -15,7 +15,10 @@ namespace graticule {
 class GmlGeometryWriter {
  public:
   void begin(const FeatureOptions& options, const Reprojector* reprojector);
-  /** `id` is a feature's id as part of a gml:id. False, and nothing written, when nothing is left of the geometry. */
+  /**
+   * Writes a geometry. `id` is a feature's id as part of a gml:id. Returns false, and writes no output, if no part of
+   * the geometry remains.
+   */
   bool write(const Geometry& geometry, const std::string& id, ByteBuffer& out);
 
  private:
@@ -35,20 +38,21 @@ class GmlGeometryWriter {
 };
 
 /**
- * Writes `sf:featureMember` elements, each with one `app:` feature element: the geometry, then the properties that are
- * not NULL, in the order of the fields. gml:id is the id where that is an XML name, else `f.` and the id; of geometries
- * `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0 cannot hold are left out of text.
+ * Writes `sf:featureMember` elements, each with one `app:` feature element. It contains the geometry, followed by the
+ * properties that are not NULL, in the order of the fields. The gml:id is the id if that is an XML name, otherwise
+ * `f.` and the id. For geometries it is `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0
+ * does not allow are removed from text.
  */
 class GmlFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
-  /** Starts a feature. A bad blob makes a feature without geometry. */
+  /** Starts a feature. An invalid blob becomes a feature without geometry. */
   void beginFeature(const Value& id, const uint8_t* blob, size_t size);
   /** The next property, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature();
 
-  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average page. */
   void release();
 
  private:
@@ -67,7 +71,7 @@ class GmlFeatureWriter : public FeaturePage {
   uint64_t features_ = 0;
 };
 
-/** False, and a sentence in `error`, when a name is no XML name or the feature type is missing. */
+/** Returns false, and a sentence in `error`, if a name is not an XML name or the feature type is missing. */
 bool checkGmlOptions(const FeatureOptions& options, std::string& error);
 
 }  // namespace graticule

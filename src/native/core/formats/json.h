@@ -7,7 +7,7 @@
 
 namespace graticule {
 
-/** Walks over JSON text, value by value. Every function returns false at the first thing that is not JSON. */
+/** Reads JSON text value by value. Every function returns false at the first invalid character. */
 class JsonReader {
  public:
   JsonReader(const char* text, size_t size) : p_(text), end_(text + size) {}
@@ -18,7 +18,7 @@ class JsonReader {
   bool take(char c);
   /** Steps over a value of any kind. */
   bool skip() { return skipValue(0); }
-  /** True when nothing but white space is left. */
+  /** Whether only white space remains. */
   bool atEnd() { return peek() == 0 && p_ == end_; }
 
   bool readString(std::string& value);

@@ -14,13 +14,13 @@ namespace graticule {
 constexpr uint32_t kMaxExtent = 1u << 20;
 
 /**
- * Reads `{layer, fields, from, to, bbox, extent, buffer, simplify}`. `fields` holds names or {name, type}
- * objects, in the order of the values. `layer`, `from`, `to` and `bbox` are required. False, and a sentence in
- * `error`, otherwise.
+ * Reads `{layer, fields, from, to, bbox, extent, buffer, simplify}`. `fields` contains names or {name, type} objects,
+ * in the order of the values. `layer`, `from`, `to` and `bbox` are required. Otherwise returns false, and a sentence
+ * in `error`.
  */
 bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::string& error);
 
-/** Checks what parseTileOptions() checks, for options that came another way. */
+/** Same checks as in parseTileOptions(), for options from another source. */
 bool checkTileOptions(const TileLayerOptions& options, std::string& error);
 
 /**

@@ -10,7 +10,10 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr double kMaxStep = kPi / 2 / kChordsPerQuarter;
 /** Arcs that are flatter than this are straight: their centre cannot be computed. */
 constexpr double kFlat = 1e-8;
-/** Steps by which an angle may exceed a whole number of them without another chord: rounding of coordinates. */
+/**
+ * Steps by which an angle can exceed an integer number of steps without another chord, because coordinates are
+ * rounded.
+ */
 constexpr double kAngleNoise = 1e-6;
 
 struct Circle {

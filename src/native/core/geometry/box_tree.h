@@ -1,4 +1,4 @@
-// A tree of boxes that is built once and asked often.
+// Tree of boxes that is built once and searched often.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,10 @@ class BoxTree {
  private:
   static constexpr size_t kFanOut = 8;
 
-  /** With more than rounding takes: the gaps of boxes and the distances of what is in them are rounded each in its way. */
+  /**
+   * Square with a margin that exceeds rounding, because the gaps of boxes and the distances of their contents are
+   * rounded differently.
+   */
   static double squareOf(double distance) { return distance * distance * (1 + 1e-12); }
 
   struct Leaf {
@@ -80,7 +83,7 @@ class BoxTree {
     double gap;
     uint32_t level;
     uint32_t index;
-    /** Of the same distance leaves come first. */
+    /** At the same distance, leaves come first. */
     bool operator>(const Entry& other) const { return gap > other.gap || (gap == other.gap && level > other.level); }
   };
 

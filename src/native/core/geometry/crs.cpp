@@ -10,18 +10,21 @@
 namespace graticule {
 namespace {
 
-/** PROJ's confidence, in percent, above which a CRS without a code is taken for the one it resembles. */
+/** PROJ's confidence in percent above which a CRS without a code counts as the CRS that it resembles. */
 constexpr int kMinConfidence = 90;
 
 std::string textOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-/** Whether a part of a definition holds what only paths and URLs have; an escape of JSON may be any of it. */
+/**
+ * Whether a part of a definition contains characters that only paths and URLs have. A JSON escape can represent any
+ * of them.
+ */
 bool hasPath(const std::string& part) {
   return part.find_first_of("/\\~") != std::string::npos || part.find("..") != std::string::npos ||
          part.find("//") != std::string::npos;
 }
 
-/** Where the value ends that begins at `at`: with its string of WKT, else with the text. */
+/** Returns the end of the value that starts at `at`: the end of its string in WKT, otherwise the end of the text. */
 size_t endOfValue(const std::string& text, size_t at) {
   const bool isInWkt = text.rfind('[', at) != std::string::npos || text.rfind('(', at) != std::string::npos;
   if (!isInWkt) return text.size();
@@ -94,7 +97,7 @@ void identify(PJ_CONTEXT* context, const PJ* crs, const PJ* horizontal, bool com
 void describeArea(PJ_CONTEXT* context, const PJ* crs, CrsDescription& out) {
   Box area;
   const char* name = nullptr;
-  // PROJ answers -1000 for a bound it does not know.
+  // PROJ returns -1000 for an unknown bound.
   if (proj_get_area_of_use(context, crs, &area.minX, &area.minY, &area.maxX, &area.maxY, &name) == 0) return;
   if (area.minX < -180 || area.minY < -90) return;
   out.areaOfUse = area;

@@ -1,4 +1,4 @@
-// What a coordinate reference system is: name, code, axes, unit.
+// Description of a coordinate reference system: name, code, axes, unit.
 #pragma once
 
 #include <proj.h>
@@ -11,7 +11,7 @@ namespace graticule {
 
 struct CrsDescription {
   std::string name;
-  /** Empty when the CRS has no code, nor one that PROJ is sure of. */
+  /** Empty if the CRS does not have a code, and PROJ does not find one with confidence. */
   std::string authority;
   std::string code;
   bool geographic = false;
@@ -23,25 +23,28 @@ struct CrsDescription {
   double metresPerUnit = 1;
   /** WKT 2:2019 on one line. */
   std::string wkt;
-  /** PROJJSON on one line; empty when the CRS has none. */
+  /** PROJJSON on one line. Empty if the CRS does not have one. */
   std::string projjson;
-  /** WKT 1 as GDAL writes it; empty when the CRS has none. */
+  /** WKT 1 as written by GDAL. Empty if the CRS does not have one. */
   std::string wkt1;
-  /** Area of use in degrees, west, south, east, north; invalid (inverted y) when unknown. West > east crosses 180. */
+  /**
+   * Area of use in degrees: west, south, east, north. Invalid (inverted y) if unknown. West > east crosses 180
+   * degrees.
+   */
   Box areaOfUse;
   std::string areaName;
 };
 
 /**
- * False, and a sentence in `error`, when the text names no CRS. Unless `identifies`, a CRS without a code is not compared
- * with those that have one.
+ * Returns false, and a sentence in `error`, if the text does not name a CRS. Unless `identifies`, a CRS without a
+ * code is not compared with those in the database.
  */
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error,
                  bool identifies = true);
 
 /**
- * Whether a definition names a file by a path: PROJ would open it as a grid or as a list of definitions, whatever it is.
- * Plain names of grids are looked up among those of PROJ.
+ * Whether a definition names a file by a path. PROJ would open any such file as a grid or as a list of definitions.
+ * Plain names of grids are searched among PROJ's grids.
  */
 bool namesFile(const std::string& text);
 

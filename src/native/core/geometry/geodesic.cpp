@@ -138,7 +138,7 @@ void SphereGeometry::buildTree() {
   };
   for (size_t i = 0; i < arcs_.size(); ++i) {
     const Arc& arc = arcs_[i];
-    // An arc bulges out of its chord by at most this much.
+    // Maximum distance of an arc from its chord.
     const double chord = square(arc.to - arc.from);
     const double bulge = 1 - std::sqrt(std::max(0.0, 1 - chord / 4));
     const Vector3 margin{bulge, bulge, bulge};
@@ -166,7 +166,7 @@ bool SphereGeometry::holds(const Vector3& point) const {
   return false;
 }
 
-/** Walks two trees at once and leaves out pairs of boxes farther apart than the nearest points so far. */
+/** Walks two trees in parallel and skips pairs of boxes farther apart than the nearest points so far. */
 class NearestArcs {
  public:
   NearestArcs(const SphereGeometry& a, const SphereGeometry& b) : a_(a), b_(b) {

@@ -18,7 +18,7 @@ struct Vector3 {
   double z;
 };
 
-/** What makes metres of the coordinates of a CRS. */
+/** Conversion of a CRS's coordinates to metres. */
 struct CrsMeasure {
   bool geographic = false;
   /** Metres per unit of the plane; radians per unit of a geographic CRS. */
@@ -31,8 +31,8 @@ struct CrsMeasure {
 bool measureOf(PJ_CONTEXT* context, const std::string& crs, CrsMeasure& measure, std::string& error);
 
 /**
- * A geometry on the unit sphere: edges are arcs of great circles, kept in a tree of boxes. Latitudes are taken as they
- * are, so that the ellipsoid is the sphere; only lengths are measured on it.
+ * Geometry on the unit sphere. Edges are arcs of great circles in a tree of boxes. Latitudes are used without
+ * conversion, so the ellipsoid becomes the sphere; only lengths are measured on the ellipsoid.
  */
 class SphereGeometry {
  public:
@@ -56,7 +56,7 @@ class SphereGeometry {
   struct Polygon {
     uint32_t begin;
     uint32_t end;
-    /** The cap that holds it: its centre, the cosine of its radius, and a point that is not in it. */
+    /** Cap that contains the polygon: its centre, the cosine of its radius, and a point outside the polygon. */
     Vector3 centre;
     double cosine;
     Vector3 outside;
@@ -70,16 +70,17 @@ class SphereGeometry {
   double radiansPerUnit_;
   std::vector<Arc> arcs_;
   std::vector<Polygon> polygons_;
-  /** First arc of each simple geometry: it lies wholly inside or outside a polygon that it does not meet. */
+  /** First arc of each simple geometry. It is completely inside or outside a polygon that it does not meet. */
   std::vector<uint32_t> starts_;
   /** Level by level from the leaves up, `kFanout` to one; the last is the root. */
   std::vector<std::vector<Bounds>> levels_;
 };
 
 /**
- * The least distance in metres: the nearest points are found among great circles on the sphere, and the geodesic
- * between them is measured on the ellipsoid, as ST_Distance of PostGIS's geography does. 0 where they meet or one holds
- * the other; nothing for empty geometries. Polygons are taken for the side of their ring that is less than a hemisphere.
+ * Returns the minimum distance in metres, like ST_Distance of PostGIS geographies. The nearest points are found among
+ * great circles on the sphere, and the geodesic between them is measured on the ellipsoid. 0 if the geometries meet
+ * or one contains the other; empty for empty geometries. A polygon is the side of its ring that is smaller than a
+ * hemisphere.
  */
 std::optional<double> geodesicDistance(const SphereGeometry& a, const SphereGeometry& b, const CrsMeasure& measure);
 

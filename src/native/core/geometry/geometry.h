@@ -21,12 +21,12 @@ enum class GeometryType : uint8_t {
   GeometryCollection = 7,
 };
 
-/** What of a stored geometry the flat form does not keep: bits of `Geometry::lost`. */
+/** Properties of a stored geometry that the flat form loses: bits of `Geometry::lost`. */
 enum GeometryLoss : uint8_t {
   kLostArcs = 1,
-  /** That faces are those of a surface: of a polyhedral surface, a TIN, a triangle. */
+  /** Faces belonged to a surface: a polyhedral surface, a TIN, a triangle. */
   kLostSurface = 2,
-  /** M. Sequences have it; no format that clients edit features in does. */
+  /** M values. Sequences have them, but the formats in which clients edit features do not. */
   kLostMeasures = 4,
 };
 
@@ -42,7 +42,7 @@ struct Sequence {
   double z(size_t i) const { return loadNative<double>(data + i * stride + 16); }
 };
 
-/** One geometry in preorder: simple ones own sequences, the others are followed by `members` child nodes. */
+/** Geometry in preorder. A simple geometry has sequences; other geometries are followed by `members` child nodes. */
 struct Node {
   GeometryType type;
   uint32_t members;
@@ -53,13 +53,14 @@ struct Node {
 };
 
 /**
- * A geometry of simple features; arcs are chains of lines, and surfaces multi polygons. Valid as long as the blob that it
- * was read from. Empty points have no sequence; the rings of a polygon are its sequences, exterior first.
+ * Geometry of simple features. Arcs are chains of lines, and surfaces become multi polygons. Valid as long as the
+ * blob from which it was read. Empty points have no sequence; the rings of a polygon are its sequences, exterior
+ * first.
  */
 struct Geometry {
   std::vector<Node> nodes;
   std::vector<Sequence> sequences;
-  /** Coordinates that the blob does not hold as they are: of big-endian input, of text. Else null. */
+  /** Coordinates that the blob does not contain in native form: from big-endian input, from text. Otherwise null. */
   std::unique_ptr<uint8_t[]> swapped;
   /** Coordinates of linearised curves, one block for each sequence. */
   std::vector<std::unique_ptr<double[]>> linearised;
@@ -98,9 +99,9 @@ struct Box {
 };
 
 /**
- * Removes simple geometries with a position that is NaN or infinite, empty ones, and collections that nothing is left of.
- * GEOS fails on the former, and version 3.11 crashes on empty points of collections. A geometry that nothing is left of
- * becomes an empty one. False when a position was not finite.
+ * Removes simple geometries with a position that is NaN or infinite, empty geometries, and collections without
+ * remaining parts. GEOS fails for the former, and version 3.11 crashes for empty points in collections. A geometry
+ * without remaining parts becomes an empty one. False if a position was not finite.
  */
 bool keepFiniteParts(Geometry& geometry);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kCollectionTypes[] = {GEOS_MULTIPOINT, GEOS_MULTILINESTRING, GEOS_MULTIPOLYGON, GEOS_GEOMETRYCOLLECTION};
 
-/** Geometries on their way into one that will own them. */
+/** Geometries that will be transferred to a parent geometry. */
 class Members {
  public:
   explicit Members(GEOSContextHandle_t handle) : handle_(handle) {}

@@ -1,4 +1,4 @@
-// GEOS behind small owning types. A context and all that was made in it belong to one thread at a time.
+// Small owning types for GEOS. Only one thread at a time can use a context and the objects that were created in it.
 #pragma once
 
 #include <geos_c.h>
@@ -19,7 +19,7 @@ struct GeosDeleter {
 using GeosGeometry = std::unique_ptr<GEOSGeometry, GeosDeleter>;
 using GeosPrepared = std::unique_ptr<const GEOSPreparedGeometry, GeosDeleter>;
 
-/** One GEOS context. It must outlive what was made in it. */
+/** GEOS context. It must outlive the objects that were created in it. */
 class Geos {
  public:
   /** Throws std::bad_alloc. */
@@ -31,13 +31,16 @@ class Geos {
   GEOSContextHandle_t handle() const { return handle_; }
   GeosGeometry own(GEOSGeometry* geometry) const { return GeosGeometry(geometry, GeosDeleter{handle_}); }
 
-  /** A geometry as GEOS holds it; Z is kept. Null for what GEOS cannot hold, such as rings that are not closed. */
+  /**
+   * Returns a GEOS geometry, with Z. Null for geometries that GEOS cannot represent, such as rings that are not
+   * closed.
+   */
   GeosGeometry read(const Geometry& geometry);
 
   /** Appends a GEOS geometry as little-endian ISO WKB; false when it cannot be written. */
   bool write(const GEOSGeometry* geometry, ByteBuffer& wkb);
 
-  /** What GEOS said of the latest failure. */
+  /** GEOS message of the latest failure. */
   const std::string& error() const { return error_; }
   void forgetError() { error_.clear(); }
 

@@ -16,14 +16,14 @@ bool unwrap(std::string& text, const std::string& prefix) {
   return true;
 }
 
-/** False for a transformation without a code. Conversions, such as map projections, are no steps. */
+/** Returns false for a transformation without a code. Conversions, such as map projections, are not steps. */
 bool addStep(const PJ* step, std::vector<DatumStep>& steps) {
   if (proj_get_type(step) == PJ_TYPE_CONVERSION) return true;
   DatumStep out;
   out.authority = textOf(proj_get_id_auth_name(step, 0));
   out.code = textOf(proj_get_id_code(step, 0));
   out.name = textOf(proj_get_name(step));
-  // PROJ says so of the inverse of an operation, and of one in fewer dimensions.
+  // PROJ marks the inverse of an operation, and an operation in fewer dimensions, in this way.
   while (unwrap(out.authority, "INVERSE") ? (out.inverse = !out.inverse, true) : unwrap(out.authority, "DERIVED_FROM")) {
   }
   const std::string inverse = "Inverse of ";

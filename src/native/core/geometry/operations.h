@@ -11,7 +11,7 @@
 
 namespace graticule {
 
-/** A transformation from one datum to another that has a code. */
+/** Transformation with a code from one datum to another. */
 struct DatumStep {
   std::string authority;
   std::string code;

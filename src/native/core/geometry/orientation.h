@@ -1,4 +1,4 @@
-// Positions, segments, and on which side of them others are.
+// Positions, segments, and the side of a segment on which a position is.
 #pragma once
 
 #include <geos_c.h>
@@ -16,9 +16,12 @@ struct Position {
   bool operator==(const Position& other) const { return x == other.x && y == other.y; }
 };
 
-/** Which side of the line from a to b a position is on: 1 left, -1 right, 0 on it. GEOS is asked where doubles do not tell. */
+/**
+ * Returns the side of the line from a to b on which a position is: 1 left, -1 right, 0 on it. GEOS decides if doubles
+ * are not exact enough.
+ */
 inline int side(GEOSContextHandle_t handle, const Position& a, const Position& b, const Position& p) {
-  // Of the terms of the determinant, the share that rounding may take.
+  // Maximum rounding error of the determinant, as a share of its terms.
   constexpr double kSafe = 1e-15;
   const double left = (a.x - p.x) * (b.y - p.y);
   const double right = (a.y - p.y) * (b.x - p.x);

@@ -21,7 +21,7 @@ class PlainWkb {
  public:
   PlainWkb(const uint8_t* begin, const uint8_t* end) : p_(begin), end_(end) {}
 
-  /** Reads one geometry; false for what is not plain. */
+  /** Reads one geometry. False if it is not plain. */
   bool geometry(int depth, uint32_t container) {
     uint32_t code = 0;
     if (left() < 5 || *p_++ != 1) return false;
@@ -32,7 +32,7 @@ class PlainWkb {
       first_ = type;
       dimensions_ = 2 + code / kZ;
     }
-    // All parts have the dimension of the whole.
+    // All parts must have the dimension of the complete geometry.
     if (code / kZ != dimensions_ - 2 || !mayHold(container, type)) return false;
     if (type == 1) return positions(1);
     uint32_t count = 0;
@@ -58,7 +58,7 @@ class PlainWkb {
     p_ += 4;
     return value;
   }
-  /** A count of what there is some of. */
+  /** Reads a count, which must not be 0. */
   bool counted(uint32_t& count) {
     if (left() < 4) return false;
     count = number();

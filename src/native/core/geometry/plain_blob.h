@@ -7,9 +7,9 @@
 namespace graticule {
 
 /**
- * True for a GeoPackage blob that GEOS would read and write back byte by byte (OGC 12-128r18, 2.1.3): little endian, with
- * this id, the x,y envelope of its positions but for points, and ISO WKB without M of parts that GEOS can hold, none of
- * them empty, all positions finite.
+ * Whether GEOS would read and write back a GeoPackage blob byte by byte (OGC 12-128r18, 2.1.3). Such a blob is little
+ * endian, with this id and, except for points, the x,y envelope of its positions. It contains ISO WKB without M. All
+ * parts are not empty and can be represented by GEOS, and all positions are finite.
  */
 bool isPlainBlob(const uint8_t* blob, size_t size, int32_t srsId);
 

@@ -15,7 +15,10 @@ constexpr double kEarthRadius = 6378137.0;
 constexpr double kHalfWorld = kMercatorMaxNorthing;
 constexpr double kMetresPerDegree = kHalfWorld / 180.0;
 constexpr double kRadiansPerDegree = kPi / 180.0;
-/** Enough for every pair a worker serves at once; a client that asks for all CRS of the world evicts old ones. */
+/**
+ * Maximum cached reprojections: enough for every pair that a worker uses at the same time. A client that requests all
+ * CRSs of the world evicts old entries.
+ */
 constexpr size_t kMaxEntries = 64;
 constexpr int kBoxDensity = 21;
 
@@ -195,8 +198,8 @@ std::shared_ptr<const Reprojector> ReprojectorCache::make(const std::string& fro
 }
 
 PJ* createCrs(PJ_CONTEXT* context, const std::string& text, std::string& error) {
-  // Codes, URNs, URLs, WKT, PROJJSON and PROJ strings all have one of these; a bare word would make PROJ look for
-  // any name that resembles it.
+  // Codes, URNs, URLs, WKT, PROJJSON and PROJ strings all contain one of these characters. PROJ would search a bare
+  // word among all names that resemble it.
   const bool definition = text.find_first_of(":[{=") != std::string::npos && text.find('\0') == std::string::npos;
   PJ* pj = definition && !namesFile(text) ? proj_create(context, text.c_str()) : nullptr;
   if (pj != nullptr && proj_is_crs(pj) != 0) return pj;

@@ -18,8 +18,8 @@ constexpr double kMercatorMaxLatitude = 85.0511287798066;
 constexpr double kMercatorMaxNorthing = 3.14159265358979323846 * 6378137.0;
 
 /**
- * A transformation between two CRS. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all
- * else by PROJ. Used by one thread at a time.
+ * Transformation between two CRSs. WGS 84 longitude/latitude and Web Mercator are computed in closed form, all other
+ * CRSs by PROJ. Only one thread can use it at a time.
  */
 class Reprojector {
  public:
@@ -44,26 +44,26 @@ class Reprojector {
   bool clampsLatitude() const { return kind_ == Kind::LonLatToMercator || clampLatitude_; }
 
   /**
-   * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped on the way to Web Mercator.
-   * A position that has no image becomes HUGE_VAL, HUGE_VAL.
+   * Transforms `n` x,y pairs in place. Latitudes beyond the square world are clamped for Web Mercator. A position
+   * that cannot be projected becomes HUGE_VAL, HUGE_VAL.
    */
   void transform(double* xy, size_t n) const;
 
   /**
-   * The box that holds the image of a box, its edges densified with 21 points. False when there is none. minX >
-   * maxX in a geographic result means that it crosses the antimeridian.
+   * Returns the box that contains the image of a box, whose edges are densified with 21 points. False if it cannot be
+   * projected. In a geographic result, minX > maxX means that it crosses the antimeridian.
    */
   bool transformBox(const Box& from, Box& to) const;
 
   /**
-   * The box of all positions whose image is in `to`, where that is exact and cheap: closed forms only, which
-   * keep x and y apart. False for all else.
+   * Returns the box of all positions whose image is in `to`, if that is exact and fast: only for closed forms, in
+   * which x and y are independent. Otherwise false.
    */
   bool originBox(const Box& to, Box& from) const;
 
  private:
   Kind kind_;
-  /** Kept alive: a PJ must not outlive the context it was made in. */
+  /** Kept alive, because a PJ must not outlive its context. */
   std::shared_ptr<PJ_CONTEXT> context_;
   PJ* pj_;
   bool clampLatitude_;
@@ -80,10 +80,13 @@ class ReprojectorCache {
   ReprojectorCache(const ReprojectorCache&) = delete;
   ReprojectorCache& operator=(const ReprojectorCache&) = delete;
 
-  /** Null, and a sentence in `error`, when a CRS is unknown or there is no way between the two. */
+  /**
+   * Returns a reprojector. Null, and a sentence in `error`, if a CRS is unknown or there is no transformation between
+   * the two.
+   */
   std::shared_ptr<const Reprojector> find(std::string_view from, std::string_view to, std::string& error);
 
-  /** The PROJ context, made on first use. Throws std::bad_alloc. */
+  /** PROJ context, created at the first use. Throws std::bad_alloc. */
   PJ_CONTEXT* context();
 
  private:

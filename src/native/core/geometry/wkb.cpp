@@ -19,7 +19,7 @@ constexpr uint32_t kEwkbSrid = 0x20000000u;
 /** Positions that the curves of one geometry become: arcs of few bytes become many. */
 constexpr size_t kMaxLinearised = 1u << 22;
 
-/** Type codes of WKB beyond those of GeometryType (OGC 06-103r4, table 7). */
+/** Type codes of WKB that GeometryType does not contain (OGC 06-103r4, table 7). */
 enum CurveCode : uint32_t {
   kCircularString = 8,
   kCompoundCurve = 9,
@@ -143,7 +143,7 @@ class WkbReader {
     return ReadStatus::Ok;
   }
 
-  /** Takes `count` positions as one sequence. The caller has checked that they are there. */
+  /** Reads `count` positions as one sequence. The caller has checked that enough bytes remain. */
   void take(uint32_t count, const Shape& shape) {
     const size_t bytes = size_t{count} * shape.stride;
     const uint8_t* data = bigEndian_ ? swap(bytes) : p_;
@@ -151,7 +151,7 @@ class WkbReader {
     p_ += bytes;
   }
 
-  /** Swapped coordinates keep the offsets they have in the blob, so one block serves the whole geometry. */
+  /** Swapped coordinates have the same offsets as in the blob, so one block serves the complete geometry. */
   const uint8_t* swap(size_t bytes) {
     if (out_.swapped == nullptr) out_.swapped.reset(new uint8_t[size_]);
     uint8_t* target = out_.swapped.get() + (size_ - left());
@@ -225,7 +225,7 @@ class WkbReader {
     return s;
   }
 
-  /** A polygon whose rings are curves, each with a head of its own. */
+  /** Reads a polygon whose rings are curves, each with a separate header. */
   ReadStatus curvePolygon(const Shape& shape) {
     if (left() < 4) return ReadStatus::Truncated;
     const uint32_t rings = u32();
@@ -257,7 +257,7 @@ class WkbReader {
     return ReadStatus::Ok;
   }
 
-  /** Appends a position; parts of a curve begin where the one before ends, which is written once. */
+  /** Appends a position. Parts of a curve start at the end of the previous part, which is written once. */
   void join(const double* position, const Shape& shape, std::vector<double>& line) {
     const size_t n = shape.ordinates();
     const double* last = line.empty() ? nullptr : line.data() + line.size() - n;
@@ -275,7 +275,7 @@ class WkbReader {
     return countLinearised(all.size() / n);
   }
 
-  /** Arcs of three positions each, of which one ends where the next begins. */
+  /** Reads arcs of three positions each. Each arc starts at the end of the previous one. */
   ReadStatus arcs(const Shape& shape, std::vector<double>& line) {
     std::vector<double> all;
     if (const ReadStatus s = doubles(shape, all); s != ReadStatus::Ok || all.empty()) return s;
@@ -406,7 +406,7 @@ bool isFinite(const Sequence& s) {
   return finite;
 }
 
-/** Copies the parts of a geometry that are to be kept. */
+/** Copies the finite parts of a geometry. */
 struct FiniteParts {
   const Geometry& geometry;
   std::vector<Node> nodes;
@@ -414,7 +414,7 @@ struct FiniteParts {
   bool finite = true;
   size_t next = 0;
 
-  /** Takes the next node with its members; false when it is left out. */
+  /** Copies the next node with its members. False if it is omitted. */
   bool take() {
     const Node& node = geometry.nodes[next++];
     if (node.simple()) return takeSimple(node);

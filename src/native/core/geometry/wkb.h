@@ -8,7 +8,7 @@
 
 namespace graticule {
 
-/** How reading a blob ended; describe() says it in words. */
+/** Result of reading a blob; describe() returns it as text. */
 enum class ReadStatus : uint8_t {
   Ok,
   Truncated,
@@ -27,7 +27,7 @@ enum class ReadStatus : uint8_t {
 /** A sentence for people; null for Ok. */
 const char* describe(ReadStatus status);
 
-/** The GeoPackage header (OGC 12-128r18, 2.1.3), or what stands in for it before bare WKB. */
+/** GeoPackage header (OGC 12-128r18, 2.1.3), or its equivalent for bare WKB. */
 struct BlobHeader {
   /** Offset of the WKB. */
   size_t wkbOffset = 0;
@@ -42,16 +42,19 @@ struct BlobHeader {
 ReadStatus readHeader(const uint8_t* blob, size_t size, BlobHeader& header);
 
 /**
- * Reads WKB or EWKB: both byte orders, Z, M and ZM, nesting to a depth of 32. Curves become lines (see arcs.h), surfaces
- * of polygons or triangles become multi polygons; `Geometry::lost` has what is lost by that. Every count is checked
- * against the bytes that are left before anything is allocated for it. The geometry points into `wkb`.
+ * Reads WKB or EWKB: both byte orders, Z, M and ZM, nesting to a depth of 32. Curves become lines (see arcs.h), and
+ * surfaces of polygons or triangles become multi polygons; `Geometry::lost` contains the losses. Every count is
+ * checked against the remaining bytes before memory is allocated for it. The geometry points into `wkb`.
  */
 ReadStatus readWkb(const uint8_t* wkb, size_t size, Geometry& geometry);
 
 /** readHeader() and readWkb() in one. */
 ReadStatus readBlob(const uint8_t* blob, size_t size, BlobHeader& header, Geometry& geometry);
 
-/** The envelope of a blob: from its header when that has one, else from its positions. Invalid when empty. */
+/**
+ * Reads the envelope of a blob: from its header if that has one, otherwise from its positions. Invalid if the
+ * geometry is empty.
+ */
 ReadStatus readEnvelope(const uint8_t* blob, size_t size, Geometry& scratch, Box& box);
 
 }  // namespace graticule

@@ -9,8 +9,8 @@
 namespace graticule {
 
 /**
- * Appends the geometry as WKB. Z and M are written when any position has them; where only some do, the others get NaN.
- * An empty point is written with NaN ordinates, as GeoPackage and PostGIS do.
+ * Appends the geometry as WKB. Z and M are written if any position has them; missing values are NaN. An empty point
+ * is written with NaN ordinates, like in GeoPackage and PostGIS.
  */
 void writeWkb(const Geometry& geometry, ByteBuffer& out);
 

@@ -16,7 +16,7 @@ void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
   out.append(bytes.data(), bytes.size());
 }
 
-/** Writes geometries one after the other, as their lengths say. */
+/** Writes geometries one after the other, according to their lengths. */
 class CommandWriter {
  public:
   CommandWriter(const Geometries& geometry, ByteBuffer& out) : geometry_(geometry), out_(out) {}
@@ -140,7 +140,7 @@ Value valueOf(const Column& column, size_t i) {
     default: break;
   }
   const auto number = static_cast<int64_t>(column.numbers[i]);
-  // Numbers beyond what a signed one holds are rounded, as readers in browsers do.
+  // Unsigned numbers beyond the signed range are rounded, like in readers in browsers.
   if (column.kind == Column::Kind::Unsigned && number < 0) return Value::ofReal(static_cast<double>(column.numbers[i]));
   return Value::ofInteger(number);
 }
@@ -151,7 +151,7 @@ void Decoder::decode(const uint8_t* tile, size_t size, ByteBuffer& out) {
   Budget budget;
   for (Cursor cursor({tile, tile + size}); !cursor.atEnd();) {
     Cursor block(cursor.bytes(cursor.varint32()));
-    // Blocks of later versions are passed over, as the specification says.
+    // Blocks of later versions are skipped, as the specification requires.
     if (block.varint32() != kLayerTag) continue;
     Table table(budget);
     readTable(block.rest(), table);

@@ -15,7 +15,7 @@ void Encoder::encode(const uint8_t* tile, size_t size, ByteBuffer& out) {
   Budget budget;
   for (const uint8_t* p = tile; p != end;) {
     readMvtLayer(p, end, layer_);
-    // A layer without a name cannot be asked for, and is none here.
+    // A layer without a name cannot be requested, so it is omitted.
     if (!layer_.name.empty()) encodeLayer(budget, out);
     requireRoom(out.size());
   }

@@ -15,8 +15,8 @@ namespace graticule::mlt {
 class Encoder {
  public:
   /**
-   * Appends the tile, layer by layer; layers without a feature are left out, and so are features without geometry.
-   * Throws `Broken` for what is no vector tile, and `TooLarge`; the next tile is not harmed.
+   * Appends the tile, layer by layer. Layers without a feature and features without geometry are omitted. Throws
+   * `Broken` for bytes that are not a vector tile, and `TooLarge`. The next tile is not affected.
    */
   void encode(const uint8_t* tile, size_t size, ByteBuffer& out);
 

@@ -1,4 +1,4 @@
-// Why a tile cannot be taken over into the other encoding.
+// Reasons why a tile cannot be converted to the other encoding.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace graticule::mlt {
 
-/** Thrown for bytes that are no tile. */
+/** Thrown for bytes that are not a tile. */
 struct Broken {
   const char* why;
 };
 
-/** Thrown for a tile that holds more than a tile can, however few bytes say so. */
+/** Thrown for a tile with more contents than allowed, even if few bytes encode them. */
 struct TooLarge {};
 
-/** Bytes of a tile that is written, features of a layer and its values at most. */
+/** Maximum bytes of a written tile, and maximum number of features and values of a layer. */
 constexpr size_t kMostBytes = 64u << 20;
 constexpr uint32_t kMostFeatures = 1u << 20;
 constexpr uint32_t kMostValues = 1u << 20;
@@ -26,12 +26,12 @@ inline void requireRoom(size_t bytes) {
   if (bytes > kMostBytes) throw TooLarge();
 }
 
-/** What a tile may still have, in all of its layers together, however few bytes say so. */
+/** Remaining budget of a tile for all of its layers together, even if few bytes encode the contents. */
 class Budget {
  public:
   void takeNumbers(uint64_t count) { take(numbers_, count); }
   void takeCells(uint64_t count) { take(cells_, count); }
-  /** Bytes of texts that do not stand in the tile as they are. */
+  /** Counts bytes of strings that the tile does not contain in plain form. */
   void takeText(uint64_t bytes) { take(text_, bytes); }
 
  private:

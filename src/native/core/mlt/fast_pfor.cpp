@@ -1,4 +1,5 @@
-// FastPFOR: most numbers of a block in a few bits, the higher bits of the others apart (Lemire and Boytsov 2015).
+// FastPFOR: most numbers of a block in a few bits, and the higher bits of the other numbers separately (Lemire and
+// Boytsov 2015).
 #include <algorithm>
 
 #include "stream_reader.h"
@@ -25,7 +26,7 @@ class Words {
   /** Bytes from a word on, the lowest of each word first. */
   uint8_t byteAt(size_t word, size_t i) const { return static_cast<uint8_t>(at(word + i / 4) >> 8 * (i % 4)); }
 
-  /** Number `i` of those of `bits` bits that are packed from a word on. */
+  /** Returns number `i` of the numbers of `bits` bits that are packed from a word. */
   uint32_t packed(size_t word, size_t i, uint32_t bits) const {
     const size_t bit = i * bits;
     const size_t at = word + bit / kWordBits;
@@ -39,7 +40,7 @@ class Words {
   Bytes data_;
 };
 
-/** Higher bits of the numbers that do not fit, by how many bits these are. */
+/** Higher bits of the numbers that do not fit, grouped by their number of bits. */
 struct Exceptions {
   std::vector<uint32_t> values[kWordBits + 1];
   size_t next[kWordBits + 1] = {};
@@ -58,7 +59,7 @@ size_t readExceptions(const Words& words, size_t at, Exceptions& exceptions) {
   return at;
 }
 
-/** Adds a page of whole blocks; returns the word after it. */
+/** Adds a page of complete blocks; returns the word after it. */
 size_t readPage(const Words& words, size_t begin, uint32_t count, std::vector<uint64_t>& numbers) {
   const size_t meta = begin + words.at(begin);
   const uint32_t metaBytes = words.at(meta);
@@ -105,14 +106,14 @@ void readFastPfor(Bytes data, uint32_t count, std::vector<uint64_t>& numbers) {
   }
   const uint32_t aligned = words.at(0);
   if (aligned % kBlock != 0 || aligned > count) throw Broken{"FastPFOR of other blocks"};
-  // A block takes two bytes at least.
+  // A block has two bytes or more.
   if (uint64_t{aligned} / kBlock * 2 > data.size()) throw Broken{"FastPFOR that ends early"};
   numbers.reserve(count);
   size_t at = 1;
   while (numbers.size() < aligned) {
     at = readPage(words, at, std::min(kPage, aligned - static_cast<uint32_t>(numbers.size())), numbers);
   }
-  // What is left of the last block: seven bits a byte, the last byte of a number has the eighth.
+  // Rest of the last block: seven bits per byte; the last byte of a number has the eighth bit set.
   uint64_t number = 0;
   uint32_t shift = 0;
   for (size_t i = 0; numbers.size() < count; ++i) {

@@ -16,7 +16,7 @@ constexpr int32_t plus(int32_t a, uint32_t zigzag) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + delta);
 }
 
-/** Wraps around, too. */
+/** Cross product that also wraps around. */
 constexpr uint64_t cross(int32_t ax, int32_t ay, int32_t bx, int32_t by) {
   return static_cast<uint64_t>(int64_t{ax} * by) - static_cast<uint64_t>(int64_t{bx} * ay);
 }
@@ -91,7 +91,8 @@ const uint8_t* GeometryColumn::copyPositions(const uint8_t* p, const uint8_t* en
     last = {plus(before.x, dx), plus(before.y, dy)};
     *to++ = last;
     if (part.positions != 0 || i != 0) area += cross(before.x, before.y, last.x, last.y);
-    // The first position of a feature is told from 0 there, and from the feature before here.
+    // In the vector tile, the first position of a feature is relative to 0. Here it is relative to the previous
+    // feature.
     if (isFirst && i == 0) {
       from = p;
     } else {
@@ -158,7 +159,7 @@ void GeometryColumn::takeRings() {
 
 void GeometryColumn::write(ByteBuffer& out) const {
   const auto& parts = hasPolygons_ ? parts_ : rings_;
-  // Borders are those of two areas: each position of them is told once.
+  // Borders belong to two areas, so each of their positions is written once.
   const bool isShared = hasPolygons_ && dictionary_.build(positions_, vertices_.size());
   const uint32_t streams = 2u + !geometries_.empty() + !parts.empty() + hasPolygons_ + isShared;
   out.pushVarint(streams);

@@ -1,5 +1,5 @@
-// The geometries of a layer of a MapLibre Tile, taken over from the command integers of a vector tile (Vector Tile
-// Specification 2.1, 4.3; MapLibre Tile Specification, "Geometry Column").
+// Geometries of a MapLibre Tile layer, converted from the command integers of a vector tile (Vector Tile Specification
+// 2.1, 4.3; MapLibre Tile Specification, "Geometry Column").
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,17 @@
 namespace graticule::mlt {
 
 /**
- * Takes features one by one and writes the column. Positions are those of the vector tile: differences between them are
- * copied as they are, but for the first of each feature.
+ * Adds features one by one and writes the column. Positions are the positions of the vector tile: their differences
+ * are copied unchanged, except the first of each feature.
  */
 class GeometryColumn {
  public:
   void begin();
 
-  /** False, and as it was, when the feature has no geometry that is whole: it is to be left out. */
+  /**
+   * Adds a feature. Returns false, and is unchanged, if no complete geometry of the feature exists; the feature must
+   * then be omitted.
+   */
   bool add(const MvtFeature& feature);
 
   uint32_t features() const { return static_cast<uint32_t>(types_.size()); }

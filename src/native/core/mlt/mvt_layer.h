@@ -1,4 +1,4 @@
-// Reads the layers of a vector tile as they lie (Vector Tile Specification 2.1, 4).
+// Reader of the layers of a vector tile (Vector Tile Specification 2.1, 4).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct MvtValue {
   Kind kind = Kind::Text;
   std::string_view text;
   double real = 0;
-  /** Of integers and booleans; unsigned ones beyond 2^63 as their bits. */
+  /** Value of integers and booleans. Unsigned integers beyond 2^63 are stored as their bits. */
   int64_t integer = 0;
 };
 
@@ -46,8 +46,8 @@ struct MvtLayer {
 };
 
 /**
- * Reads the layer that begins at `p`, which is then one past it. Features of an unknown type or without geometry are left
- * out. Throws `Broken` and `TooLarge`.
+ * Reads the layer that starts at `p`, and moves `p` to its end. Features of an unknown type or without geometry are
+ * omitted. Throws `Broken` and `TooLarge`.
  */
 void readMvtLayer(const uint8_t*& p, const uint8_t* end, MvtLayer& layer);
 

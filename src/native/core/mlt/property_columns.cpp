@@ -14,10 +14,10 @@ namespace {
 
 using Kind = MvtValue::Kind;
 
-/** Bytes of texts that come again before columns share a dictionary: what is near, gzip finds by itself. */
+/** Minimum bytes of repeated strings for which columns share a dictionary, because gzip finds nearby repetitions. */
 constexpr size_t kLeastAgain = 1024;
 
-/** Whole numbers that a double holds, as MVT's readers in browsers have them. */
+/** Maximum integer that a double represents exactly, as MVT readers in browsers have them. */
 constexpr uint64_t kMaxSafe = (uint64_t{1} << 53) - 1;
 
 bool isWhole(Kind kind) { return kind == Kind::Integer || kind == Kind::Unsigned; }
@@ -30,7 +30,7 @@ double numberOf(const MvtValue& value) {
                                       : static_cast<double>(value.integer);
 }
 
-/** How far the whole numbers of a column reach. */
+/** Minimum and maximum of a column's integers. */
 struct Reach {
   int64_t least = 0;
   uint64_t most = 0;
@@ -43,14 +43,20 @@ struct Reach {
     }
   }
   bool isSafe() const { return most <= kMaxSafe && least >= -static_cast<int64_t>(kMaxSafe); }
-  /** What lies between 32 bits and what a double holds is a double: readers in browsers have BigInts for longer types. */
+  /**
+   * Returns the type of the column. Integers between 32 bits and the exact range of a double become doubles, because
+   * readers in browsers use BigInts for longer types.
+   */
   ColumnType type() const {
     if (least == 0 && most <= UINT32_MAX) return ColumnType::UInt32;
     if (least >= INT32_MIN && most <= INT32_MAX) return ColumnType::Int32;
     if (isSafe()) return ColumnType::Double;
     return least == 0 ? ColumnType::UInt64 : ColumnType::Int64;
   }
-  /** Negative numbers beside such as only unsigned ones can be have no type of their own. */
+  /**
+   * Whether one type fits all values: there is none for negative numbers together with numbers that need an unsigned
+   * type.
+   */
   bool fits() const { return least == 0 || most <= static_cast<uint64_t>(INT64_MAX); }
 };
 
@@ -195,7 +201,7 @@ void PropertyColumns::findColumns() {
   }
 }
 
-/** Columns of texts, most of which are those of other columns, too: names in several languages. */
+/** Finds string columns that have most strings in common with other columns: names in several languages. */
 void PropertyColumns::findShared() {
   uses_.assign(layer_->values.size(), 0);
   latest_.assign(layer_->values.size(), 0);
@@ -255,7 +261,7 @@ uint32_t PropertyColumns::write(ByteBuffer& head, ByteBuffer& body) {
   return columns + hasShared;
 }
 
-/** One column without a name, whose fields have those of the columns. */
+/** Writes one column without a name, whose fields have the names of the columns. */
 void PropertyColumns::writeShared(ByteBuffer& head, ByteBuffer& body) {
   uint32_t fields = 0;
   uint32_t streams = 2;

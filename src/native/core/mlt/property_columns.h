@@ -1,4 +1,4 @@
-// Ids and properties of a layer of a MapLibre Tile: columns of one type each, out of the tags of a vector tile's features
+// Ids and properties of a MapLibre Tile layer: columns of one type each, from the tags of a vector tile's features
 // (MapLibre Tile Specification, "MVT Compatibility Notes", "Property Columns").
 #pragma once
 
@@ -36,7 +36,7 @@ class IdColumn {
  public:
   void begin();
   void add(const MvtFeature& feature);
-  /** Nothing is written where no feature has an id. False then. */
+  /** Writes the ids. Returns false, and writes no output, if no feature has an id. */
   bool write(ByteBuffer& head, ByteBuffer& body) const;
 
  private:
@@ -71,7 +71,7 @@ class PropertyColumns {
 
     size_t size() const { return static_cast<size_t>(end - begin); }
   };
-  /** What the values of one column are. */
+  /** Properties of the values of one column. */
   struct Survey {
     ColumnType type;
     bool nullable;
@@ -79,7 +79,7 @@ class PropertyColumns {
     bool mixed;
   };
 
-  /** A column that has values. */
+  /** Column with values. */
   struct Column {
     std::string_view name;
     Cells cells;
@@ -100,7 +100,7 @@ class PropertyColumns {
   void writeReals(ByteBuffer& body, Cells cells) const;
   void writeBooleans(ByteBuffer& body, Cells cells) const;
   void writeTexts(ByteBuffer& body, Cells cells, const Survey& survey);
-  /** Fills `offsets_` with the places of a column's texts in the dictionary, which takes those that are new. */
+  /** Fills `offsets_` with the dictionary positions of a column's strings, and adds new strings to the dictionary. */
   void addToDictionary(Cells cells, bool mixed);
   void writeEntries(ByteBuffer& body, StreamType type, bool mixed);
   void clearDictionary();
@@ -119,11 +119,11 @@ class PropertyColumns {
   std::vector<Cell> cells_;
   std::vector<uint32_t> columns_;
   std::vector<Cell> sorted_;
-  /** Where the cells of each column begin there, and where they end. */
+  /** Start and end of the cells of each column in `sorted_`. */
   std::vector<size_t> begins_;
   std::vector<size_t> ends_;
   std::vector<Column> found_;
-  /** Of each value, in how many columns it is, and the latest of these plus one. */
+  /** Number of columns that contain each value, and the latest of these columns plus one. */
   std::vector<uint32_t> uses_;
   std::vector<uint32_t> latest_;
 

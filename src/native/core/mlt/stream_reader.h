@@ -1,4 +1,4 @@
-// Streams of a MapLibre Tile as anybody may have written them (MapLibre Tile Specification, "Encodings").
+// Streams of a MapLibre Tile from untrusted input (MapLibre Tile Specification, "Encodings").
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Stream {
   Logical first;
   Logical second;
   Physical physical;
-  /** Numbers as they are stored, and as they come out. */
+  /** Number of stored numbers, and number of decoded numbers. */
   uint32_t stored;
   uint32_t count;
   uint32_t runs = 0;

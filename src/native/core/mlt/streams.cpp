@@ -26,7 +26,7 @@ void writeMetadata(ByteBuffer& out, StreamType type, uint8_t encoding, uint64_t 
 constexpr uint32_t zigzagOf(int32_t v) { return zigzag(v); }
 constexpr uint64_t zigzagOf(int64_t v) { return zigzag64(v); }
 
-/** A number as it stands in a stream: those with a sign in zigzag order. */
+/** Number in its stream form: signed numbers in zigzag order. */
 template <typename T>
 constexpr std::make_unsigned_t<T> plainOf(T v) {
   if constexpr (std::is_signed_v<T>) return zigzagOf(v);
@@ -52,7 +52,7 @@ struct Sizes {
   size_t least() const { return std::min(std::min(plain, delta), std::min(rle, deltaRle)); }
 };
 
-/** As `varintSize`, by comparisons that a compiler makes vectors of. */
+/** Same as `varintSize`, by comparisons that a compiler vectorises. */
 constexpr uint32_t bytesOf(uint32_t v) {
   return 1u + (v >= 1u << 7) + (v >= 1u << 14) + (v >= 1u << 21) + (v >= 1u << 28);
 }
@@ -111,7 +111,7 @@ Sizes sizesOf(const std::vector<T>& values) {
   sizes.delta += delta;
   sizes.runs += runs;
   sizes.deltaRuns += deltaRuns;
-  // A run takes two bytes at least.
+  // A run has two bytes or more.
   if (2 * sizes.runs < std::min(sizes.plain, sizes.delta)) sizes.rle = sizeOfRuns(values, false);
   if (2 * sizes.deltaRuns < std::min(sizes.plain, sizes.delta)) sizes.deltaRle = sizeOfRuns(values, true);
   return sizes;

@@ -1,5 +1,5 @@
-// Streams of a MapLibre Tile: whole numbers in the encoding that takes least, and bits (MapLibre Tile Specification,
-// "Integer Encodings", "Boolean-RLE").
+// Streams of a MapLibre Tile: integers in the shortest encoding, and bits (MapLibre Tile Specification, "Integer
+// Encodings", "Boolean-RLE").
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace graticule::mlt {
 
-/** What a stream is: the first byte of its metadata. */
+/** Type of a stream: the first byte of its metadata. */
 enum class StreamType : uint8_t {
   Present = 0x00,
   Data = 0x10,
@@ -28,13 +28,13 @@ enum class StreamType : uint8_t {
 /** Writes a stream whose data are `size` bytes of plain values, such as text or floating point numbers. */
 void writePlain(ByteBuffer& out, StreamType type, uint32_t count, const void* data, size_t size);
 
-/** Writes `count` bits, which begin at the least significant one of the first byte. */
+/** Writes `count` bits, starting with the least significant bit of the first byte. */
 void writeBits(ByteBuffer& out, StreamType type, const std::vector<uint8_t>& bits, uint32_t count);
 
-/** Writes vertices whose differences, by component, are varints already. `count` is that of the numbers. */
+/** Writes vertices whose differences, by component, are already varints. `count` is the number of numbers. */
 void writeVertices(ByteBuffer& out, uint32_t count, const ByteBuffer& varints);
 
-/** Differences between whole numbers, in zigzag order, as runs. */
+/** Differences between integers, in zigzag order, as runs. */
 struct Runs {
   std::vector<uint32_t> lengths;
   std::vector<uint32_t> values;
@@ -48,10 +48,10 @@ struct Runs {
 
 void writeDeltaRuns(ByteBuffer& out, StreamType type, const Runs& runs);
 
-/** Bytes of the data of a stream of whole numbers, as it would be written. */
+/** Returns the bytes of an integer stream's data, as it would be written. */
 size_t sizeOfIntegers(const std::vector<uint32_t>& values);
 
-/** Writes whole numbers plain, as differences, as runs or as runs of differences: whichever takes least. */
+/** Writes integers plain, as differences, as runs or as runs of differences: the shortest form. */
 void writeIntegers(ByteBuffer& out, StreamType type, const std::vector<uint32_t>& values);
 void writeIntegers(ByteBuffer& out, StreamType type, const std::vector<int32_t>& values);
 void writeIntegers(ByteBuffer& out, StreamType type, const std::vector<uint64_t>& values);

@@ -38,7 +38,7 @@ void skipStreams(Cursor& cursor, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) readStream(cursor);
 }
 
-/** What says which features have a value, where there is such a stream. */
+/** Reads the stream that marks the features with a value, if there is such a stream. */
 void readPresent(Cursor& cursor, bool nullable, Budget& budget, std::vector<uint8_t>& present) {
   if (!nullable) return;
   const Stream stream = readStream(cursor);
@@ -91,7 +91,7 @@ void readGeometries(Cursor& cursor, Budget& budget, Geometries& geometry) {
     const Stream stream = readStream(cursor);
     if (stream.kind == StreamKind::Length) readLengths(stream, budget, geometry);
     if (stream.kind == StreamKind::Data) readVertices(stream, budget, geometry);
-    // The other offsets are those of triangles.
+    // Other offsets belong to triangles.
     if (stream.kind == StreamKind::Offset && stream.subtype == 0) {
       geometry.hasPlaces = true;
       readNumbers(stream, kUnsigned32, budget, geometry.places);
@@ -147,7 +147,7 @@ void readProperty(Cursor& cursor, const Head& head, Table& table) {
   table.columns.push_back(std::move(column));
 }
 
-/** Columns of texts that have one dictionary; their names begin alike. */
+/** Reads string columns that share one dictionary. Their names have a common prefix. */
 void readShared(Cursor& cursor, const Head& head, Table& table) {
   if (cursor.varint32() == 0) return;
   TextStreams dictionary(table);
@@ -164,7 +164,7 @@ void readShared(Cursor& cursor, const Head& head, Table& table) {
   }
 }
 
-/** Every feature has what its column says that it has. */
+/** Checks that every feature has the values that its column states. */
 void check(const Column& column, uint32_t features) {
   size_t count = features;
   if (!column.present.empty()) {
@@ -201,7 +201,7 @@ void readTable(Bytes block, Table& table) {
     }
   }
   if (!table.ids.numbers.empty()) check(table.ids, table.features());
-  // Each feature is asked for each column.
+  // Each column is read for each feature.
   table.budget.takeCells(uint64_t{table.features()} * table.columns.size());
   for (const Column& column : table.columns) check(column, table.features());
 }

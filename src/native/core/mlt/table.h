@@ -12,15 +12,15 @@
 
 namespace graticule::mlt {
 
-/** Values of one column, those that are there, in the order of the features. */
+/** Existing values of one column, in the order of the features. */
 struct Column {
   enum class Kind : uint8_t { Boolean, Signed, Unsigned, Float, Double, Text };
 
   std::string name;
   Kind kind = Kind::Text;
-  /** Which features have a value; empty: all. */
+  /** Marks of the features with a value. Empty: all features. */
   std::vector<uint8_t> present;
-  /** Bits of numbers, and texts. */
+  /** Bits of numbers, and strings. */
   std::vector<uint64_t> numbers;
   std::vector<std::string_view> texts;
 
@@ -28,7 +28,7 @@ struct Column {
   size_t size() const { return kind == Kind::Text ? texts.size() : numbers.size(); }
 };
 
-/** Lengths by the levels of the specification; `hasRings` says that lengths of lines stand among the rings. */
+/** Lengths by the levels of the specification. `hasRings`: lengths of lines are stored among the rings. */
 struct Geometries {
   std::vector<uint64_t> types;
   std::vector<uint64_t> geometries;
@@ -50,14 +50,16 @@ struct Table {
   Column ids;
   Geometries geometry;
   std::vector<Column> columns;
-  /** Texts that do not stand in the tile as they are. */
+  /** Strings that the tile does not contain in plain form. */
   std::vector<std::unique_ptr<std::string>> inflated;
   Budget& budget;
 
   uint32_t features() const { return static_cast<uint32_t>(geometry.types.size()); }
 };
 
-/** Reads the layer in a block. Throws `Broken`. Nested properties are passed over: vector tiles have none. */
+/**
+ * Reads the layer in a block. Throws `Broken`. Nested properties are skipped, because vector tiles do not have them.
+ */
 void readTable(Bytes block, Table& table);
 
 }  // namespace graticule::mlt

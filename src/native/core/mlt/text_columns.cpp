@@ -6,7 +6,7 @@ namespace {
 // Subtypes of streams.
 constexpr uint8_t kFsst = 5;
 constexpr uint8_t kSymbols = 5;
-/** The code before a byte that stands for itself. */
+/** Code before a literal byte. */
 constexpr uint8_t kEscape = 255;
 
 }  // namespace

@@ -11,7 +11,7 @@ class TextStreams {
 
   /** Reads the streams of one column after its presence. */
   void read(Cursor& cursor, uint32_t streams, Column& column);
-  /** Reads streams until the dictionary is there. */
+  /** Reads streams until the dictionary is complete. */
   void readDictionary(Cursor& cursor);
   /** Fills a column with texts of the dictionary. */
   void readPlaces(const Stream& stream, Column& column) const;

@@ -12,22 +12,22 @@ uint64_t keyOf(const Position& p) {
   return uint64_t{static_cast<uint32_t>(p.x)} << 32 | static_cast<uint32_t>(p.y);
 }
 
-/** Probes of the table for each position, on the average: more are no accident. */
+/** Maximum average number of table probes per position. More are not a coincidence. */
 constexpr size_t kMostProbes = 8;
 
-/** The upper bits are those that differ. */
+/** The upper bits differ most. */
 uint64_t hashOf(const Position& p) { return keyOf(p) * 0x9e3779b97f4a7c15ull; }
 
-/** Of positions that are equal, all are in a sample by hash, or none is. */
+/** Mask of a sample by hash: either all or none of several equal positions are in the sample. */
 constexpr uint64_t kSampleMask = 0xf000;
 constexpr size_t kSampleSlots = 4096;
-/** Of so many in the sample one at least is to be there twice. */
+/** Minimum share of repeated positions in the sample: one of this number. */
 constexpr size_t kLeastShare = 16;
 
 }  // namespace
 
 bool VertexDictionary::mayShare(const std::vector<Position>& positions) {
-  // A place holds the latest of its positions, plus one: those that others drive out are not found again.
+  // A slot contains the latest of its positions, plus one. Positions that were overwritten are not found again.
   sample_.assign(kSampleSlots, 0);
   size_t all = 0;
   size_t again = 0;
@@ -82,7 +82,7 @@ bool VertexDictionary::build(const std::vector<Position>& positions, size_t plai
   }
   places_.add(zigzag(static_cast<int32_t>(step)), length);
   varints_.commit(p);
-  // Gzip makes less of runs than of differences between positions.
+  // Gzip compresses runs less well than differences between positions.
   return varints_.size() + places_.bytes * 5 / 4 < plainSize;
 }
 

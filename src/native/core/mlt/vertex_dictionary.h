@@ -1,4 +1,5 @@
-// Positions that several geometries of a layer have, told once (MapLibre Tile Specification, "Dictionary Encoding").
+// Dictionary of positions that several geometries of a layer share (MapLibre Tile Specification, "Dictionary
+// Encoding").
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,18 @@ struct Position {
 };
 
 /**
- * Entries stand in the order in which they come first, so that places along a line that is new count up by one, and down
- * along a border that another area has gone before: both are runs.
+ * Entries are in the order of their first use. Indices along a new line therefore count up by one, and down along a
+ * border of an earlier area: both are runs.
  */
 class VertexDictionary {
  public:
-  /** False when it saves nothing: the differences of all positions take `plainSize` bytes. */
+  /**
+   * Builds the dictionary. Returns false if it does not save space: the differences of all positions take `plainSize`
+   * bytes.
+   */
   bool build(const std::vector<Position>& positions, size_t plainSize);
 
-  /** Of each position, its entry. */
+  /** Entry of each position. */
   const Runs& places() const { return places_; }
   uint32_t entries() const { return static_cast<uint32_t>(distinct_.size()); }
   /** Differences between entries, by component. */

@@ -7,10 +7,10 @@ namespace {
 
 uint8_t channel(uint32_t pixel, uint32_t number) { return static_cast<uint8_t>(pixel >> (8 * number)); }
 
-/** As bright as it looks, about: colours of a ramp lie side by side then. */
+/** Approximate perceived brightness, so that colours of a ramp are next to each other. */
 uint32_t brightnessOf(uint32_t pixel) { return 3U * channel(pixel, 0) + 6U * channel(pixel, 1) + channel(pixel, 2); }
 
-/** What all pixels have in common, by the bits that any of them has. */
+/** Common properties of all pixels, computed from the bits that any of them has. */
 struct Traits {
   /** Bits in which channels of visible pixels differ. */
   uint32_t colored = 0;
@@ -68,7 +68,7 @@ void PictureColors::findPalette(const PixelWindow& window) {
   for (uint32_t y = 0; y < window.height; ++y) {
     if (!addRow(window.row(y), window.width)) return;
   }
-  // Those with alpha first: what is behind the last of them needs none.
+  // Colours with alpha come first, because the colours after the last of them do not need an alpha entry.
   std::sort(palette_.begin(), palette_.end(), [](uint32_t a, uint32_t b) {
     const bool opaque[] = {channel(a, 3) == 255, channel(b, 3) == 255};
     if (opaque[0] != opaque[1]) return opaque[1];

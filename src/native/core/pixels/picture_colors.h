@@ -1,4 +1,4 @@
-// Which channels of a PNG image (W3C PNG, 6.1) a picture needs.
+// Channels of a PNG image (W3C PNG, 6.1) that an image with many colours needs.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@ class PictureColors {
 
   PngColor color() const { return color_; }
 
-  /** The shade of no pixel, which stands for those that are transparent. */
+  /** Unused shade, which represents transparent pixels. */
   uint8_t key() const { return key_; }
 
   /** Place of a colour in the palette. */
   uint8_t indexOf(uint32_t pixel) const { return indices_[placeOf(colorOf(pixel))]; }
 
-  /** The palette, and what is transparent. */
+  /** Writes the palette and the transparency. */
   void putChunks(ByteBuffer& out) const;
 
  private:
   static constexpr size_t kMaxColors = 256;
-  /** Four times as many places as colours: most look-ups meet the right one at once. */
+  /** Number of slots: four times the number of colours, so most look-ups find the right one in the first step. */
   static constexpr size_t kPlaces = 1024;
 
-  /** What is fully transparent has no colour. */
+  /** Returns the colour of a pixel. Fully transparent pixels do not have a colour. */
   static uint32_t colorOf(uint32_t pixel) { return pixel >> 24 == 0 ? 0 : pixel; }
 
   size_t placeOf(uint32_t color) const {

@@ -13,9 +13,9 @@
 namespace graticule {
 namespace {
 
-/** Enough rows to tell by. */
+/** Bytes of a sample that is large enough for a decision. */
 constexpr size_t kSampleBytes = 12288;
-/** Runs may take so much more room, because they take so much less time. */
+/** Maximum size ratio for which runs are used, because they take much less time. */
 constexpr double kWorthIt = 1.15;
 constexpr int kLevel = 2;
 
@@ -61,7 +61,7 @@ void packRow(const uint8_t* pixels, uint32_t width, const PictureColors& colors,
   }
 }
 
-/** Some rows of an image, filtered or as they are. */
+/** Some rows of an image, filtered or unfiltered. */
 class PictureRows {
  public:
   PictureRows(const PixelWindow& window, const PictureColors& colors)
@@ -97,7 +97,10 @@ void compress(const uint8_t* bytes, size_t size, Method method, ByteBuffer& out)
   CompressorCache().zlib(bytes, size, kLevel, out);
 }
 
-/** By rows from the middle: what suits pictures, unless repetitions take clearly less room, as of classes and of drawn things. */
+/**
+ * Returns the method, chosen from rows in the middle. The default suits photographic images, unless repetitions need
+ * clearly less space, as for classes and drawings.
+ */
 Method methodFor(const PictureRows& rows, uint32_t height) {
   const uint32_t count = std::clamp<uint32_t>(static_cast<uint32_t>(kSampleBytes / rows.size(1)), 1, height);
   const std::unique_ptr<uint8_t[]> bytes(new uint8_t[rows.size(count)]);

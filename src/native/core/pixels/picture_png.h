@@ -1,4 +1,4 @@
-// PNG images of pictures, as rasters are: many colours, each near those of its neighbours.
+// PNG encoder for raster data and photographs: many colours, each similar to its neighbours.
 #pragma once
 
 #include "../values/bytes.h"
@@ -7,12 +7,12 @@
 namespace graticule {
 
 /**
- * Appends a PNG image with no more channels than it needs: grey, colours of a palette, or red, green and blue; alpha
- * where pixels are not opaque. What is fully transparent has no colour. Throws std::bad_alloc.
+ * Appends a PNG image with only the channels that it needs: grey, palette colours, or red, green and blue; alpha if
+ * pixels are not opaque. Fully transparent pixels do not have a colour. Throws std::bad_alloc.
  */
 void writePicturePng(const PixelWindow& window, ByteBuffer& out);
 
-/** The same of an image in at most 256 colours; nothing of others. */
+/** Same for an image with at most 256 colours. Appends no bytes for other images. */
 void writeFewColorsPng(const PixelWindow& window, ByteBuffer& out);
 
 }  // namespace graticule

@@ -17,7 +17,7 @@ constexpr size_t kFlat = 64;
 
 /** More than a token can take: four codes of literals, or two codes and their extra bits. */
 constexpr size_t kTokenBytes = 8;
-/** Before each row: it is not filtered. It stands among the tokens as a repetition of nothing. */
+/** Byte before each row, which is not filtered. It is stored among the tokens as an empty repetition. */
 constexpr uint8_t kNoFilter = 0;
 constexpr uint16_t kRowBegins = 1;
 
@@ -88,7 +88,7 @@ void PixelStream::addRow(const PixelWindow& window, uint32_t y, ByteBuffer& out)
   }
 }
 
-/** The repetition of what began with the same pixel last time, and notes that this one begins here. */
+/** Returns the repetition of the run that last started with the same pixel, and records the start of this run. */
 PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, uint32_t x) {
   const uint8_t* pixel = window.row(y) + 4 * x;
   Place& place = seen_[hashOf(loadNative<uint32_t>(pixel))];
@@ -96,7 +96,7 @@ PixelStream::Run PixelStream::seenBefore(const PixelWindow& window, uint32_t y, 
   place = {y, x};
   const size_t distance = (y - before.y) * (size_t{4} * window.width + 1) + 4 * x - 4 * before.x;
   if (distance == 0 || distance > kMaxDistance) return {};
-  // Neither may run on into the next row.
+  // A repetition must not continue in the next row.
   const size_t limit = window.width - std::max(x, before.x);
   return {equalPixels(pixel, window.row(before.y) + 4 * before.x, limit), distance};
 }
@@ -125,7 +125,7 @@ void PixelStream::flush(bool last, ByteBuffer& out) {
     }
   }
   const BlockCodes codes(occurrences);
-  // In registers: what is written might be the member, as far as the compiler knows.
+  // A local copy stays in registers, because the compiler must assume that the output could overlap the member.
   BitWriter bits = bits_;
   bits.begin(out.reserve(kBlockHeadBytes + kTokenBytes * (count_ + 1)));
   codes.putHead(last, bits);

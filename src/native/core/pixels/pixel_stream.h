@@ -24,10 +24,10 @@ struct PixelWindow {
 };
 
 /**
- * Compresses pixels, not bytes: what a pixel repeats is sought to its left, above it, and where its colour was last
- * seen. Drawn maps are mostly areas, in which the first two are all there is, so a row costs little more than comparing
- * it with the one above. It takes half of the time of libdeflate at level 1 and a quarter of that of Mapnik, for 4 to
- * 7 % more bytes. Photographs have their own encoder (picture_png.h).
+ * Compresses pixels instead of bytes. The repetition of a pixel is searched to its left, above it, and at the last
+ * position of its colour. Drawn maps consist mostly of areas, for which the first two are sufficient, so a row costs
+ * little more than a comparison with the row above. It takes half of the time of libdeflate at level 1 and a quarter
+ * of Mapnik's time, for 4 to 7 % more bytes. Photographs have a separate encoder (picture_png.h).
  */
 class PixelStream {
  public:
@@ -37,7 +37,7 @@ class PixelStream {
   void write(const PixelWindow& window, ByteBuffer& out);
 
  private:
-  /** A repetition (its length and how far back it begins, in bytes), a pixel as it is, or the byte before a row. */
+  /** A repetition (its length and its distance, in bytes), a literal pixel, or the byte before a row. */
   struct Token {
     uint16_t length;
     uint16_t distance;
@@ -63,7 +63,7 @@ class PixelStream {
 
   std::unique_ptr<Token[]> tokens_;
   size_t count_ = 0;
-  /** By the hash of a colour; at first that of the first pixel, which is as good as any. */
+  /** Last position by the hash of a colour. Initially the first pixel, which is harmless. */
   std::array<Place, 4096> seen_;
   BitWriter bits_;
 };

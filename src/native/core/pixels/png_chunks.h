@@ -11,7 +11,7 @@ enum class PngColor : uint8_t { kGrey = 0, kRgb = 2, kPalette = 3, kGreyAlpha = 
 /** Begins a chunk; returns where it does. Throws std::bad_alloc, as all here do. */
 size_t beginChunk(const char (&type)[5], ByteBuffer& out);
 
-/** Writes length and checksum of the chunk that begins there. */
+/** Writes length and checksum of the chunk that starts at `at`. */
 void endChunk(size_t at, ByteBuffer& out);
 
 void putChunk(const char (&type)[5], const uint8_t* data, size_t size, ByteBuffer& out);

@@ -9,7 +9,7 @@ namespace {
 /** Before a row there are pixels of 0: the largest has four bytes. */
 constexpr size_t kMargin = 16;
 
-/** The row, the row above, and both a pixel earlier. None overlaps what is written: the compiler takes many bytes at once. */
+/** The row, the row above, and both shifted by one pixel. None overlaps the output, so the compiler can vectorise. */
 using Bytes = const uint8_t* __restrict;
 using Filter = void (*)(Bytes row, Bytes left, Bytes above, Bytes corner, size_t size, uint8_t* __restrict out);
 
@@ -23,7 +23,7 @@ void byUp(Bytes row, Bytes, Bytes above, Bytes, size_t size, uint8_t* __restrict
 
 void byAverage(Bytes row, Bytes left, Bytes above, Bytes, size_t size, uint8_t* __restrict out) {
   for (size_t i = 0; i < size; ++i) {
-    // Rounded down, by what all machines do to eight bits.
+    // Mean, rounded down, by operations that all machines have for eight bits.
     const auto mean = static_cast<uint8_t>((left[i] & above[i]) + ((left[i] ^ above[i]) >> 1));
     out[i] = static_cast<uint8_t>(row[i] - mean);
   }
@@ -46,7 +46,7 @@ void byPaeth(Bytes row, Bytes left, Bytes above, Bytes corner, size_t size, uint
   }
 }
 
-/** The sum of what is left, as numbers of either sign: what takes least room has mostly the smallest. */
+/** Sum of the filtered bytes as signed numbers. The smallest sum mostly results in the smallest output. */
 uint64_t weightOf(const uint8_t* bytes, size_t size) {
   uint64_t sum = 0;
   for (size_t from = 0; from < size; from += 256) {

@@ -1,4 +1,4 @@
-// Filters of PNG rows (W3C PNG, 9): what is left of a row when its neighbours foretell it.
+// Filters of PNG rows (W3C PNG, 9): the difference of a row from its prediction by neighbours.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,13 @@ class PngFilter {
   /** Bytes of a row, and of a pixel. Throws std::bad_alloc. */
   PngFilter(size_t rowBytes, size_t pixelBytes);
 
-  /** Where the next row is to be written. */
+  /** Buffer for the next row. */
   uint8_t* row() { return row_; }
 
-  /** Writes the number of the filter that leaves least of the row, and what it leaves: a byte more than the row has. */
+  /**
+   * Writes the number of the filter with the smallest output for the row, followed by the output: one byte more than
+   * the row has.
+   */
   void put(uint8_t* out);
 
   /** The same without a filter. */

@@ -6,7 +6,7 @@
 namespace graticule {
 
 struct SampleStatistics {
-  /** Valid samples; without any, the others are 0. */
+  /** Number of valid samples. If it is 0, the other members are 0. */
   double count = 0;
   double min = 0;
   double max = 0;

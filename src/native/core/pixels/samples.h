@@ -1,4 +1,4 @@
-// Samples of rasters by type: what is done alike for all of them.
+// Samples of rasters by type, with the functions that all types share.
 #pragma once
 
 #include <cmath>
@@ -38,7 +38,7 @@ inline size_t sampleBytes(SampleType type) {
   return withSamples(type, [](auto sample) { return sizeof sample; });
 }
 
-/** Bands of one type and size, each by itself, row by row from the top. The pixels are somebody else's. */
+/** Bands of one type and size, each stored separately, row by row from the top. The caller owns the pixels. */
 struct Samples {
   uint32_t width = 0;
   uint32_t height = 0;
@@ -47,7 +47,7 @@ struct Samples {
   std::optional<double> nodata;
 };
 
-/** Tells values from what stands for none: NaN, and the nodata value as a sample of the type has it. */
+/** Distinguishes values from missing values: NaN, and the nodata value as a sample of the type. */
 template <typename T>
 class Validity {
  public:

@@ -10,13 +10,13 @@
 namespace graticule {
 namespace {
 
-/** Part of a row of a tile that lies in the image. */
+/** Part of a tile row that is in the image. */
 struct Part {
   size_t first;
   size_t columns;
 };
 
-/** Predictor 2: differences of each sample from that of its band to the left. */
+/** Predictor 2: differences of each sample from the sample of the same band to the left. */
 template <typename T>
 void predictIntegers(const Samples& samples, Part part, size_t side, uint8_t* out) {
   using U = std::make_unsigned_t<T>;
@@ -116,9 +116,9 @@ void putTile(const Tile& tile, TileCompression compression, CompressorCache& com
   tiles.sizes.push_back(length);
 }
 
-/** Enough to tell by: what repetitions can reach back to. */
+/** Bytes of a sample that is large enough for a decision: the window of repetitions. */
 constexpr size_t kSampleBytes = 32768;
-/** Runs may take so much more room, because they take so much less time. */
+/** Maximum size ratio for which runs are used, because they take much less time. */
 constexpr double kWorthIt = 1.15;
 
 uint32_t middleTile(uint32_t length, uint32_t side) { return length / 2 / side * side; }

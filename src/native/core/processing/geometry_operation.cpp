@@ -69,7 +69,7 @@ GEOSGeometry* makeValid(GEOSContextHandle_t handle, const GEOSGeometry* g, bool 
   return valid;
 }
 
-/** Whether an operation takes an invalid area for another one, and says nothing. */
+/** Whether an operation misinterprets an invalid area without an error. */
 bool needsValid(const std::string& name) {
   return name == "buffer" || name == "centroid" || name == "point-on-surface" || name == "snap-to-grid";
 }

@@ -1,4 +1,4 @@
-// What processes do to one geometry at a time.
+// Process operations on one geometry at a time.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,14 @@ namespace graticule {
 /** An operation by its name, and its parameters; lengths are in units of the CRS, unless they are on the ground. */
 struct GeometryOperation {
   std::string name;
-  /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
+  /** Distance of a buffer, tolerance of a simplification, longest segment, or size of a grid cell. */
   double distance = 0;
-  /** The distance of a buffer or of positions is metres over the ground, whatever the CRS is. */
+  /** Whether the distance of a buffer or of positions is in metres over the ground, in every CRS. */
   bool ground = false;
-  /** Of a concave hull: longest edge as a share between the shortest and the longest of the triangulation, 0 to 1. */
+  /**
+   * Option of a concave hull: longest edge as a share between the shortest and the longest edge of the triangulation,
+   * 0 to 1.
+   */
   double ratio = 0.3;
   bool holes = false;
   /** Segments per quarter circle. */
@@ -31,7 +34,9 @@ struct GeometryOperation {
   bool singleSided = false;
   /** Parts of polygons that collapse are kept as lines and points. */
   bool keepCollapsed = false;
-  /** An invalid geometry fails with its reason; else it is repaired where the operation needs a valid one. */
+  /**
+   * Whether an invalid geometry fails with its reason. Otherwise it is repaired if the operation needs a valid one.
+   */
   bool strict = false;
 };
 
@@ -45,17 +50,23 @@ class GeometryProcessor {
   static std::unique_ptr<GeometryProcessor> make(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation,
                                                  const std::string& crs, const std::string& target, std::string& error);
 
-  /** What a blob becomes: itself, as it is the result already; no geometry; another one; or a reason why there is none. */
+  /** Result for a blob: the same blob, no geometry, another blob, or a failure with a reason. */
   enum class Outcome : uint8_t { Same, Nothing, Blob, Failure };
 
-  /** Does it to a blob, null for none, and sets `out` or `reason`. `scratch` holds the geometry meanwhile. */
+  /**
+   * Runs the operation on a blob, null for none, and sets `out` or `reason`. `scratch` contains the geometry during
+   * that.
+   */
   Outcome processBlob(const uint8_t* blob, size_t size, int32_t srsId, Geometry& scratch, ByteBuffer& out, std::string& reason);
 
  private:
   GeometryProcessor(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation)
       : geos_(geos), reprojectors_(reprojectors), operation_(std::move(operation)) {}
 
-  /** Appends the result as a GeoPackage blob; nothing for an empty one. False, and why in `reason`, when it fails. */
+  /**
+   * Appends the result as a GeoPackage blob; no bytes for an empty result. Returns false, and the reason in `reason`,
+   * if it fails.
+   */
   bool process(const Geometry& geometry, int32_t srsId, ByteBuffer& out, std::string& reason);
 
   GeosGeometry apply(const GEOSGeometry* g);
@@ -79,10 +90,13 @@ class GeometryProcessor {
   ProjectedGeometry projected_;
 };
 
-/** Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); nothing for null and empty ones. False: it cannot be written. */
+/**
+ * Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); no bytes for null and empty geometries. Returns false
+ * if it cannot be written.
+ */
 bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out);
 
-/** The geometry, or where it is not valid, what GEOS makes of it: areas stay areas. Null for null. */
+/** Returns the geometry, repaired by GEOS if it is invalid. Areas remain areas. Null for null. */
 GeosGeometry repair(Geos& geos, GeosGeometry geometry);
 
 }  // namespace graticule

@@ -45,7 +45,7 @@ bool GroundDensifier::addSegment(const Sequence& s, size_t i, double longest) {
   positions_.insert(positions_.end(), {lon1, s.y(i)});
   const double parts = std::ceil(line.s13 / longest * (1 - 1e-12));
   if (!(parts + static_cast<double>(positions_.size()) / 2 <= kMostPositions)) return false;
-  // Longitudes go on beyond the antimeridian where those of the ends do.
+  // Longitudes continue beyond the antimeridian if the longitudes of the ends do.
   const bool unroll = std::fabs(lon1) > 180 || std::fabs(lon2) > 180;
   for (double part = 1; part < parts; ++part) {
     double lat = 0;

@@ -9,7 +9,7 @@
 namespace graticule {
 namespace {
 
-/** Length of a sequence; of a ring the area, too, without a sign. */
+/** Length of a sequence, and for a ring also the absolute area. */
 struct Extent {
   double area;
   double length;

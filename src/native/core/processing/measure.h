@@ -6,11 +6,11 @@
 namespace graticule {
 
 struct Measures {
-  /** Of polygons; 0 where there is none. */
+  /** Area of polygons. 0 if there are none. */
   double area = 0;
-  /** Of lines. */
+  /** Length of lines. */
   double length = 0;
-  /** Of all rings of polygons. */
+  /** Length of all rings of polygons. */
   double perimeter = 0;
 };
 

@@ -73,7 +73,7 @@ std::optional<double> NearestSearch::measure(SpatialOperand& from, uint32_t i) {
   return distanceBetween(surface_, from, *all_[i]);
 }
 
-/** All that are no further than `reach`, among those within a radius. */
+/** Returns all geometries within `reach`, among the geometries within a radius. */
 std::vector<NearestSearch::Neighbour> NearestSearch::allWithin(SpatialOperand& from, double radius, double reach) {
   std::vector<Neighbour> all;
   ++turn_;
@@ -106,7 +106,7 @@ std::vector<NearestSearch::Neighbour> NearestSearch::inPlane(SpatialOperand& fro
   return best;
 }
 
-/** Within a radius that grows until nothing outside can be nearer. */
+/** Searches within a radius that grows until no geometry outside can be nearer. */
 std::vector<NearestSearch::Neighbour> NearestSearch::onGround(SpatialOperand& from, uint32_t count, double reach) {
   std::vector<Neighbour> best;
   const double most = std::min(reach, kFarthestMetres);

@@ -13,10 +13,10 @@ namespace graticule {
 /** Distances in units of the plane; or metres over the ground, between longitudes and latitudes (WGS 84). */
 enum class Surface : uint8_t { Plane, Ground };
 
-/** The least distance; nothing for empty geometries, and where GEOS cannot tell. */
+/** Returns the minimum distance. Empty for empty geometries, and if GEOS fails. */
 std::optional<double> distanceBetween(Surface surface, SpatialOperand& a, SpatialOperand& b);
 
-/** Geometries under a tree of their envelopes, which answers what is nearest to others. */
+/** Geometries in a tree of their envelopes, for nearest searches. */
 class NearestSearch {
  public:
   NearestSearch(std::shared_ptr<Geos> geos, Surface surface) : geos_(std::move(geos)), surface_(surface) {}
@@ -28,7 +28,10 @@ class NearestSearch {
     uint32_t index;
     double distance;
   };
-  /** After the last geometry: the `count` nearest that are no further than `reach`, nearest first; of the same distance the first ones. */
+  /**
+   * Returns the `count` nearest geometries within `reach`, nearest first; at the same distance, in the order of their
+   * addition. Call it after the last geometry was added.
+   */
   std::vector<Neighbour> search(const uint8_t* blob, size_t size, uint32_t count, double reach);
 
  private:
@@ -43,10 +46,10 @@ class NearestSearch {
   std::shared_ptr<Geos> geos_;
   Surface surface_;
   std::vector<std::unique_ptr<SpatialOperand>> all_;
-  /** The search that looked at each last; searches are counted from 1. */
+  /** Last search that visited each geometry. Searches are counted from 1. */
   std::vector<uint32_t> turns_;
   uint32_t turn_ = 0;
-  /** What the last search came to: those of neighbours come to about the same. */
+  /** Radius of the last search, because neighbours have similar radiuses. */
   double radius_ = 0;
   bool built_ = false;
   BoxTree tree_;

@@ -29,7 +29,10 @@ void gather(Geos& geos, const GEOSGeometry* g, int dimension, std::vector<GEOSGe
   }
 }
 
-/** The parts of a collection that have a dimension, as one geometry: where areas touch, they share lines and points, too. */
+/**
+ * Returns the parts of a collection that have a dimension as one geometry, because touching areas also share lines
+ * and points.
+ */
 GeosGeometry ofDimension(Geos& geos, GeosGeometry geometry, int dimension) {
   if (GEOSGeomTypeId_r(geos.handle(), geometry.get()) != GEOS_GEOMETRYCOLLECTION) {
     if (GEOSGeom_getDimensions_r(geos.handle(), geometry.get()) == dimension) return geometry;
@@ -56,7 +59,7 @@ Box boxOf(const Ring& ring) {
   return box;
 }
 
-/** As it came. */
+/** Returns the area unchanged. */
 GeosGeometry areaOf(Geos& geos, const Shell& shell) {
   Ring closed = shell.ring;
   if (shell.reversed) std::reverse(closed.begin(), closed.end());
@@ -112,7 +115,7 @@ std::vector<uint32_t> Overlay::touching(const Box& window) {
 std::vector<uint32_t> Overlay::meeting(const GEOSGeometry* left) {
   std::vector<uint32_t> candidates = touching(boxOf(geos_, left));
   const auto apart = [&](uint32_t i) {
-    // What GEOS cannot tell is left to the operation, which says why.
+    // If GEOS fails here, the operation itself reports the reason.
     return GEOSPreparedIntersects_r(geos_.handle(), prepared(i), left) == 0;
   };
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(), apart), candidates.end());
@@ -176,9 +179,10 @@ bool Overlay::intersect(const Geometry& left, std::vector<Piece>& pieces) {
 
 void Overlay::intersectByGeos(const GEOSGeometry* left, bool isValid, uint32_t i, std::vector<Piece>& pieces) {
   const GEOSContextHandle_t handle = geos_.handle();
-  // What GEOS cannot tell is left to the operation, which says why.
+  // If GEOS fails here, the operation itself reports the reason.
   if (GEOSPreparedIntersects_r(handle, prepared(i), left) == 0) return;
-  // Most of many small areas lie within a single large one. Of a collection only what has the greatest dimension is kept.
+  // Most of many small areas are inside a single large one. Only the parts of a collection with the highest dimension
+  // are kept.
   const bool isSimple = GEOSGeomTypeId_r(handle, left) != GEOS_GEOMETRYCOLLECTION;
   if (isSimple && GEOSPreparedCovers_r(handle, prepared(i), left) == 1) {
     pieces.push_back({i, isValid, {}, geos_.own(isValid ? nullptr : GEOSGeom_clone_r(handle, left))});

@@ -1,4 +1,4 @@
-// Geometries of one layer laid over those of another.
+// Overlay of the geometries of two layers.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,10 @@ class Overlay {
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  /** Takes the next geometry, which may be empty. Invalid ones are repaired. False where GEOS fails, and says why: it counts as empty then. */
+  /**
+   * Adds the next geometry, which can be empty. Invalid geometries are repaired. If GEOS fails, returns false with
+   * the reason, and the geometry counts as empty.
+   */
   bool add(const Geometry& geometry);
 
   /** The parts of `left` inside of the right geometries together, as large in dimension as itself. */
@@ -35,8 +38,8 @@ class Overlay {
     GeosGeometry geometry;
   };
   /**
-   * What `left` shares with each, where their dimension is as large as the lesser of both. False where GEOS cannot hold
-   * `left`, and says why.
+   * Returns the common part of `left` and each right geometry, if it has the lower dimension of the two. False if
+   * GEOS cannot represent `left`, with the reason.
    */
   bool intersect(const Geometry& left, std::vector<Piece>& pieces);
   /** `left` with its vertices and segments moved onto vertices of the right ones within a distance. Null when GEOS fails. */
@@ -44,16 +47,16 @@ class Overlay {
 
  private:
   void build();
-  /** Indices of those whose envelope meets that of a geometry, ascending. */
+  /** Returns the indices of the geometries whose envelope meets the window, ascending. */
   std::vector<uint32_t> touching(const Box& window);
-  /** Indices of those whose envelope meets that of `left` and that intersect it, ascending. */
+  /** Returns the indices of the geometries that intersect `left`, ascending. Envelopes are compared first. */
   std::vector<uint32_t> meeting(const GEOSGeometry* left);
-  /** `isValid`: the left geometry is as it came. */
+  /** `isValid`: the left geometry was valid without repair. */
   void intersectByGeos(const GEOSGeometry* left, bool isValid, uint32_t i, std::vector<Piece>& pieces);
   const GEOSGeometry* right(uint32_t i);
   const GEOSPreparedGeometry* prepared(uint32_t i);
 
-  /** A geometry: a shell, or as GEOS holds it, which a shell becomes when it is asked for. */
+  /** Right geometry: a shell, or a GEOS geometry, to which a shell is converted on demand. */
   struct Right {
     std::optional<Shell> shell;
     GeosGeometry geometry;

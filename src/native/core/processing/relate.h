@@ -1,4 +1,4 @@
-// How geometries of one list stand to those of another: matrices of OGC 06-103r4, 6.1.15.2 (DE-9IM).
+// Relations between the geometries of two lists: matrices of OGC 06-103r4, 6.1.15.2 (DE-9IM).
 #pragma once
 
 #include <array>
@@ -10,7 +10,10 @@
 
 namespace graticule {
 
-/** Nine characters of F, 0, 1 and 2: interior, boundary and exterior of the left with those of the right. */
+/**
+ * Nine characters of F, 0, 1 and 2: interior, boundary and exterior of the left geometry with each of the right
+ * geometry.
+ */
 using Matrix = std::array<char, 9>;
 
 /** The right side, indexed: first all of its geometries are added. All are valid and in one plane. */
@@ -26,8 +29,8 @@ class Relations {
     Matrix matrix;
   };
   /**
-   * How `left` stands to the right ones, in their order: to all, or to those alone that meet its envelope. False when GEOS
-   * fails, and says why.
+   * Appends the relations of `left` to the right geometries, in their order: to all, or only to those with a touching
+   * envelope. False if GEOS fails, with the reason.
    */
   bool relate(const GEOSGeometry* left, bool all, std::vector<Pair>& pairs);
 

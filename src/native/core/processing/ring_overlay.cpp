@@ -73,19 +73,21 @@ bool isInside(GEOSContextHandle_t handle, const Position& p, const Ring& ring) {
   return inside;
 }
 
-/** Where an edge of the first ring and one of the second cross. */
+/** Crossing of an edge of the first ring and an edge of the second ring. */
 struct Crossing {
   Position at;
-  /** The edge, and the share of it that lies before the crossing, of the first and of the second ring. */
+  /** Edge of the first and of the second ring, and the share of each edge before the crossing. */
   size_t edge[2];
   double along[2];
   /** The crossing that follows on either ring. */
   size_t next[2];
-  /** The first ring enters the second one; else it leaves it. */
+  /** Whether the first ring enters the second one. Otherwise it leaves it. */
   bool enters;
 };
 
-/** Where the lines of two segments that cross meet, computed around the middle of where they can. */
+/**
+ * Returns the intersection of the lines of two crossing segments, computed around the middle of its possible area.
+ */
 Position intersectionOf(const Segment& p, const Segment& q) {
   const Box a = p.box();
   const Box b = q.box();

@@ -1,4 +1,4 @@
-// What two areas of few positions share, without GEOS.
+// Common part of two areas of few positions, computed without GEOS.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,9 @@ struct Shell {
   bool reversed;
 };
 
-/** The shell of a geometry that is one valid polygon of few positions without holes and without Z; nothing for others. */
+/**
+ * Returns the shell of one valid polygon of few positions without holes and without Z. Empty for other geometries.
+ */
 std::optional<Shell> shellOf(GEOSContextHandle_t handle, const Geometry& geometry);
 
 enum class Shared : uint8_t {
@@ -28,14 +30,14 @@ enum class Shared : uint8_t {
   First,
   Second,
   Rings,
-  /** They touch, or nearly do: doubles do not tell what they share. */
+  /** The areas touch, or nearly do, so doubles cannot determine the common part. */
   Unsure,
 };
 
-/** What two areas share; appended to `rings` where it is neither of both. */
+/** Returns the common part of two areas. It is appended to `rings` if it equals neither area. */
 Shared sharedBy(GEOSContextHandle_t handle, const Ring& first, const Ring& second, std::vector<Ring>& rings);
 
-/** Appends areas that are apart from each other as GeoPackage blob (OGC 12-128r18, 2.1.3), clockwise as those of GEOS. */
+/** Appends disjoint areas as a GeoPackage blob (OGC 12-128r18, 2.1.3), clockwise like in GEOS. */
 void writeRings(const std::vector<Ring>& rings, int32_t srsId, ByteBuffer& out);
 
 }  // namespace graticule

@@ -45,9 +45,10 @@ double leastArea(Geos& geos, const GEOSGeometry* g) {
 }
 
 /**
- * The union of areas that are apart or share whole edges: what is left when these edges are dropped. Null where the areas
- * do not lie so: then this is no union, which its validity shows, or its area. Dropping edges turns a polygon within
- * another into a hole, and takes two equal ones away: by `least`, the area of the smallest polygon, or more.
+ * Returns the union of areas that are disjoint or share complete edges, by dropping these edges. Null for other
+ * areas, for which the result is not a union; its validity or its area shows this. Dropping edges turns a polygon
+ * inside another into a hole, and removes two equal polygons. The area then changes by `least`, the area of the
+ * smallest polygon, or more.
  */
 GeosGeometry uniteCoverage(Geos& geos, const GEOSGeometry* all, double least) {
   double before = 0;

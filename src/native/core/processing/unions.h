@@ -8,12 +8,12 @@
 
 namespace graticule {
 
-/** The union of parts, which are taken over; an empty collection of none. Null when GEOS fails. */
+/** Returns the union of parts, of which it takes ownership; an empty collection for no parts. Null if GEOS fails. */
 GeosGeometry uniteParts(Geos& geos, std::vector<GEOSGeometry*>& parts);
 
 /**
- * A union that grows: what is added is united in runs of neighbours, and these with each other, so that no more than the
- * result and a few runs are in memory. Fastest when neighbours follow each other.
+ * Incremental union. Added geometries are united in runs of neighbours, and the runs with each other, so memory
+ * contains only the result and a few runs. Fastest if neighbours are added one after the other.
  */
 class GrowingUnion {
  public:
@@ -30,20 +30,20 @@ class GrowingUnion {
  private:
   bool fold();
   /**
-   * The union of parts, which are taken over: by dropping shared edges as long as that is one, else as any others.
-   * Dissolving 100,000 parcels takes a fifth of the time (bench processes). The union of disjoint subsets of GEOS needs
-   * 3.12; Debian 12 has 3.11.
+   * Returns the union of parts, of which it takes ownership. Shared edges are dropped as long as that results in a
+   * union, otherwise the general union is used. Dissolving 100,000 parcels takes a fifth of the time (bench
+   * processes). GEOS's union of disjoint subsets needs 3.12; Debian 12 has 3.11.
    */
   GeosGeometry unite(std::vector<GEOSGeometry*>& parts);
 
   Geos& geos_;
   std::vector<GEOSGeometry*> run_;
   size_t vertices_ = 0;
-  /** All so far are areas that are apart or share whole edges. */
+  /** Whether all geometries so far are areas that are disjoint or share complete edges. */
   bool coverage_ = true;
   /** The area of the smallest polygon of all so far, while they are areas. */
   double least_ = std::numeric_limits<double>::infinity();
-  /** Unions of runs; each stands for twice as many runs as the next, or more. */
+  /** Unions of runs. Each represents twice as many runs as the next, or more. */
   struct Level {
     GeosGeometry geometry;
     size_t runs;

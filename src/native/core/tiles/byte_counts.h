@@ -1,4 +1,4 @@
-// How often each byte occurs.
+// Number of occurrences of each byte.
 #pragma once
 
 #include <array>

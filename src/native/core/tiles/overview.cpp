@@ -5,7 +5,7 @@
 namespace graticule {
 namespace {
 
-/** The average as a sample; one that looks like nodata moves to the next value. */
+/** Average as a sample. An average equal to the nodata value moves to the next value. */
 template <typename T>
 T averageOf(double sum, double count, const Validity<T>& isValid) {
   const double mean = sum / count;
@@ -26,7 +26,7 @@ void halve(const T* from, const Samples& source, const Samples& target, bool nea
   for (uint32_t y = 0; y < target.height; ++y) {
     const T* rows[2] = {from + size_t{2} * y * source.width,
                         from + std::min<size_t>(2 * y + 1, source.height - 1) * source.width};
-    // A last row or column that is alone counts twice, which changes no average.
+    // A single last row or column counts twice, which does not change any average.
     for (uint32_t x = 0; x < target.width; ++x) {
       const size_t left = size_t{2} * x;
       if (nearest) {

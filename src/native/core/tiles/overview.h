@@ -7,7 +7,7 @@
 
 namespace graticule {
 
-/** A smaller raster that has its own memory. */
+/** Smaller raster with its own memory. */
 struct Overview {
   Samples samples;
   std::unique_ptr<uint8_t[]> memory;

@@ -16,7 +16,7 @@ constexpr uint32_t kClosePath = 15;
 constexpr uint32_t command(uint32_t id, uint32_t count) { return count << 3 | id; }
 
 /**
- * Grid coordinates beyond it are taken for no numbers: clipping against them would be rounding noise. The whole
+ * Grid coordinates beyond it count as invalid, because clipping against them would be rounding noise. The complete
  * world at zoom level 30 is 4e12 units wide.
  */
 constexpr double kMaxCoordinate = 1e15;
@@ -25,8 +25,8 @@ constexpr double kMaxCoordinate = 1e15;
 constexpr size_t kMaxCount = (1u << 29) - 1;
 
 /**
- * Moves what was clamped to the border of Web Mercator's square world out of every clip buffer: the edge that closes
- * Antarctica would show at the border of the tile.
+ * Moves positions that were clamped to the border of Web Mercator's square beyond every clip buffer. The edge that
+ * closes Antarctica would otherwise be visible at the border of the tile.
  */
 void pushBeyond(double* xy, size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -235,7 +235,7 @@ bool TileGeometryEncoder::linkPolygon(const Sequence* rings, size_t count, size_
 
 void TileGeometryEncoder::encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out) {
   if (!linkPolygon(rings, count, n, Rounding::Nearest)) {
-    // What was beside the border has come to it in a wrong order.
+    // Rounding moved positions next to the border onto it in a wrong order.
     bool onBorder = false;
     n = quantiseRing(rings[0], Rounding::OffBorder, onBorder);
     linkPolygon(rings, count, n, Rounding::OffBorder);
@@ -270,7 +270,7 @@ bool TileGeometryEncoder::writeHole(size_t n, ByteBuffer& out) {
   const int64_t area = n == 0 ? 0 : doubleArea(ring_.data(), n);
   if (area == 0) return true;
   if (std::llabs(area) >= polygonStart_.doubleArea) {
-    // The tile lies inside the hole: both rings have become the clip box.
+    // The tile is inside the hole: both rings have become the clip box.
     out.truncate(polygonStart_.size);
     cursorX_ = polygonStart_.x;
     cursorY_ = polygonStart_.y;

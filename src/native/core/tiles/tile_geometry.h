@@ -30,12 +30,14 @@ class TileGeometryEncoder {
   bool mayTouch(const Box& envelope) const;
 
   /**
-   * Encodes all members of one type; a collection may hold several. The packed command integers are appended
-   * to `out`. False, and `out` as it was, when nothing of them is left in the tile.
+   * Encodes all members of one type, because a collection can contain several. The packed command integers are
+   * appended to `out`. False, with `out` unchanged, if no part of them is in the tile.
    */
   bool encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out);
 
-  /** What the latest encode() shows: area of exterior rings or length of lines, in grid units; 0 for points. */
+  /**
+   * Visible size from the latest encode(): area of exterior rings or length of lines, in grid units; 0 for points.
+   */
   double measure() const { return measure_; }
 
  private:
@@ -47,13 +49,13 @@ class TileGeometryEncoder {
   void encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
 
   /**
-   * The sequence in the CRS of the tile, perhaps without positions that clipping would drop. Its bytes are valid until
-   * the next call.
+   * Returns the sequence in the tile's CRS. Positions that clipping would drop can be missing. Its bytes are valid
+   * until the next call.
    */
   Sequence project(const Sequence& sequence);
   /**
-   * Fills `floating_` with what clipping needs of the sequence, in grid units; false when it is outside or holds a
-   * non-number.
+   * Fills `floating_` with the positions that clipping needs, in grid units. False if the sequence is outside or
+   * contains a position that is not finite.
    */
   bool toFloating(const Sequence& sequence);
   /**
@@ -61,13 +63,13 @@ class TileGeometryEncoder {
    * outside. A ring that may come to the border of the clip box, by rounding too, is `onBorder`.
    */
   size_t quantiseRing(const Sequence& sequence, Rounding rounding, bool& onBorder);
-  /** Fills `polygon_`; `n` positions of the exterior ring are in `ring_`. False when nothing could be linked. */
+  /** Fills `polygon_`. `n` positions of the exterior ring are in `ring_`. Returns false if no links were possible. */
   bool linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding);
   /** Encodes a polygon whose exterior ring is on the border; its `n` positions are in `ring_`. */
   void encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out);
-  /** Simplifies `ring_` and removes spikes; returns what is left of its positions, 0 when it vanished. */
+  /** Simplifies `ring_` and removes spikes. Returns the number of remaining positions, 0 if the ring vanished. */
   size_t thinRing(size_t n);
-  /** Both take a ring of `n` positions from `ring_`; false when there is no polygon to add holes to. */
+  /** Both write a ring of `n` positions from `ring_`. False if there is no polygon to which holes can be added. */
   bool writeExterior(size_t n, ByteBuffer& out);
   bool writeHole(size_t n, ByteBuffer& out);
   void writeLine(size_t n, ByteBuffer& out);
@@ -79,7 +81,7 @@ class TileGeometryEncoder {
   TileGrid innerGrid_;
   double tolerance_ = 0;
   const Reprojector* reprojector_ = nullptr;
-  /** The clip box in the CRS of the tile, and of the data where `hasOriginBox_` says so. */
+  /** Clip box in the CRS of the tile, and in the CRS of the data if `hasOriginBox_`. */
   Box clipBox_;
   Box originBox_;
   bool hasOriginBox_ = false;
@@ -96,7 +98,7 @@ class TileGeometryEncoder {
   int32_t cursorX_ = 0;
   int32_t cursorY_ = 0;
   double measure_ = 0;
-  /** Where the polygon in work began, and its exterior ring's size. */
+  /** Start of the current polygon in the output, and the size of its exterior ring. */
   struct {
     size_t size;
     int32_t x;

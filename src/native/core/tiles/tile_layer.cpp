@@ -26,7 +26,7 @@ constexpr size_t kHeadRoom = 1 + kMaxVarint64;
 constexpr size_t kKeptMemory = 4u << 20;
 
 constexpr int kMaxThinnings = 6;
-/** Work between two looks at the clock: bytes read, and so many more per feature. */
+/** Work between two checks of the deadline: bytes read, with an extra amount per feature. */
 constexpr size_t kWorkPerLook = 1u << 20;
 constexpr size_t kWorkPerFeature = 256;
 
@@ -42,7 +42,7 @@ void eachTag(const uint8_t* p, const uint8_t* end, Pair&& pair) {
   }
 }
 
-/** The pieces of a feature message of ours. */
+/** Parts of a feature message of this encoder. */
 struct FeatureMessage {
   const uint8_t* body;
   const uint8_t* tags;
@@ -123,7 +123,7 @@ void TileLayerEncoder::encodeParts() {
   for (const auto type : {TileGeometryType::Point, TileGeometryType::LineString, TileGeometryType::Polygon}) {
     const size_t before = commands_.size();
     if ((kinds & 1u << static_cast<unsigned>(type)) == 0 || !encoder_.encode(geometry_, type, commands_)) continue;
-    // What is encoded has a position.
+    // Encoded geometries have one or more positions.
     const uint64_t importance =
         bounded() ? importanceOf(encoder_.measure(), hashOfPosition(geometry_.sequences.front())) : 0;
     if (importance < threshold_) {
@@ -170,7 +170,7 @@ std::vector<TileLayerEncoder::Written> TileLayerEncoder::choose() const {
   return kept;
 }
 
-/** Drops what is beyond the budget. */
+/** Drops features beyond the budget. */
 void TileLayerEncoder::thin() {
   std::vector<Written> kept = choose();
   if (kept.size() == written_.size()) return;
@@ -276,7 +276,7 @@ int64_t countTileFeatures(const uint8_t* tile, size_t size) {
   int64_t features = 0;
   const uint8_t* end = tile + size;
   uint64_t value = 0;
-  // Tile holds layers only; a layer is walked field by field, its features are stepped over.
+  // A Tile contains only layers. A layer is read field by field, and its features are skipped.
   for (const uint8_t* p = tile; p != end;) {
     if (*p++ != kTileLayers || (p = getVarint(p, end, value)) == nullptr) return -1;
     if (value > static_cast<uint64_t>(end - p)) return -1;

@@ -14,7 +14,7 @@
 
 namespace graticule {
 
-/** What a layer is made of. */
+/** Options of a layer. */
 struct TileLayerOptions {
   std::string name;
   std::vector<TileValues::Column> columns;
@@ -32,21 +32,21 @@ struct TileLayerOptions {
   /** The least important features are dropped beyond these; 0: no bound. Bytes before compression, about. */
   uint64_t maxFeatures = 0;
   uint64_t maxBytes = 0;
-  /** Time to give up at, milliseconds since 1970; 0: never. */
+  /** Deadline in milliseconds since 1970. 0: none. */
   double deadline = 0;
 };
 
 /**
- * Builds one layer. Reusable: begin() starts over and keeps the memory. Per feature: addGeometry(), then, if
- * that is true, tag() for each attribute and endFeature(). Memory is bounded by the budget, whatever comes in: features
- * are important by the area or length that the tile shows of them, points and equals by a hash of their first position,
- * so that neighbouring tiles keep the same ones.
+ * Builds one layer. Reusable: `begin()` starts over and keeps the memory. Call addGeometry() per feature and, if it
+ * returns true, tag() for each attribute and endFeature(). The budget limits the memory for any input. The importance
+ * of a feature is its area or length in the tile. Points and features of equal importance are ordered by a hash of
+ * their first position, so that neighbouring tiles keep the same ones.
  */
 class TileLayerEncoder {
  public:
   void begin(const TileLayerOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
-  /** False when the blob is null, unreadable, leaves nothing in the tile or is dropped: the feature is skipped. */
+  /** Returns false if the blob is null, unreadable, outside the tile or dropped: the feature is skipped. */
   bool addGeometry(const uint8_t* blob, size_t size);
   void tag(size_t column, const Value& value) { values_.tag(column, value, tags_); }
   /** Null: the feature has no id. */
@@ -55,17 +55,17 @@ class TileLayerEncoder {
   uint32_t features() const { return features_; }
   /** Features that the tile would show without its budget. */
   uint64_t dropped() const { return dropped_; }
-  /** What was read for the layer: bytes of geometries, and 256 per row. */
+  /** Amount of data that was read for the layer: bytes of geometries, and 256 per row. */
   uint64_t work() const { return work_; }
-  /** True once the deadline has passed; looked at now and then. */
+  /** True after the deadline, which is checked from time to time. */
   bool late() const { return late_; }
-  /** Bytes the layer takes so far, about. */
+  /** Approximate bytes of the layer so far. */
   size_t size() const { return features_ == 0 ? 0 : layer_.size(); }
 
   /** The tile of this one layer; tiles of several layers are such tiles end to end. Empty without features. */
   const uint8_t* finish(size_t& size);
 
-  /** Lets go of the reprojector and of memory beyond what a common tile takes. */
+  /** Releases the reprojector, and memory beyond the needs of an average tile. */
   void release();
 
  private:
@@ -74,7 +74,7 @@ class TileLayerEncoder {
     size_t end;
     uint64_t importance;
   };
-  /** A feature as it lies in `layer_`. */
+  /** Feature in `layer_`. */
   struct Written {
     uint64_t importance;
     size_t begin;
@@ -102,11 +102,11 @@ class TileLayerEncoder {
   int partCount_ = 0;
   uint32_t features_ = 0;
 
-  /** Where the features begin in `layer_`, and each of them; kept only with a budget. */
+  /** Start of the features in `layer_`, and the range of each; kept only with a budget. */
   size_t head_ = 0;
   std::vector<Written> written_;
   ByteBuffer rewritten_;
-  /** What is less important than this needs not be looked at. */
+  /** Importance below which features are ignored. */
   uint64_t threshold_ = 0;
   uint64_t dropped_ = 0;
   uint64_t work_ = 0;
@@ -114,7 +114,7 @@ class TileLayerEncoder {
   bool late_ = false;
 };
 
-/** How many features the layers of a tile hold; -1 when the bytes are no vector tile. */
+/** Returns the number of features in the layers of a tile. -1 if the bytes are not a vector tile. */
 int64_t countTileFeatures(const uint8_t* tile, size_t size);
 
 }  // namespace graticule

@@ -46,7 +46,7 @@ uint32_t hashBytes(const uint8_t* p, size_t n) {
   return static_cast<uint32_t>(h ^ h >> 32);
 }
 
-/** Writes a Value message of text as it is. */
+/** Writes a Value message of unchanged text. */
 void appendText(ByteBuffer& out, const char* text, size_t size) {
   uint8_t* p = out.reserve(1 + kMaxVarint64 + size);
   *p++ = kStringValue;
@@ -65,7 +65,7 @@ void appendSanitisedText(ByteBuffer& out, const char* text, size_t size) {
   appendSanitised(out, text, size);
 }
 
-/** Writes a Value message; text as it is. */
+/** Writes a Value message. Text is unchanged. */
 void appendValue(ByteBuffer& out, const Value& value) {
   if (value.kind == Value::Kind::Text) return appendText(out, value.bytes, value.size);
   uint8_t* p = out.reserve(1 + kMaxVarint64);
@@ -163,7 +163,7 @@ uint32_t TileValues::intern(const Value& value) {
   appendValue(values_, value);
   uint32_t hash = hashOf(offset);
   uint32_t index = find(offset, hash);
-  // Only text that is new is looked at for broken UTF-8: what a layer holds is well-formed.
+  // Only new text is checked for broken UTF-8, because stored values are well-formed.
   if (index == kNone && value.kind == Value::Kind::Text && !isUtf8(value.bytes, value.size)) {
     values_.truncate(offset);
     appendSanitisedText(values_, value.bytes, value.size);
@@ -224,7 +224,7 @@ void TileValues::keepOnly(const std::vector<uint8_t>& used, std::vector<uint32_t
   for (size_t i = 0; i < extents_.size(); ++i) {
     if (!used[i]) continue;
     const Extent e = extents_[i];
-    // Towards the front only, so that what is still to be moved is not overwritten.
+    // Values move only towards the front, so that values that are still needed are not overwritten.
     std::memmove(p, values_.data() + e.offset, e.size);
     indexes[i] = static_cast<uint32_t>(kept.size());
     kept.push_back({static_cast<uint32_t>(p - values_.data()), e.size});

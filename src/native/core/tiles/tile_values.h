@@ -10,7 +10,7 @@
 
 namespace graticule {
 
-/** Columns of a layer, and the values they hold so far. */
+/** Columns of a layer, and their values so far. */
 class TileValues {
  public:
   struct Column {
@@ -22,19 +22,19 @@ class TileValues {
   void begin(const std::vector<Column>& columns);
 
   /**
-   * Appends the key and value index of one attribute to the packed tags of a feature. Null, blobs, numbers that
-   * are not finite and columns beyond the declared ones write nothing.
+   * Appends the key and value index of one attribute to the packed tags of a feature. Null, blobs, numbers that are
+   * not finite, and columns beyond the declared ones are ignored.
    */
   void tag(size_t column, const Value& value, ByteBuffer& tags);
 
   /** Bytes that the values will take in the layer, about. */
   size_t size() const { return values_.size() + kHead * extents_.size(); }
-  /** How many different values there are so far. */
+  /** Number of different values so far. */
   size_t count() const { return extents_.size(); }
 
   /**
-   * Forgets the values whose flag is not set, one flag per value. What is left is numbered anew: `indexes` gets the new
-   * index of each old one.
+   * Removes the values whose flag is not set, one flag per value. The remaining values are renumbered: `indexes` gets
+   * the new index of each old one.
    */
   void keepOnly(const std::vector<uint8_t>& used, std::vector<uint32_t>& indexes);
 
@@ -67,9 +67,11 @@ class TileValues {
 
   uint32_t keyOf(ColumnState& state);
   bool repeats(const ColumnState& state, const Value& value) const;
-  /** Index of a value, which is encoded at the end of `values_` and taken back when it is there already. */
+  /**
+   * Returns the index of a value, which is encoded at the end of `values_` and removed again if it already exists.
+   */
   uint32_t intern(const Value& value);
-  /** What follows speaks of the Value message from `offset` to the end of `values_`. */
+  /** The following functions refer to the Value message from `offset` to the end of `values_`. */
   uint32_t hashOf(size_t offset) const;
   uint32_t find(size_t offset, uint32_t hash) const;
   uint32_t insert(size_t offset, uint32_t hash);

@@ -21,7 +21,7 @@ inline T loadNative(const uint8_t* p) {
  */
 class ByteBuffer {
  public:
-  /** Largest size: what SQLite accepts as one value, and far below what any client can use. */
+  /** Maximum size: SQLite's maximum for one value, and far below the needs of any client. */
   static constexpr size_t kMaxSize = 1'000'000'000;
 
   ByteBuffer() = default;
@@ -41,7 +41,7 @@ class ByteBuffer {
     if (extra > capacity_ - size_) grow(extra);
     return data_ + size_;
   }
-  /** Ends a write that began with reserve(): `end` is one past the last byte written. */
+  /** Ends a write that started with reserve(). `end` is one past the last written byte. */
   void commit(const uint8_t* end) { size_ = static_cast<size_t>(end - data_); }
 
   void append(const void* bytes, size_t n) {
@@ -58,7 +58,7 @@ class ByteBuffer {
     ++size_;
   }
 
-  /** As Protocol Buffers write numbers: seven bits a byte, the lowest first. */
+  /** Appends a number as in Protocol Buffers: seven bits per byte, the lowest first. */
   void pushVarint(uint64_t v) {
     uint8_t* p = reserve(10);
     for (; v >= 0x80; v >>= 7) *p++ = static_cast<uint8_t>(v | 0x80);
@@ -66,7 +66,7 @@ class ByteBuffer {
     commit(p);
   }
 
-  /** Gives memory back when one huge answer has left more than `keep` bytes behind. */
+  /** Frees memory if one huge result has left a capacity of more than `keep` bytes. */
   void shrink(size_t keep) {
     if (capacity_ <= keep) return;
     std::free(data_);

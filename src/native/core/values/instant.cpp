@@ -47,7 +47,7 @@ struct Date {
 
 /** The date of a day counted from 1970-01-01. False for years that have no four digits. */
 bool readDate(int64_t days, Date& date) {
-  // Years begin in March here, so that the leap day is a year's last; an era is 400 years.
+  // Years start in March here, so that the leap day is the last day of a year. An era is 400 years.
   const int64_t shifted = days + 719'468;
   const int64_t era = floorDivide(shifted, 146'097);
   const int64_t dayOfEra = shifted - era * 146'097;

@@ -1,4 +1,4 @@
-// Instants as text: `YYYY-MM-DD[T ]HH:MM:SS[.ffffff][Z|+HH:MM]`, in UTC where no zone stands.
+// Instants as text: `YYYY-MM-DD[T ]HH:MM:SS[.ffffff][Z|+HH:MM]`, in UTC if there is no zone.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace graticule {
 
-/** Reads an instant as microseconds since 1970; digits beyond are cut off. */
+/** Reads an instant as microseconds since 1970. Further digits are truncated. */
 bool readMicroseconds(const char* text, size_t size, int64_t& microseconds);
 
-/** Reads an instant as milliseconds since 1970; digits beyond are cut off. */
+/** Reads an instant as milliseconds since 1970. Further digits are truncated. */
 bool readInstant(const char* text, size_t size, int64_t& milliseconds);
 
-/** Reads `YYYY-MM-DD` as milliseconds from 1970 to the midnight in UTC that begins the day. */
+/** Reads `YYYY-MM-DD` as milliseconds from 1970 to the start of the day in UTC. */
 bool readDay(const char* text, size_t size, int64_t& milliseconds);
 
 /** Reads the text of a field of dates or instants; false for other types and texts. */

@@ -11,7 +11,7 @@ namespace graticule {
 
 enum class Merge : uint8_t { kAverage, kMax, kMin, kMedian, kStandardDeviation, kCount };
 
-/** Where results go: values of a type at distances in bytes. */
+/** Destination of results: values of a type at distances in bytes. */
 struct MergeTarget {
   uint8_t* data;
   SampleType type;
@@ -19,7 +19,10 @@ struct MergeTarget {
   ptrdiff_t lineSpace;
 };
 
-/** What is left out, what stands where nothing is left, and whether averages and medians are rounded to whole numbers. */
+/**
+ * Nodata value that is ignored, value for pixels without values, and whether averages and medians are rounded to
+ * integers.
+ */
 struct MergeRule {
   Merge merge;
   double noData;
@@ -28,9 +31,9 @@ struct MergeRule {
 };
 
 /**
- * Merges rasters of one type, each of width times height values without gaps. What is no data (the value, or NaN) is left
- * out; a pixel of which nothing is left is absent. The standard deviation is that of the values themselves, not of what they
- * are a sample of; the median of an even number is the mean of the two in the middle.
+ * Merges rasters of one type, each of width times height values without gaps. Missing values (nodata or NaN) are
+ * ignored; a pixel without values gets `absent`. The standard deviation is the population's and not the sample's. The
+ * median of an even number is the mean of the two middle values.
  */
 void mergeValues(const MergeRule& rule, const std::vector<const void*>& sources, SampleType type, size_t width,
                  size_t height, const MergeTarget& target);

@@ -25,7 +25,7 @@ struct DigitPairs {
 };
 constexpr DigitPairs kPairs;
 
-/** Writes the digits of `v` so that they end at `end`; returns where they begin. */
+/** Writes the digits of `v` so that they end at `end`; returns their start. */
 uint8_t* digitsBefore(uint8_t* end, uint64_t v) {
   while (v >= 100) {
     const uint64_t rest = v / 100;

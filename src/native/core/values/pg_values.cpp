@@ -42,7 +42,7 @@ void putYear(ByteBuffer& out, int64_t year) {
 
 /** A day counted from 1970-01-01 in the proleptic Gregorian calendar. */
 void putDate(ByteBuffer& out, int64_t days) {
-  // Years begin in March here, so that the leap day is a year's last; an era is 400 years.
+  // Years start in March here, so that the leap day is the last day of a year. An era is 400 years.
   const int64_t shifted = days + 719'468;
   const int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
   const int64_t dayOfEra = shifted - era * 146'097;
@@ -191,7 +191,7 @@ Value readPgValue(PgKind kind, const char* bytes, size_t size, ByteBuffer& scrat
     case PgKind::Numeric: return ofNumeric(bytes, size, scratch);
     case PgKind::Text:
     case PgKind::Json: return Value::ofText(bytes, size);
-    // A version number stands before the text.
+    // A version number precedes the text.
     case PgKind::Jsonb: return size >= 1 ? Value::ofText(bytes + 1, size - 1) : Value{};
     case PgKind::Uuid: return size == 16 ? ofUuid(bytes, scratch) : Value{};
     case PgKind::Date: return size == 4 ? ofDate(loadBig<int32_t>(bytes), scratch) : Value{};

@@ -9,7 +9,7 @@
 
 namespace graticule {
 
-/** How the bytes of a column are read. */
+/** Interpretation of a column's bytes. */
 enum class PgKind : uint8_t {
   Bool,
   Int2,
@@ -28,13 +28,13 @@ enum class PgKind : uint8_t {
   Bytes,
 };
 
-/** The kind of a column by the oid of its type. Types that the server alone can spell out are bytes. */
+/** Returns the kind of a column by the oid of its type. Types that only the server can convert to text are bytes. */
 PgKind kindOfType(uint32_t oid);
 
 /**
- * Reads one value; `bytes` is null for NULL. Dates and times become ISO 8601 text (timestamps in UTC, with Z; without a
- * zone they are taken for UTC), uuid and numeric become text, infinities and what is malformed become null. Text that
- * has to be made lies in `scratch`, the rest points into `bytes`.
+ * Reads one value; `bytes` is null for NULL. Dates and times become ISO 8601 text (timestamps in UTC, with Z; without
+ * a zone UTC is assumed). uuid and numeric become text, and infinities and malformed values become null. Converted
+ * text is in `scratch`, other values point into `bytes`.
  */
 Value readPgValue(PgKind kind, const char* bytes, size_t size, ByteBuffer& scratch);
 

@@ -18,7 +18,7 @@ bool continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 bool needsEscape(uint8_t byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
 
-/** One past the last byte from `p` on that a JSON string takes as it is. */
+/** Returns the position after the last byte from `p` that a JSON string can contain unchanged. */
 const uint8_t* skipPlain(const uint8_t* p, const uint8_t* end) {
 #if defined(__SSE2__)
   const __m128i space = _mm_set1_epi8(0x20);
@@ -57,7 +57,10 @@ uint8_t* putEscape(uint8_t* out, uint8_t byte) {
   return out + 5;
 }
 
-/** What stands for a character in XML; null: itself. Empty for what XML 1.0 cannot hold. */
+/**
+ * Returns the replacement of a character in XML. Null: the character itself. Empty for characters that XML 1.0 does
+ * not allow.
+ */
 const char* xmlEntity(uint8_t byte) {
   switch (byte) {
     case '&': return "&amp;";
@@ -148,7 +151,7 @@ void appendSanitised(ByteBuffer& out, const char* text, size_t size) {
 }
 
 void appendJsonString(ByteBuffer& out, const char* text, size_t size) {
-  // Six bytes at the most come from one.
+  // At most six bytes result from one.
   uint8_t* w = out.reserve(size * 6 + 2);
   *w++ = '"';
   const uint8_t* p = asBytes(text);
@@ -203,7 +206,7 @@ void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size) {
 }
 
 void appendXmlText(ByteBuffer& out, const char* text, size_t size) {
-  // Six bytes at the most come from one.
+  // At most six bytes result from one.
   uint8_t* w = out.reserve(size * 6);
   const uint8_t* p = asBytes(text);
   for (const uint8_t* end = p + size; p != end;) {
@@ -221,7 +224,7 @@ void appendXmlText(ByteBuffer& out, const char* text, size_t size) {
       ++p;
       continue;
     }
-    // U+FFFE and U+FFFF are no characters.
+    // U+FFFE and U+FFFF are not characters.
     const bool character = length != 3 || p[0] != 0xEF || p[1] != 0xBF || p[2] < 0xBE;
     if (character) w = std::copy(p, p + length, w);
     p += length;

@@ -24,18 +24,18 @@ void appendJsonString(ByteBuffer& out, const char* text, size_t size);
 /** Appends the bytes in base64 (RFC 4648, clause 4, padded). */
 void appendBase64(ByteBuffer& out, const uint8_t* bytes, size_t size);
 
-/** Appends a JSON string that holds the bytes in base64 (RFC 4648, clause 4, padded). */
+/** Appends a JSON string that contains the bytes in base64 (RFC 4648, clause 4, padded). */
 void appendBase64String(ByteBuffer& out, const uint8_t* bytes, size_t size);
 
 /**
- * Appends text for XML 1.0, fit for elements and attributes in double quotes. Characters that XML cannot hold are left
- * out; broken UTF-8 becomes U+FFFD.
+ * Appends text for XML 1.0, for elements and for attributes in double quotes. Characters that XML does not allow are
+ * removed; broken UTF-8 becomes U+FFFD.
  */
 void appendXmlText(ByteBuffer& out, const char* text, size_t size);
 
 /**
- * Appends text as the rest of an XML name: letters, digits, `-`, `.` and `_` of ASCII stay, all else becomes `_xHHHH_`,
- * and so does a `_` before `x`, so that no two texts give the same name.
+ * Appends text as the rest of an XML name. Letters, digits, `-`, `.` and `_` of ASCII remain, and all else becomes
+ * `_xHHHH_`. A `_` before `x` is also converted, so that different texts have different names.
  */
 void appendXmlId(ByteBuffer& out, const char* text, size_t size);
 

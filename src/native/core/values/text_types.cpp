@@ -7,7 +7,7 @@ namespace {
 
 /** Digits that a double, and a number in JSON, surely keeps. */
 constexpr int kMaxDigits = 15;
-/** Exponents beyond are no measurements, but names such as `7E999`. */
+/** Maximum exponent of measurements. Text beyond it is a name, such as `7E999`. */
 constexpr int kMaxExponent = 300;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
@@ -29,7 +29,7 @@ struct Reader {
     return static_cast<int>(at - begin);
   }
 
-  /** A number of exactly so many digits within bounds; -1 for anything else. */
+  /** Returns a number with exactly this number of digits within limits. -1 for other text. */
   int number(int digits, int least, int most) {
     int value = 0;
     for (int i = 0; i < digits; ++i, ++at) {

@@ -1,4 +1,4 @@
-// Which type all texts of a column have, when nothing may be lost by it.
+// Type that fits all strings of a column without loss.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 namespace graticule {
 
 /**
- * Narrows down what type a column of text can have, value by value. Texts that a number would not give back, such as `007`,
- * `+49` and numbers of more than 15 digits, make it text. Empty texts say nothing.
+ * Determines the possible type of a text column, value by value. Strings that a number would not reproduce, such as
+ * `007`, `+49` and numbers of more than 15 digits, make it text. Empty strings do not count.
  */
 class TextType {
  public:

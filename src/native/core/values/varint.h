@@ -25,7 +25,7 @@ inline uint8_t* putVarint64(uint8_t* p, uint64_t v) {
   return p;
 }
 
-/** What a number differs from another by, in zigzag order; as two's complements do it wraps around. */
+/** Difference of two numbers in zigzag order. It wraps around like two's complements. */
 constexpr uint32_t zigzagDifference(int32_t a, int32_t b) {
   return zigzag(static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)));
 }
@@ -55,7 +55,7 @@ inline const uint8_t* getVarint(const uint8_t* p, const uint8_t* end, uint64_t& 
   return nullptr;
 }
 
-/** The same of numbers of 32 bits, most of which take one byte or two. What is longer loses its higher bits. */
+/** Same for numbers of 32 bits, most of which have one or two bytes. Longer numbers lose their higher bits. */
 inline const uint8_t* getVarint32(const uint8_t* p, const uint8_t* end, uint32_t& value) {
   if (__builtin_expect(end - p >= 2, 1)) {
     value = p[0];

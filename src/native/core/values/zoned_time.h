@@ -23,7 +23,7 @@ class ZonedTime {
   const Value& value() const { return value_; }
 
  private:
-  /** `2020-01-01T00:00` at least, and a fraction of nanoseconds at most. */
+  /** Minimum size: `2020-01-01T00:00`. Maximum size: with a fraction of nanoseconds. */
   static constexpr size_t kMinSize = 16;
   static constexpr size_t kMaxSize = 29;
 

@@ -7,7 +7,7 @@ namespace graticule {
 
 namespace {
 
-/** Columns and rows; far fewer than a double tells apart. */
+/** Maximum column and row, far below the exact range of a double. */
 constexpr double kFarthest = 1e12;
 
 }  // namespace
@@ -44,7 +44,7 @@ void CellShares::place(const Geometry& geometry) {
         const double y = sequence.y(k);
         const Position position{transform_[0] + transform_[1] * x + transform_[2] * y,
                                 transform_[3] + transform_[4] * x + transform_[5] * y};
-        // Also false for what is not a number: such a position lies beyond every raster.
+        // Also false for NaN: such a position is outside every raster.
         if (!(std::fabs(position.x) < kFarthest && std::fabs(position.y) < kFarthest)) continue;
         positions_.push_back(position);
       }
@@ -99,7 +99,7 @@ void CellShares::addEdge(Position from, Position to, double direction) {
   const double end = std::min(to.y, static_cast<double>(rows_));
   if (begin >= end) return;
   const auto [least, most] = std::minmax(from.x, to.x);
-  // Where an edge is all but level, rounding would put a position far beyond it.
+  // For an almost level edge, rounding would move a position far beyond it.
   const auto xAt = [&, low = least, high = most](double at) { return std::clamp(from.x + (at - from.y) * slope, low, high); };
   double y = begin;
   double x = y == from.y ? from.x : xAt(y);
@@ -112,7 +112,10 @@ void CellShares::addEdge(Position from, Position to, double direction) {
   }
 }
 
-/** A part of an edge within one row; what lies left of all cells covers all of them, what lies right of them none. */
+/**
+ * Adds a part of an edge within one row. A part left of all cells covers all of them; a part right of them covers
+ * none.
+ */
 void CellShares::addInRow(double* row, double x0, double x1, double height) {
   const double right = columns_;
   if (x0 > x1) std::swap(x0, x1);
@@ -155,7 +158,7 @@ void CellShares::addInCells(double* row, double x0, double x1, double height) {
   }
 }
 
-/** As GDAL fills polygons: a centre on an edge belongs to the cell on the right of it. */
+/** Adds cell centres by GDAL's rule for polygons: a centre on an edge belongs to the cell on the right of it. */
 void CellShares::addCentres(Position from, Position to, double direction) {
   if (from.y > to.y) {
     std::swap(from, to);

@@ -61,7 +61,7 @@ void ZoneTally::sum(const double* values, size_t count, double share) {
   size_t from = 0;
   if (count_ == 0) {
     while (from < count && values[from] != values[from]) ++from;
-    // Squares of differences from one of the values lose less than those of the values.
+    // Squares of differences from one of the values lose fewer digits than squares of the values.
     if (from < count) origin_ = values[from];
   }
   constexpr size_t kLanes = 4;
@@ -97,7 +97,7 @@ namespace {
 uint64_t hashOf(double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
-  // The low bits of whole numbers are all 0: the high ones are mixed in before and after.
+  // The low bits of integers are all 0, so the high bits are mixed in before and after.
   bits ^= bits >> 33;
   bits *= 0xFF51AFD7ED558CCD;
   bits ^= bits >> 33;
@@ -169,7 +169,7 @@ double ZoneTally::quantile(double share) {
   if (entries_.empty()) return kNothing;
   double cells = 0;
   for (const Entry& entry : entries_) cells += entry.cells;
-  // Where a cell lies on a scale on which n cells of equal width lie at 0, n, 2n and so on.
+  // Position of a cell on a scale on which n cells of equal width are at 0, n, 2n and so on.
   const double target = share * count_ * (cells - 1);
   double cellsBefore = 0;
   double shareBefore = 0;

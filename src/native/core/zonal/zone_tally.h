@@ -16,28 +16,32 @@ struct ZoneStatistics {
   double mean;
   double min;
   double max;
-  /** Of the population. */
+  /** Population standard deviation. */
   double deviation;
-  /** The value with the largest and the smallest sum of shares; the lesser of several. */
+  /** Values with the largest and the smallest sum of shares. The lower value if there are several. */
   double majority;
   double minority;
-  /** How many different values there are. */
+  /** Number of different values. */
   double variety = 0;
 };
 
 class ZoneTally {
  public:
-  /** `mostValues`: different values, for majority, minority, variety and quantiles; 0 where nobody asks for these. */
+  /**
+   * `mostValues`: maximum number of different values, for majority, minority, variety and quantiles. 0 if these are
+   * not requested.
+   */
   explicit ZoneTally(size_t mostValues) : mostValues_(mostValues) {}
 
-  /** Adds cells with one share; NaN is no value. False when there are more different values than that. */
+  /** Adds cells with one share; NaN is ignored. Returns false if there are more different values than the maximum. */
   bool add(const double* values, size_t count, double share);
 
   ZoneStatistics statistics();
 
   /**
-   * The value below which a share of the cells lies: linear between the cells in ascending order (type 7 of Hyndman and
-   * Fan), each as wide as its share; those of equal value are taken for equally wide. NaN without a value.
+   * Returns the value below which a share of the cells is. It is linear between the cells in ascending order (type 7
+   * of Hyndman and Fan). Each cell is as wide as its share, and cells of equal value are assumed to be equally wide.
+   * NaN without a value.
    */
   double quantile(double share);
 
@@ -54,13 +58,13 @@ class ZoneTally {
   void sum(const double* values, size_t count, double share);
   bool holdAll(const double* values, size_t count, double share);
   bool hold(double value, double share, double cells = 1);
-  /** Begins to count whole numbers around a value, where enough cells have come and there is room for all of these. */
+  /** Starts to count integers around a value, if there are enough cells and space for all integers. */
   void beginCounts(double value);
-  /** Makes entries of what was counted. */
+  /** Converts the counts to entries. */
   void endCounts();
   size_t room() const { return mostValues_ - counts_.size(); }
   void widen();
-  /** Entries in ascending order of their values; nothing may be added after it. */
+  /** Sorts the entries by their values, ascending. No entry may be added after it. */
   void sort();
 
   size_t mostValues_;
@@ -72,11 +76,11 @@ class ZoneTally {
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
   std::vector<Entry> entries_;
-  /** Whole cells of whole numbers from `firstCount_` on; empty until a zone is large. */
+  /** Counts of complete cells with integers, starting at `firstCount_`. Empty until a zone is large. */
   std::vector<uint64_t> counts_;
   double firstCount_ = 0;
   size_t cells_ = 0;
-  /** Where entries are by the hash of their values: places counted from 1; 0 is free. A power of two. */
+  /** Indices of entries by the hash of their values, counted from 1; 0 is free. The size is a power of two. */
   std::vector<uint32_t> slots_;
   /** The entry that was added to last: neighbours are often equal. */
   size_t last_ = 0;

@@ -1,7 +1,7 @@
 import type { MergeRowsTask } from '../../../core/edits/merges.js';
 import type { Field, VectorSource } from '../../../core/sources/vector-source.js';
 
-/** Which columns of a file become which fields. */
+/** Mapping of file columns to fields. */
 export interface MergeColumns {
   /** Fields by the names that their columns have in the file. */
   fields: ReadonlyMap<string, Field>;
@@ -10,7 +10,10 @@ export interface MergeColumns {
   warnings: string[];
 }
 
-/** A name of the file is taken for the field of the same name, or of the only one that differs in its case alone. */
+/**
+ * Matches names of the file to fields. A name matches the field of the same name, or the only field that differs only
+ * in case.
+ */
 export function matchMergeColumns(
   names: readonly string[],
   { target, visible }: Pick<MergeRowsTask, 'target' | 'visible'>,

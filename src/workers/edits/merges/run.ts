@@ -9,8 +9,8 @@ import { buildMergeResult, writeRows } from './write.js';
 const NOTHING: MergeCounts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0, rejected: 0 };
 
 /**
- * Writes the rows of a merge in one transaction of a store: rows, events and the answer become durable together, or not
- * at all. A merge that has committed before answers as it did then.
+ * Writes the rows of a merge in one transaction of a store: rows, events and the result become durable together, or
+ * not at all. A merge that has already committed returns its former result.
  */
 export async function runMerge(
   task: MergeTask,
@@ -22,12 +22,12 @@ export async function runMerge(
     try {
       return await inSession(session, task, cancellation);
     } catch (error) {
-      // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+      // The first failure is reported. A broken connection has already rolled back.
       await session.edits.rollback().catch(() => {});
       throw error;
     }
   } catch (error) {
-    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    // The store accepts no change: the transaction could not start, or it violated a rule that is checked at the end.
     if (!(error instanceof EditRefusal)) throw error;
     return { ...NOTHING, rejections: [], refusal: error.message };
   }

@@ -1,25 +1,25 @@
 import type { EditSession } from '../session.js';
 
-/** The transaction of a merge: that of edits, and what is done to many rows at once. */
+/** Transaction of a merge: the operations of edits, and operations on many rows. */
 export interface MergeSession {
   readonly edits: EditSession;
   /**
-   * What the merge of this token has answered, when one has committed. Otherwise nobody else carries out one of this token
-   * before this transaction ends.
+   * Returns the result of the committed merge with this token. If there is none, no other transaction can run a merge
+   * with this token before this one ends.
    */
   receipt(): Promise<string | undefined>;
-  /** Keeps the answer of this merge. */
+  /** Stores the result of this merge. */
   keepReceipt(text: string): Promise<void>;
-  /** Keeps others from writing to the table, where what is read of it must stay true. */
+  /** Locks the table against other writers, because the rows that were read must not change. */
   lock(): Promise<void>;
   /** The features that have one of the keys (JSON of values of the field), each with its key. */
   find(field: string, keys: readonly string[]): Promise<[key: string, id: string][]>;
-  /** Ids of some features that exist for who asks; none when there are no more. */
+  /** Returns ids of some features that are visible to the caller. Empty if there are no more. */
   some(most: number): Promise<string[]>;
-  /** How many features exist for who asks, up to a number. */
+  /** Returns the number of features that are visible to the caller, up to a maximum. */
   count(atMost: number): Promise<number>;
-  /** Deletes all features that exist for who asks; returns how many. */
+  /** Deletes all features that are visible to the caller; returns their number. */
   clear(): Promise<number>;
-  /** Writes that things have changed that are not told one by one; returns its cursor. To be called last. */
+  /** Records that features changed without an event for each; returns the cursor of the gap. Call it last. */
   recordGap(): Promise<number>;
 }

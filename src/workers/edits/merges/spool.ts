@@ -9,12 +9,12 @@ import type { JsonText } from '../../../core/values/json-text.js';
 import Database from '../../../native/sqlite.js';
 import type { NewEvent } from '../session.js';
 
-/** What a row writes, whichever feature it is. */
+/** Content of a row, independent of the feature that it updates. */
 export interface RowContent {
   /** Absent where the file does not say whether there is one. */
   geometry?: Uint8Array | null;
   values: ReadonlyMap<string, FieldValue>;
-  /** The row as the file has it, where the row may be that of a stored feature. */
+  /** Row as in the file, if it can match a stored feature. */
   sent?: FeatureInput;
   /** Values as the file has them, of fields that are sent in another form. */
   written?: Readonly<Record<string, JsonText>>;
@@ -29,9 +29,9 @@ export interface ReadyRow extends RowContent {
   row: number;
   /** The id that the file has for it. */
   fileId: string;
-  /** The id that a new feature gets; the store's to give when absent. */
+  /** Id of a new feature. Default: the store assigns it. */
   id?: string;
-  /** JSON of the value that tells which feature it is. */
+  /** JSON of the value that identifies the feature. */
   key?: string;
 }
 
@@ -61,12 +61,12 @@ const TABLES = `
   CREATE TABLE events (n INTEGER PRIMARY KEY, event TEXT NOT NULL);`;
 
 const PAGE = 200;
-/** Characters of events that are in memory at once, but for a larger event. */
+/** Maximum characters of events in memory, except for a single larger event. */
 const EVENT_CHARACTERS = 4_194_304;
 
 /**
- * The rows of a merge on their way, in a file of their own: as many as there are, none is in memory for long. The file is
- * worth nothing after a crash, so nothing waits for the disk.
+ * Rows of a merge in a temporary file, so that memory contains only a few of any number of rows. The file is useless
+ * after a crash, so writes do not wait for the disk.
  */
 export class MergeSpool {
   readonly #statements = new Map<string, Database.Statement>();
@@ -86,7 +86,7 @@ export class MergeSpool {
     return spool;
   }
 
-  /** One that has the rows; what is written besides is forgotten when it is closed. */
+  /** Opens a file that contains the rows. Other content is deleted when it is closed. */
   static open(path: string): MergeSpool {
     try {
       const spool = new MergeSpool(new Database(path, { fileMustExist: true }));
@@ -101,7 +101,7 @@ export class MergeSpool {
     this.db.exec('BEGIN');
   }
 
-  /** Keeps what was written since it was opened. */
+  /** Keeps the data written since it was opened. */
   commit(): void {
     this.db.exec('COMMIT');
   }

@@ -27,7 +27,7 @@ import type { MatchedRow, MergeSpool, RowContent } from './spool.js';
 /** Keys that one question has, and features of one deletion. */
 const KEYS = 10_000;
 const FEATURES = 500;
-/** Decimal places that tell any two stored positions apart. */
+/** Decimal places that distinguish any two stored positions. */
 const EXACT = 15;
 /** Decimal places of exports and pages. */
 const IN_DEGREES = [9, 7];
@@ -48,7 +48,7 @@ interface RefusedRow {
 
 type Change = Parameters<typeof mergeChanges>[0][number];
 
-/** Writes rows and events, and tells what has changed; the row that cannot be taken, where none may be left out. */
+/** Writes rows and events, and returns the changes. Returns the refused row if no row may be skipped. */
 export async function writeRows(merge: Merge): Promise<MergeResult | RefusedRow> {
   const { session, task, spool, cancellation } = merge;
   const { mode, keyField } = task.request;
@@ -64,7 +64,7 @@ export async function writeRows(merge: Merge): Promise<MergeResult | RefusedRow>
       if (refusal && !task.request.rejectRows) return refusal;
       Atomics.add(count, 0, 1);
     }
-    // Tasks of databases wait on this thread, too.
+    // Database tasks also run on this thread.
     await others();
   }
   const change = await writer.record();
@@ -86,7 +86,7 @@ async function matchKeys({ session, spool, cancellation }: Merge, keyField: stri
   }
 }
 
-/** Whether each change gets an event of its own. */
+/** Whether each change gets a separate event. */
 async function areTold({ session, task, spool }: Merge): Promise<boolean> {
   const most = Math.min(EDIT_LIMITS.mergeEvents, eventsKept().count);
   const rows = spool.count;
@@ -102,7 +102,7 @@ class RowWriter {
   readonly #shape: GeometryForm;
   readonly #form: FileForm;
   readonly #places: readonly number[];
-  /** What is told, without what is long. */
+  /** Published changes, without their long members. */
   readonly #changes: Change[] = [];
 
   constructor(merge: Merge, isTold: boolean) {
@@ -135,7 +135,7 @@ class RowWriter {
     }
   }
 
-  /** What is wrong with the row, which then has changed nothing. */
+  /** Writes a row. Returns the problem of a refused row, which then has changed no data. */
   async write(row: MatchedRow): Promise<RefusedRow | undefined> {
     const { session, task, spool } = this.#merge;
     const { edits } = session;
@@ -154,7 +154,7 @@ class RowWriter {
     }
   }
 
-  /** False when there is nothing to keep. */
+  /** Returns false if there are no changes to keep. */
   async #apply(row: MatchedRow): Promise<boolean> {
     if (row.isAmbiguous) throw new EditRefusal('conflict', 'Several features have this key.');
     if (row.match === undefined) await this.#insert(row);
@@ -200,8 +200,8 @@ class RowWriter {
   }
 
   /**
-   * The values of a row but those that are the stored ones as its file can hold them. Throws `EditRefusal` for others that do
-   * not fit their fields.
+   * Returns the values of a row, except values that equal the stored values as the file can represent them. Throws
+   * `EditRefusal` for other values that do not fit their fields.
    */
   #changedValues(matched: MatchedRow, before: StoredFeature): RowContent['values'] {
     const { values, sent = {}, written = {}, wrongValues = new Map(), blanks = [] } = matched;
@@ -220,7 +220,7 @@ class RowWriter {
     return new Map([...values].filter(([name]) => !isHeld(name)));
   }
 
-  /** Writes the events; nothing follows but the commit. */
+  /** Writes the events. Only the commit follows. */
   async record(): Promise<CollectionChange | undefined> {
     const { session, spool } = this.#merge;
     const { inserted, updated, deleted } = this.counts;
@@ -235,15 +235,15 @@ class RowWriter {
     if (!this.#isTold) return;
     this.#merge.spool.addEvent(event);
     const { operation, geometryChanged, envelopeBefore, envelopeAfter } = event;
-    // Of most geometries only their presence is kept: the box says where they are.
+    // Most geometries are represented only by their presence, because the box states their position.
     const geometry = event.geometry && (isAroundEarth(envelopeAfter) ? event.geometry : '');
     this.#changes.push({ operation, geometryChanged, envelopeBefore, envelopeAfter, geometry });
   }
 }
 
 /**
- * Whether the geometry of a row is that of the stored feature as files and pages show it. The stored one says more then:
- * digits, heights, the type of an empty geometry.
+ * Whether the geometry of a row is the geometry of the stored feature as files and pages show it. The stored geometry
+ * then contains more: digits, heights, the type of an empty geometry.
  */
 function isShown(
   { geometry }: FeatureInput,

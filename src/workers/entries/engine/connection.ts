@@ -43,7 +43,7 @@ export class EngineConnection {
     return this.#running.size;
   }
 
-  /** Tells the gateway to send nothing more. */
+  /** Requests the gateway to send no further requests. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;

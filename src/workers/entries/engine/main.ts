@@ -1,4 +1,6 @@
-/** The engine process: native code that real data can crash, away from the processes that hold connections. */
+/**
+ * Engine process: runs native code that real data can crash, separate from the processes that have the connections.
+ */
 
 import { createServer } from 'node:net';
 import type { TaskInput } from '../../../core/tasks/tasks.js';
@@ -16,7 +18,7 @@ const FAREWELL_MS = 1000;
 process.title = 'graticule: engine';
 // Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
 lowerPriority(WORKER_NICENESS);
-// HDF5 would keep others from writing to a file while it is open here.
+// HDF5 would otherwise prevent other programs from writing to a file while it is open here.
 process.env.HDF5_USE_FILE_LOCKING = 'FALSE';
 const settings = engineSettings(process.argv[2], process.env);
 // Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
@@ -41,7 +43,7 @@ watchFaults({
   onException: (error) => endAfterLoss(`the engine fails: ${error.stack}`),
 });
 
-/** Exit handlers of native libraries crash while their threads still work: nothing of them may run. */
+/** Exit handlers of native libraries crash while their threads still work, so the process must not run them. */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }
@@ -57,7 +59,7 @@ function endAfterLoss(reason: string): void {
   setImmediate(endAtOnce);
 }
 
-/** Asks to be replaced; without a supervisor the engine just ends, finished with what it has. */
+/** Requests a replacement. Without a supervisor the engine ends after its current tasks. */
 function recycle(reason: string): void {
   if (draining || performance.now() - replacementAskedAt < REPLACEMENT_INTERVAL_MS) return;
   replacementAskedAt = performance.now();

@@ -13,9 +13,9 @@ import { movableBuffers, type ThreadTask } from '../../threads/thread.js';
 
 /** Half of libuv's threads. */
 const DISTANT_CONCURRENCY = 2;
-/** Heavy tasks at the same time, which leave half of libuv's threads to the others. */
+/** Maximum number of parallel heavy tasks, which leaves half of libuv's threads to the other tasks. */
 const MAX_HEAVY = 2;
-/** Further tasks of each lane, of callers with a key. */
+/** Additional tasks of each lane, for callers with a key. */
 const RESERVED = 2;
 
 export interface EngineThreadsOptions {
@@ -61,7 +61,10 @@ export class EngineThreads {
   #mapThread: Piscina | undefined;
   readonly #options: EngineThreadsOptions;
   readonly #rasterLane: TaskLane;
-  /** Rasters that wait for other servers: they leave threads of libuv, where GDAL's calls run, to the others. */
+  /**
+   * Lane of rasters that wait for other servers. It leaves libuv's threads, on which GDAL's calls run, to other
+   * tasks.
+   */
   readonly #distantLane: TaskLane;
   readonly #mapLane: TaskLane;
 
@@ -116,7 +119,7 @@ export class EngineThreads {
     return (this.#mapThread ??= singleThread('map', file, mapConcurrency + RESERVED, onLost));
   }
 
-  /** Tasks that native code works on now, those included that nobody waits for any more. */
+  /** Number of tasks that native code runs, including abandoned tasks. */
   get running(): number {
     return this.#rasterLane.running + this.#distantLane.running + this.#mapLane.running;
   }

@@ -32,7 +32,7 @@ for (const [name, value] of SQLITE_SETTINGS) gdal.config.set(name, value);
 /** The file that is being written. */
 let part: string | undefined;
 
-// GDAL runs on another thread, so that this one notices when its engine is gone.
+// GDAL runs on another thread, so that this one detects the end of its engine.
 process.once('disconnect', async () => {
   if (part !== undefined) await removePart(part);
   process.kill(process.pid, 'SIGKILL');
@@ -44,7 +44,7 @@ process.on('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) =
     part: string | undefined,
     onProgress: (fraction: number) => void,
   ) => Promise<never>;
-  // A preview writes nothing.
+  // A preview does not write a file.
   const file = 'output' in input ? partPath(input.output, process.pid) : undefined;
   part = file;
   const send = (message: FromTranslator<never>) => void process.send?.(message);

@@ -1,6 +1,6 @@
 /**
- * Tasks that write files with GDAL, in a process of their own: GDAL cannot be told to stop half way, but a process can be
- * killed; and a foreign file that crashes its driver takes nothing else with it.
+ * Tasks that write files with GDAL in a separate process. GDAL cannot be stopped during a call, but a process can be
+ * killed, and a foreign file that crashes its driver ends only this process.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -24,7 +24,7 @@ const TASKS: ReadonlySet<string> = new Set<TranslatorTask>([
 
 export const isTranslatorTask = (task: string): task is TranslatorTask => TASKS.has(task);
 
-/** Imports are long and disk-bound: more at once would only slow the reads. */
+/** Imports are long and disk-bound, so more parallel imports would only slow the reads. */
 const lane = new TaskLane({
   name: 'import',
   concurrency: 2,
@@ -32,7 +32,7 @@ const lane = new TaskLane({
   graceMs: 60_000,
   onStuck: () => {},
 });
-/** Somebody waits for the answer: a preview does not wait for imports. */
+/** A client waits for a preview, so previews do not wait for imports. */
 const previews = new TaskLane({
   name: 'preview',
   concurrency: 2,
@@ -50,7 +50,7 @@ export class Translators {
   /** `onLoss` is called when no more can be started. */
   constructor(private readonly onLoss: () => void) {}
 
-  /** Starts the process that starts the others, if it is not there. To be called before GDAL is loaded. */
+  /** Starts the process that starts the other processes, unless it is running. Call it before GDAL is loaded. */
   begin(): ChildProcess {
     if (this.#starter) return this.#starter;
     const starter = fork(new URL('./translate-starter.js', import.meta.url), {
@@ -60,7 +60,7 @@ export class Translators {
     starter.on('message', (message: FromStarter) => this.#heard.get(message.id)?.(message));
     starter.on('error', () => {});
     starter.on('exit', this.onLoss);
-    // It ends with this process, and keeps it from nothing.
+    // It ends with this process, and does not keep it running.
     starter.unref();
     starter.channel?.unref();
     return (this.#starter = starter);

@@ -1,7 +1,7 @@
 /**
- * Entry of the process that starts those of translate-main.js for an engine, and gives them work. The engine cannot: once GDAL is loaded
- * there, a fork may copy a lock of PROJ that another thread holds, and the copy then waits for it for ever. This process
- * starts before GDAL is loaded, and never loads it.
+ * Entry of the process that starts translate-main.js processes for an engine and sends them work. The engine cannot
+ * do this: after GDAL is loaded, a fork can copy a PROJ lock of another thread, and the copy then waits forever. This
+ * process starts before GDAL is loaded, and never loads it.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -14,16 +14,19 @@ export type ToStarter = { id: number; order: TranslatorOrder<TranslatorTask> } |
 
 export type FromStarter =
   | { id: number; message: FromTranslator<TranslatorTask> }
-  /** The work has ended, and nothing of it is left but what was to be made. */
+  /** The work has ended, and only its output remains. */
   | { id: number; ended: string; outgrown: boolean };
 
 process.title = 'graticule: engine imports';
 
 const MEMORY_CHECK_MS = 250;
 const PAGE_BYTES = 4096;
-/** How long a process waits for another order: starting one takes longer than translating a small file. */
+/**
+ * Milliseconds that a process waits for another order, because a process start takes longer than the translation of a
+ * small file.
+ */
 const IDLE_MS = 5000;
-/** A process that is larger than this takes no further order: what drivers leave behind ends with it. */
+/** Resident bytes above which a process accepts no further order, so that memory leaks of drivers end with it. */
 const REUSE_BYTES = 400 << 20;
 
 interface Work {
@@ -31,7 +34,7 @@ interface Work {
   order: TranslatorOrder<TranslatorTask>;
 }
 
-/** A process, and what it is at. */
+/** Process with its current work. */
 class Translator {
   #work: Work | undefined;
   #outgrown = false;
@@ -89,7 +92,7 @@ class Translator {
     else this.#end();
   }
 
-  /** A child that was disconnected from here tells nothing of its end but that it is there. */
+  /** Ends a child, which after the disconnect shows only by its existence that it is still running. */
   #end(): void {
     clearInterval(this.#watch);
     clearTimeout(this.#idle);
@@ -105,7 +108,7 @@ class Translator {
     const { id, order } = this.#work;
     if (this.#child.pid && 'output' in order.input)
       await removePart(partPath(order.input.output, this.#child.pid));
-    // What crashed it may be left from a file before: only a new process tells.
+    // A crash can be caused by an earlier file, so the work is repeated in a new process.
     if (this.#served > 0 && !this.#killed) return start(this.#work);
     send({ id, ended: `${end}: ${this.#complaints}`, outgrown: this.#outgrown });
   }
@@ -126,7 +129,7 @@ function start(work: Work, translator = new Translator()): void {
   translator.take(work);
 }
 
-/** Whether all that went wrong is what a driver says of a file. */
+/** Whether the only problem is an error that a driver reports about a file. */
 function isOrderly(answer: Extract<FromTranslator<TranslatorTask>, { answer: unknown }>['answer']): boolean {
   return answer.ok || answer.failure.code === 'source-unreadable' || answer.failure.code === 'invalid-input';
 }
@@ -139,10 +142,13 @@ process.on('message', (message: ToStarter) => {
     all.find(({ isIdle }) => isIdle),
   );
 });
-// The translators notice, too, and clear up.
+// The translators also detect this and clean up.
 process.once('disconnect', () => process.exit(0));
 
-/** Drivers that read whole files into memory must not take the machine's. 0 where the system does not tell. */
+/**
+ * Returns the resident bytes of a process, because drivers that read complete files into memory must not use up the
+ * machine's memory. 0 if the system does not report it.
+ */
 function residentBytes(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;

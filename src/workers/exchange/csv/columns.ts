@@ -1,4 +1,4 @@
-/** Which columns of a CSV file hold its geometry. */
+/** Detection of the geometry columns of a CSV file. */
 
 /** Names of columns with coordinates, in pairs: one of a pair is never taken with one of another. */
 const PAIRS: readonly (readonly [x: string, y: string])[] = [
@@ -72,7 +72,7 @@ function encodingOfValue(value: string): 'WKT' | 'WKB' | 'GeoJSON' | undefined {
   return GEOJSON.test(value) ? 'GeoJSON' : undefined;
 }
 
-/** The first pair of the table of which both are there. */
+/** Returns the first pair of the table whose columns both exist. */
 export function coordinateColumns(columns: readonly string[]): [x: string, y: string] | undefined {
   const byName = new Map(columns.map((column) => [plain(column), column]));
   for (const [x, y] of PAIRS) {
@@ -82,13 +82,13 @@ export function coordinateColumns(columns: readonly string[]): [x: string, y: st
   return undefined;
 }
 
-/** Longitude and latitude of a value that has both, the latitude first; undefined for other values. */
+/** Returns longitude and latitude of a value that contains both, latitude first. Undefined for other values. */
 export function parseLatitudeLongitude(value: string): [longitude: string, latitude: string] | undefined {
   const [, latitude, longitude] = LATITUDE_LONGITUDE.exec(value) ?? [];
   return latitude === undefined || longitude === undefined ? undefined : [longitude, latitude];
 }
 
-/** Case, spaces and marks do not tell names of columns apart: `Point_X` is `pointx`. */
+/** Returns a column name without case, spaces and marks, for comparison: `Point_X` becomes `pointx`. */
 function plain(column: string): string {
   return column.toLowerCase().replace(/[\s_.()[\]°-]+/g, '');
 }

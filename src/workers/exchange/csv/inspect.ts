@@ -4,7 +4,7 @@ import type { CsvGeometry } from './columns.js';
 import { type CsvLayout, readCsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
-/** Body of task `ogr.inspectCsv`: reads the whole file. */
+/** Task `ogr.inspectCsv`: reads the complete file. */
 export async function inspectCsv({ path }: { path: string }): Promise<CsvInspection> {
   await plainFile(path);
   const reading = await readCsvLayout(path);
@@ -24,7 +24,7 @@ function formatWords(geometry: CsvGeometry): string {
 interface Tally {
   numbers: number;
   others: number;
-  /** The first value that makes the column one of texts. */
+  /** First value that makes the column a text column. */
   first?: Omit<CsvTextColumn, 'column'>;
 }
 
@@ -56,7 +56,7 @@ function count(tally: Tally, value: string, record: number): void {
 /** Digits that a number in JSON surely keeps: the native `gr_text_type` has the same rules. */
 const MAX_DIGITS = 15;
 
-/** Why a value is no number that keeps what it says; undefined for one that does. */
+/** Returns the reason why a value cannot be stored as a number without loss. Undefined if it can. */
 function findReason(value: string): string | undefined {
   if (!LIKE_A_NUMBER.test(value)) return 'is not a number';
   if (value.startsWith('+')) return 'has a plus sign';

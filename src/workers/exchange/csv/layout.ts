@@ -1,4 +1,4 @@
-/** How a CSV file is read, and why. */
+/** Layout of a CSV file, with the reasons for it. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { type CsvGeometry, findCsvGeometry } from './columns.js';
@@ -24,7 +24,7 @@ export async function readCsvLayout(path: string): Promise<CsvLayout> {
   return { ...text, columns, geometry, commas: agreed(commas, geometry) ? commas : [] };
 }
 
-/** Whether OGR's driver reads the text as it is. */
+/** Whether OGR's driver can read the unchanged text. */
 export function isPlain({ encoding, geometry, commas }: CsvLayout): boolean {
   const isKnown = geometry?.encoding !== 'GeoJSON' && geometry?.encoding !== 'latitude, longitude';
   return encoding === 'utf-8' && isKnown && commas.length === 0;
@@ -47,7 +47,7 @@ function isWithCommas(values: readonly string[]): boolean {
   return values.some((value) => WITH_COMMA.test(value)) && values.every((value) => NUMBER.test(value));
 }
 
-/** Of these columns those whose values are numbers with decimal commas all through the file. */
+/** Returns the columns, out of these, whose values are all numbers with decimal commas. */
 async function withCommas(
   text: CsvText,
   columns: readonly string[],
@@ -63,7 +63,10 @@ async function withCommas(
   return [...places.keys()];
 }
 
-/** A comma before three digits may part thousands: coordinates tell what it is, as nothing else in a file of places does. */
+/**
+ * Whether the commas are decimal commas. A comma before three digits can also separate thousands; only the
+ * coordinates of a file show which is the case.
+ */
 function agreed(commas: readonly string[], geometry: CsvGeometry | undefined): boolean {
   return geometry?.encoding !== 'coordinates' || commas.includes(geometry.x) || commas.includes(geometry.y);
 }

@@ -1,4 +1,4 @@
-/** CSV files that OGR's driver cannot read as they are, written anew for it. */
+/** CSV files that OGR's driver cannot read unchanged, rewritten for it. */
 
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -67,7 +67,7 @@ function parseWkt(value: string): string {
   return point ? `POINT(${point.join(' ')})` : value;
 }
 
-/** Nothing for what is no geometry: the row is published without a place. */
+/** Returns an empty string for values that are not geometries. The row is published without a geometry. */
 function wktOfGeoJson(value: string): string {
   try {
     const geometry: unknown = JSON.parse(value);

@@ -7,8 +7,8 @@ import { type CsvLayout, isPlain, readCsvLayout } from './layout.js';
 import { writeNormal } from './normal.js';
 
 /**
- * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
- * anew, into a folder that is removed with the dataset.
+ * Opens a CSV file. All columns are read as text, because OGR's driver would convert `007` to 7. A file that the
+ * driver cannot read is rewritten into a folder that is removed with the dataset.
  */
 export async function openCsv(path: string, exactness: ValueReadOptions): Promise<Dataset> {
   const reading = await readCsvLayout(path);

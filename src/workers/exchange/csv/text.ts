@@ -8,9 +8,9 @@ import { analyse } from 'chardet';
 import { parse } from 'csv-parse';
 import { TaskFailure } from '../../../core/errors/failure.js';
 
-/** Bytes by which encodings are told apart. */
+/** Bytes from which the encoding is detected. */
 const HEAD_BYTES = 1 << 20;
-/** Bytes in which the line of names has to be. */
+/** Bytes within which the header line must end. */
 const NAMES_BYTES = 1 << 18;
 /** Characters of one record. */
 const RECORD_SIZE = 64 << 20;
@@ -21,7 +21,7 @@ export interface CsvText {
   encoding: string;
   /** Why it is read in that encoding. */
   encodingReason: string;
-  /** True when neither the file nor another says so. */
+  /** Whether the encoding was detected instead of being stated by the file or another file. */
   isGuess: boolean;
   separator: string;
 }
@@ -41,7 +41,7 @@ export async function* readCsvRecords({ path, encoding, separator }: CsvText): A
     skip_empty_lines: true,
     max_record_size: RECORD_SIZE,
   });
-  // Failures of either end both, and reach who reads the records.
+  // A failure of either end ends both, and is passed to the reader of the records.
   pipeline(Readable.from(decoded(path, encoding)), records, () => {});
   try {
     yield* records as AsyncIterable<string[]>;
@@ -69,7 +69,7 @@ async function loadEncoding(path: string): Promise<{ encoding: string; reason: s
   return { encoding: likelyEncoding(head), reason: 'it is not UTF-8 and this fits best', isGuess: true };
 }
 
-/** Encodings that the Encoding Standard has; ISO 8859-1 is read as windows-1252, as it says. */
+/** Encodings of the Encoding Standard. ISO 8859-1 is read as windows-1252, as it requires. */
 export function likelyEncoding(head: Uint8Array): string {
   const match = analyse(head).find(({ name }) => name !== 'ASCII' && name !== 'UTF-8' && isEncoding(name));
   return match ? new TextDecoder(match.name).encoding : 'windows-1252';
@@ -83,7 +83,7 @@ function isEncoding(label: string): boolean {
   }
 }
 
-/** What `data.csv.cpg` beside `data.csv` says: a label, or the number of a code page. */
+/** Returns the content of `data.csv.cpg` next to `data.csv`: a label, or the number of a code page. */
 async function namedEncoding(path: string): Promise<string | undefined> {
   const text = await readFile(`${path}.cpg`, 'latin1').catch(() => undefined);
   return text === undefined ? undefined : parseEncodingLabel(text);
@@ -95,7 +95,7 @@ export function parseEncodingLabel(text: string): string | undefined {
   return label && isEncoding(label) ? new TextDecoder(label).encoding : undefined;
 }
 
-/** A character may begin in one chunk and end in the next: its bytes are kept until then. */
+/** A character can start in one chunk and end in the next, so its bytes are kept until then. */
 async function isUtf8File(path: string): Promise<boolean> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: HEAD_BYTES }) as AsyncIterable<Buffer>) {
@@ -107,7 +107,7 @@ async function isUtf8File(path: string): Promise<boolean> {
   return isUtf8(rest);
 }
 
-/** Where the last character ends that is surely whole. */
+/** Returns the end of the last character that is certainly complete. */
 export function findCharacterEnd(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

@@ -20,7 +20,10 @@ interface OpenDraft {
 
 const NESTED: ReadonlySet<FieldType> = new Set(['json', 'array']);
 
-/** Opens GeoJSON that was written as a draft. Values that the types of the format cannot hold have another form, or are text. */
+/**
+ * Opens GeoJSON that was written as a draft. Values that the format's types cannot represent have another form or
+ * become text.
+ */
 export async function openExportDraft(
   path: string,
   draft: ExportDraft,
@@ -69,7 +72,7 @@ const notesOfShapefile = (fields: readonly DraftField[], facts: PropertyFacts) =
 
 interface FieldForm {
   form?: Form;
-  /** Type that the field gets in place of its own. */
+  /** Type that replaces the type of the field. */
   type?: FieldType;
 }
 
@@ -98,6 +101,7 @@ function formFor({ name, type }: DraftField, facts: PropertyFacts, format: Expor
   // Years before 0000 and after 9999, infinity, days that no month has, and times in a column of dates.
   if (isMisfitTime({ name, type }, facts)) return { type: 'string' };
   if (type === 'date' || !facts.hasFineTimes(name)) return {};
-  // GDAL's GeoPackages have milliseconds; what is written as text, and then declared as a time, keeps all digits.
+  // GDAL's GeoPackages have milliseconds. Values that are written as text, and then declared as times, keep all
+  // digits.
   return format === 'GPKG' ? { form: 'time', type: 'string' } : { form: 'milliseconds' };
 }

@@ -23,7 +23,7 @@ interface EsriField {
   type: string;
 }
 
-/** The text is held in memory. */
+/** Maximum bytes of the text, which is read into memory. */
 const MAX_BYTES = 256 << 20;
 const DRIVER = 'ESRIJSON';
 
@@ -36,7 +36,7 @@ export async function openEsriJson(path: string, exactness: ValueReadOptions): P
       `The Esri JSON file has ${size} bytes; at most ${MAX_BYTES} are read.`,
     );
   const set = featureSetIn(await readFile(path, 'utf8'));
-  // What is no feature set GDAL may still read, or say what is wrong with it.
+  // GDAL may still read a document that is not a feature set, or report its problem.
   if (!set) return openWith(path, [DRIVER]);
   const fields = readFields(set);
   const name = basename(path, extname(path));
@@ -156,7 +156,7 @@ interface EsriLayerSource {
   name: string;
   crs: string | undefined;
   fields: readonly EsriField[];
-  /** Whether a field has other values than those of its type. */
+  /** Whether a field has values of other types than its own. */
   isText(field: EsriField): boolean;
 }
 

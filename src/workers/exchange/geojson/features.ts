@@ -9,12 +9,12 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 const SPACE = 0x20;
 const FEATURES = '"features"';
 
-/** Depths of features: in a sequence of texts, or alone; in the list of a collection. */
+/** Nesting depths of features: in a sequence of texts or as a single text, and in the list of a collection. */
 const [ALONE, AMONG_FEATURES] = [1, 3];
 
 /**
- * Texts of the members of a feature collection, of the texts of a sequence, or of the one object of a file. Yields nothing
- * for a file of another form. Fails with `source-unreadable` for text that is not UTF-8.
+ * Yields the texts of the members of a feature collection, of the texts in a sequence, or of the single object of a
+ * file. Empty for other files. Fails with `source-unreadable` for text that is not UTF-8.
  */
 export async function* featureTextsIn(path: string): AsyncGenerator<string> {
   const scanner = new FeatureScanner();
@@ -33,7 +33,7 @@ class FeatureScanner {
   /** Whether the list at depth 2 is the member `features`, and whether the object at depth 1 has one. */
   #isInFeatures = false;
   #hasFeatures = false;
-  /** Where the text that is kept starts in the chunk; -1 where nothing is kept. */
+  /** Start of the kept text in the chunk. -1 if none is kept. */
   #start = -1;
   #parts: Buffer[] = [];
 

@@ -12,8 +12,8 @@ import { type Form, findReplacement, PropertyFacts, type ValueReadOptions } from
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Opens a text of the family of GeoJSON. Properties whose values GDAL would read as others have another form in a copy, which
- * is removed with the dataset.
+ * Opens GeoJSON or a related format. Properties whose values GDAL would change have another form in a copy, which is
+ * removed with the dataset.
  */
 export async function openJson(
   path: string,
@@ -35,7 +35,7 @@ export async function openJson(
   return dataset;
 }
 
-/** What the properties of a text are. */
+/** Returns facts about the properties of a text. */
 export async function readFacts(path: string): Promise<PropertyFacts> {
   const facts = new PropertyFacts();
   const scanner = new PropertyScanner((name, value) => {

@@ -1,4 +1,4 @@
-/** Reads the properties of the features of a JSON text, part by part, without reading the rest. */
+/** Reads the properties of the features of a JSON text, part by part. All other text is skipped. */
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -13,10 +13,10 @@ export interface ScannedValue {
   text(): string;
 }
 
-/** Told of each property; what it returns takes the place of the value. */
+/** Called for each property. Its result replaces the value. */
 export type Visit = (name: string, value: ScannedValue) => string | undefined;
 
-/** Where the scanner is: outside of properties, before or in a name, in a value. */
+/** States of the scanner: outside of properties, before or in a name, in a value. */
 const [OUTSIDE, NAME, VALUE] = [0, 1, 2];
 
 /** Finds members of the objects named `properties`, at any depth. Text that is not JSON gives some properties. */
@@ -33,10 +33,10 @@ export class PropertyScanner implements ScannedValue {
   #name = '';
   #isProperties = false;
   #chunk: Buffer = Buffer.alloc(0);
-  /** Where the name or value at hand starts in the chunk; -1 where there is none. */
+  /** Start of the current name or value in the chunk. -1 if there is none. */
   #start = -1;
   #end = 0;
-  /** What earlier chunks have of it. */
+  /** Parts of the name or value in earlier chunks. */
   #parts: Buffer[] = [];
   /** Bytes of the chunk that are written. */
   #written = 0;
@@ -52,7 +52,7 @@ export class PropertyScanner implements ScannedValue {
     this.#written = 0;
     if (this.#start >= 0) this.#start = 0;
     for (let i = 0; i < chunk.length; i++) {
-      // Outside of properties only strings matter: coordinates are passed over.
+      // Outside of properties only strings matter, so coordinates are skipped.
       if (this.#state === OUTSIDE && !this.#inString && !this.#isProperties) {
         i = chunk.indexOf(QUOTE, i);
         if (i < 0) break;
@@ -139,7 +139,7 @@ export class PropertyScanner implements ScannedValue {
     this.#written = at;
   }
 
-  /** Keeps what the chunk has of a name or value that goes on in the next one. */
+  /** Keeps the chunk's part of a name or value that continues in the next chunk. */
   #keepOpen(): void {
     const { length } = this.#chunk;
     const isValue = this.#state === VALUE && this.#start >= 0;

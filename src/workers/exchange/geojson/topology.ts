@@ -58,7 +58,7 @@ function readTopology(text: string): Topology {
   }
 }
 
-/** GDAL makes a layer of each object, and a feature of each geometry of a collection. */
+/** GDAL converts each object to a layer, and each geometry of a collection to a feature. */
 function readFeatures(object: unknown): readonly unknown[] {
   const { type, geometries } = (object ?? {}) as TopologyGeometry;
   return type === 'GeometryCollection' && Array.isArray(geometries) ? geometries : [object];

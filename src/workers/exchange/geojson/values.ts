@@ -1,4 +1,4 @@
-/** Which properties of a JSON text GDAL would read as other values, and what takes their place. */
+/** Properties of JSON texts whose values GDAL would change, and their replacements. */
 
 import { readDate } from '../../../core/cql2/temporal.js';
 import { JSON_MARK } from '../../../core/edits/merges.js';
@@ -12,7 +12,7 @@ import { hasDoubleDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core
 import { compactJson } from '../../../core/values/json-text.js';
 import type { ScannedValue } from './scanner.js';
 
-/** What a property has in some feature. */
+/** Kinds of values that a property has in some feature. */
 const INTEGER = 1;
 const DECIMAL = 2;
 /** An integer that a double may round. */
@@ -27,7 +27,7 @@ const LIST = 32;
 const TIME = 64;
 /** A time with more than milliseconds. */
 const FINE = 128;
-/** Text that no program takes for a date or a time. */
+/** Text that no program interprets as a date or a time. */
 const TEXT = 256;
 const NESTED = 512;
 /** An object or array with a number that would be another one. */
@@ -39,7 +39,10 @@ const INFINITE = 4096;
 const LONG_TEXT = 8192;
 /** A decimal of more than 15 digits. */
 const MANY_DIGITS = 16384;
-/** Text that GDAL may take for a date or a time, and would write in another way: `12:30`, years before 0, two digits of a year. */
+/**
+ * Text that GDAL can interpret as a date or a time, and would write differently: `12:30`, years before 0, two-digit
+ * years.
+ */
 const LIKE_TIME = 32768;
 /** A time whose offset GDAL does not have. */
 const ODD = 65536;
@@ -51,9 +54,11 @@ const STRING = TEXT | LIKE_TIME | TIME | DAY;
 const MAX_DBF_TEXT = 254;
 
 /**
- * How the values of a property are handed to GDAL: as text, as the text of JSON, as such also where they are text (`quoted-json`)
- * or anything (`marked-json`), as text that becomes a time again, as text that stays text (`marked-text`), as the nearest doubles, or as times without
- * what is below milliseconds.
+ * Form in which the values of a property are passed to GDAL.
+ * - `text`: as text. `json`: as JSON text.
+ * - `quoted-json`: as JSON text, also for values that are text. `marked-json`: as JSON text for all values.
+ * - Other forms: as text that becomes a time again, as text that remains text (`marked-text`), as the nearest
+ *   doubles, or as times without digits below milliseconds.
  */
 export type Form =
   | 'text'
@@ -70,22 +75,22 @@ export interface ValueReadOptions {
   keepsValues?: boolean;
 }
 
-/** Names of properties that are looked at. */
+/** Maximum number of property names that are tracked. */
 const MAX_NAMES = 10_000;
-/** Bytes of a time, with its quotes. */
+/** Maximum bytes of a time, with its quotes. */
 const MAX_TIME_LENGTH = 64;
 
 const [QUOTE, MINUS, ZERO, NINE, CAPITAL_T] = [0x22, 0x2d, 0x30, 0x39, 0x54];
 const [OPEN_LIST, OPEN_OBJECT, NULL, BACKSLASH] = [0x5b, 0x7b, 0x6e, 0x5c];
 
-/** What the properties of all features are together. */
+/** Facts about the properties of all features together. */
 export class PropertyFacts {
   readonly #facts = new Map<string, number>();
 
   add(name: string, value: ScannedValue): void {
     const before = this.#facts.get(name);
     if (before === undefined && this.#facts.size >= MAX_NAMES) return;
-    // Where one text is no time, none matters.
+    // If one text is not a time, times do not matter.
     const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
     const facts =
       (before ?? 0) | (isKnown ? computeLength(value) : encodeFacts(value) | computeLength(value));
@@ -164,7 +169,7 @@ export class PropertyFacts {
     return ((this.#facts.get(name) ?? 0) & fact) !== 0;
   }
 
-  /** Sentences on values that are not what the file has. */
+  /** Sentences about values that differ from the file. */
   notes(forms: ReadonlyMap<string, Form>, digits: 15 | 17 = 17): string[] {
     const rounded = digits === 15 ? ROUNDED | MANY_DIGITS : ROUNDED;
     const note = digits === 15 ? noteShortNumbers : noteRoundedNumbers;
@@ -186,7 +191,7 @@ export class PropertyFacts {
 function findForm(facts: number): Form | undefined {
   if (facts & HUGE || (facts & BIG && facts & DECIMAL)) return 'text';
   if (facts & (EXACT_NESTED | LIST)) return 'json';
-  // Beside other values all of them are text for GDAL, too.
+  // GDAL also reads a column of times as text if it contains other values.
   if (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) return undefined;
   if (facts & LIKE_TIME || (facts & TIME && facts & DAY)) return 'marked-text';
   return facts & (FINE | ODD) ? 'time' : undefined;
@@ -226,7 +231,7 @@ const digitFact = (text: string) =>
 /** Strings, and numbers. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
-/** GDAL writes nested values anew: integers within 64 bits, and decimals by 17 digits. */
+/** GDAL rewrites nested values: integers within 64 bits, and decimals with 17 digits. */
 function factsOfNested(text: string): number {
   if (!/\d[\d.]{15}|\d[eE]|\.\d*0\b/.test(text)) return 0;
   for (const [token] of text.matchAll(TOKENS))
@@ -243,7 +248,7 @@ const DATE = String.raw`(\d{4})[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?`;
 const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::?\d\d)?)?)?$`);
 
-/** More than what GDAL takes for a date or a time. */
+/** Superset of the text that GDAL interprets as a date or a time. */
 const LIKE_TIME_TEXT = /^\s*[T+-]?\d[\d\s:.,/+\-TZGMUC]*$/;
 const QUARTER = 15;
 const MAX_OFFSET_HOURS = 14;
@@ -266,7 +271,7 @@ function readString(json: string): string {
   try {
     return JSON.parse(json) as string;
   } catch {
-    // Whoever reads the file says what is wrong with it.
+    // The reader of the file reports the problem.
     return '';
   }
 }
@@ -276,14 +281,14 @@ function isDay([, year, month, day]: readonly string[]): boolean {
   return Number(day) <= 28 || readDate(`${year}-${month}-${day}`) !== undefined;
 }
 
-/** In front of times, and of other text, that GDAL must take for text. */
+/** Prefixes of times, and of other text, that GDAL must read as text. */
 export const TIME_MARK = 'graticule-time ';
 export const TEXT_MARK = 'graticule-text ';
 
 /** A text without such a mark. */
 export const withoutMark = (text: string): string => text.replace(/^graticule-(?:time|text) /, '');
 
-/** What takes the place of a value; undefined where it stays. */
+/** Returns the replacement of a value. Undefined if it remains unchanged. */
 export function findReplacement(form: Form | undefined, value: ScannedValue): string | undefined {
   if (form === 'marked-json') return JSON.stringify(JSON_MARK + value.text());
   if (form === undefined || value.first === NULL) return undefined;
@@ -296,13 +301,16 @@ export function findReplacement(form: Form | undefined, value: ScannedValue): st
   return isText ? undefined : JSON.stringify(compactJson(value.text()));
 }
 
-/** A number that GDAL reads as a double: integers without a point it would cut off at 64 bits. */
+/**
+ * Returns a number in a form that GDAL reads as a double. Integers without a decimal point would be limited to 64
+ * bits.
+ */
 function formatDouble(text: string): string {
   const double = Number(text);
   return Number.isSafeInteger(double) ? text : double.toExponential();
 }
 
-/** A time without what is below milliseconds, in UTC where GDAL does not have the offset. */
+/** Returns a time without digits below milliseconds, in UTC if GDAL does not support the offset. */
 function parseMilliseconds(json: string): string {
   if (factsOfText(json) & ODD) {
     const time = parseTime(json);

@@ -7,16 +7,19 @@ import type {
 import { geometryDifference } from './compare-geometries.js';
 import { object, type RemoteJson } from './json.js';
 
-/** Differences that are told, samples, and characters of a sample, of a value and of the name of an attribute. */
+/**
+ * Limits of the comparison: reported differences, samples, and characters of a sample, of a value and of an attribute
+ * name.
+ */
 const DIFFERENCES = 50;
 const SAMPLES = 5;
 const SAMPLE_CHARACTERS = 20_000;
 const DETAIL_CHARACTERS = 200;
 const NAME_CHARACTERS = 100;
-/** Of numbers, in parts of the greater one. */
+/** Relative tolerance of numbers, as a part of the greater number. */
 const EPSILON = 1e-9;
 
-/** Body of task `ingest.compareFeatures`. */
+/** Task `ingest.compareFeatures`. */
 export async function compareFeatures({
   path,
   target,

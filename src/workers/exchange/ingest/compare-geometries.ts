@@ -2,10 +2,12 @@ import { isObject, type RemoteJson } from './json.js';
 
 type Position = readonly number[];
 
-/** Positions of a ring from which it is followed: more than one where it comes by its beginning again. */
+/**
+ * Maximum positions of a ring from which it is compared: more than one if its first position occurs several times.
+ */
 const BEGINNINGS = 8;
 
-/** A part of a geometry. Positions of a ring may begin anywhere, and go around either way. */
+/** Part of a geometry. Two equal rings can start at different positions and have different directions. */
 interface Part {
   readonly isRing: boolean;
   readonly positions: readonly Position[];
@@ -16,7 +18,7 @@ export function geometryDifference(a: unknown, b: unknown, tolerance: number): s
   try {
     return findDifference(a, b, tolerance);
   } catch (error) {
-    // Coordinates that are no lists.
+    // The coordinates are not lists.
     if (error instanceof TypeError) return 'It is not a geometry.';
     throw error;
   }
@@ -39,7 +41,7 @@ function findDifference(a: unknown, b: unknown, tolerance: number): string | und
   return undefined;
 }
 
-/** A store may hold a geometry as one of many. */
+/** A store can represent a single geometry as a multi geometry. */
 const plainType = ({ type }: RemoteJson) => String(type).replace(/^Multi/, '');
 
 function readParts({ type, coordinates, geometries }: RemoteJson): Part[] {

@@ -17,7 +17,7 @@ import { listJsonObjects, object, parseLinks, parseObject, type RemoteJson, stri
 import { selectIds } from './select-ids.js';
 import { planWcs } from './wcs.js';
 
-/** Body of task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
+/** Task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
 export async function planCoverages(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   return task.protocol === 'wcs' ? planWcs(task, asking) : planApi(task, asking);
 }
@@ -77,7 +77,10 @@ const MAGIC = new Set(['49492a00', '4d4d002a', '49492b00', '4d4d002b']);
 /** Bytes of a report that is read for its reason. */
 const REPORT_BYTES = 65_536;
 
-/** Body of task `ingest.coverage`: a whole coverage onto the disk. Fails with `source-unreadable` for what is no TIFF. */
+/**
+ * Task `ingest.coverage`: downloads a complete coverage to the disk. Fails with `source-unreadable` for data that is
+ * not a TIFF.
+ */
 export async function downloadCoverage(task: DownloadTask, asking: RemoteAccess): Promise<Download> {
   const headers = { ...task.headers, accept: 'image/tiff;application=geotiff, image/tiff;q=0.9' };
   const answer = await download({ ...task, headers }, asking);

@@ -8,8 +8,8 @@ import { get, type RemoteAccess } from './http.js';
 import { listJsonObjects, object, parseObject, type RemoteJson, string } from './json.js';
 
 /**
- * Body of task `ingest.geocoder`: asks the GeocodeServer of another server. Fails as `get` does, and with `source-unreadable`
- * for what is no answer of one.
+ * Task `ingest.geocoder`: sends a request to the GeocodeServer of another server. Fails like `get`, and with
+ * `source-unreadable` for responses that are not from a GeocodeServer.
  */
 export async function askGeocoder(
   { url: base, verb, parameters, ...request }: GeocoderRequest,
@@ -33,7 +33,7 @@ export async function askGeocoder(
   }
 }
 
-/** Servers answer 400 where there is no address. */
+/** Servers return 400 if no address is found. */
 const isNothing = (document: RemoteJson) => object(document['error'])['code'] === 400;
 
 function readList(document: RemoteJson, name: string): RemoteJson[] {
@@ -71,7 +71,7 @@ function parseReverse(document: RemoteJson): GeocoderAnswer['candidates'] {
   return [{ place, score: 100 }];
 }
 
-/** A place in WGS 84, which was asked for; undefined without coordinates. */
+/** Returns a location in WGS 84, the CRS of the request. Undefined without coordinates. */
 function findPlace(label: string, { x, y }: RemoteJson, attributes: RemoteJson): Place | undefined {
   if (!isDegrees(x, 180) || !isDegrees(y, 90)) return undefined;
   const of = (...names: string[]) =>

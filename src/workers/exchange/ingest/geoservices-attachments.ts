@@ -8,7 +8,7 @@ import { bigInteger, isObject, listJsonObjects, type RemoteJson, readJsonInteger
 /** Characters of a name, a media type or keywords that are read. */
 const WORDS = 1024;
 
-/** Body of task `ingest.geoservicesAttachments`: what the server says of the attachments of some features. */
+/** Task `ingest.geoservicesAttachments`: returns the server's list of the attachments of some features. */
 export async function listAttachments(
   task: GeoServicesAttachmentsTask,
   asking: RemoteAccess,

@@ -30,7 +30,7 @@ import {
 } from './json.js';
 import { append, type FeatureJson } from './pages.js';
 
-/** Layers of GeoServices: what they are, the ids of their features, and features by their ids. */
+/** Layers of GeoServices: their descriptions, the ids of their features, and features by their ids. */
 
 const GEOMETRY_TYPES: Readonly<Record<string, GeometryType>> = {
   esriGeometryPoint: 'Point',
@@ -58,13 +58,13 @@ const FIELD_TYPES: Readonly<Record<string, FieldType>> = {
 
 /** Characters of the name of a relationship. */
 const NAME = 256;
-/** Features of a page where the server does not say how many it gives. */
+/** Number of features of a page if the server does not state its limit. */
 const PAGE = 1000;
 
 /** Codes of domains, and values of renderers. */
 const EXACT_MEMBERS = ['domain', 'value'];
 
-/** Body of task `ingest.geoservicesLayer`. */
+/** Task `ingest.geoservicesLayer`. */
 export async function describeLayer(task: GeoServicesTask, asking: RemoteAccess): Promise<GeoServicesLayer> {
   const layer = await askLayer(task, '', {}, asking, EXACT_MEMBERS);
   const type = string(layer['type']);
@@ -129,7 +129,7 @@ function readRelationship(one: RemoteJson): GeoServicesRelationship {
   };
 }
 
-/** Body of task `ingest.geoservicesIds`. */
+/** Task `ingest.geoservicesIds`. */
 export async function listIds(task: GeoServicesIdsTask, asking: RemoteAccess): Promise<number> {
   const form = { where: task.where, returnIdsOnly: 'true' };
   const { objectIds } = await askLayer(task, '/query', form, asking, ['objectIds']);
@@ -145,14 +145,15 @@ export async function listIds(task: GeoServicesIdsTask, asking: RemoteAccess): P
   return sorted.length;
 }
 
-/** Body of task `ingest.geoservicesPage`: appends the features of some ids to a file, in the order of the ids. */
+/** Task `ingest.geoservicesPage`: appends the features of some ids to a file, in the order of the ids. */
 export async function appendGeoServicesPage(
   task: GeoServicesPageTask,
   asking: RemoteAccess,
 ): Promise<{ offset: number; count: number }> {
   const ids = await readIds(task);
   const features = new Map<bigint, FeatureJson>();
-  // A server that gives less than it was asked for, whatever it says of limits, is asked for the rest.
+  // A server that returns fewer features than requested receives a request for the rest, independent of its stated
+  // limit.
   for (let rest = [...ids]; rest.length > 0; ) {
     const page = await query(task, rest, asking);
     for (const [id, feature] of page) {
@@ -221,7 +222,7 @@ async function query(
   });
 }
 
-/** A server that passes over outSR gives coordinates of another CRS, and says so. */
+/** A server that ignores outSR returns coordinates in another CRS, and names it. */
 function requireReference(page: RemoteJson, srid: number): void {
   const code = parseWkid(page['spatialReference']);
   if (code !== undefined && code !== srid) throw refused(`it returned EPSG:${code}, not EPSG:${srid}`);
@@ -270,7 +271,10 @@ function formatInstant(value: unknown, field: string): string {
   return time;
 }
 
-/** Sends a form to a resource below the layer. Numbers in the exact members may be `ExactNumber`s. Failures that pass are `store-unavailable`, whichever way they are told. */
+/**
+ * Sends a form to a resource below the layer. Numbers in the exact members can be `ExactNumber`s. Temporary failures
+ * are `store-unavailable`, in all forms in which servers report them.
+ */
 export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,

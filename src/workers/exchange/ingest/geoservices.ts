@@ -10,8 +10,8 @@ import { parseObject, type RemoteJson, readJsonInteger } from './json.js';
 type Read = (path: string, parameters?: Readonly<Record<string, string>>) => Promise<RemoteJson>;
 
 /**
- * Body of task `ingest.geoservices`: a service with the resources of its layers and how many features they have.
- * `timeoutMs` is for all requests together. Fails as `get` does, and with `source-unreadable` for what is no service.
+ * Task `ingest.geoservices`: returns a service with the resources of its layers and their feature counts. `timeoutMs`
+ * is for all requests together. Fails like `get`, and with `source-unreadable` for other documents.
  */
 export async function describeService(request: RemoteRequest, asking: RemoteAccess): Promise<RemoteService> {
   const read = parseReader(request, asking);
@@ -46,7 +46,7 @@ function parseReader(request: RemoteRequest, asking: RemoteAccess): Read {
   };
 }
 
-/** A layer by its own resource, and its features counted: groups and layers of rasters have none. */
+/** Returns a layer from its own resource, with its feature count. Group layers and raster layers have no features. */
 async function layerByResource(
   entry: RemoteLayer,
   srid: number | undefined,

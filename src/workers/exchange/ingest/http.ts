@@ -14,7 +14,7 @@ import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { type AllowedHosts, refused } from '../../storage/remote/allowed-hosts.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
-/** What a thread asks other servers with. */
+/** Settings of a thread for requests to other servers. */
 export interface RemoteAccess {
   readonly allowed: AllowedHosts;
   readonly cancellation: Cancellation;
@@ -22,7 +22,7 @@ export interface RemoteAccess {
 
 export interface RemoteAnswer {
   readonly status: number;
-  /** Without parameters, in lower case; empty when the server does not say. */
+  /** Media type without parameters, in lower case. Empty if the server does not state it. */
   readonly mediaType: string;
   readonly bytes: Buffer;
 }
@@ -40,7 +40,10 @@ export function nameServer(mark: string): void {
   own[IMPORT_HEADER] = mark;
 }
 
-/** The answer to a GET, or to a POST where there is a form or JSON, whatever its status, when it has at most that many bytes. */
+/**
+ * Returns the response to a GET, or to a POST if there is a form or JSON, with any status. The response can have at
+ * most that many bytes.
+ */
 export function get(
   request: RemoteRequest,
   asking: RemoteAccess,
@@ -52,7 +55,7 @@ export function get(
   });
 }
 
-/** Writes the answer to a GET into a new file, which is there as a whole or not at all. */
+/** Writes the response to a GET into a new file, which exists only when it is complete. */
 export async function download(task: DownloadTask, asking: RemoteAccess): Promise<Download> {
   try {
     return await ask(task, asking, (response, signal) => write(response, task, signal));
@@ -63,8 +66,9 @@ export async function download(task: DownloadTask, asking: RemoteAccess): Promis
 }
 
 /**
- * Sends a request and reads its answer. Rejects with `invalid-input` for what may not be asked, `source-unreadable` for what is
- * redirected, `too-large`, `source-missing` for 404 and 410 of downloads, `store-unavailable` when there is no answer, and `deadline-exceeded`.
+ * Sends a request and reads its response. Rejects with `invalid-input` for forbidden requests, `source-unreadable`
+ * for redirects, `too-large`, `source-missing` for 404 and 410 of downloads, `store-unavailable` without a response,
+ * and `deadline-exceeded`.
  */
 async function ask<T>(
   { url: text, timeoutMs, headers, form, json }: RemoteRequest,
@@ -84,7 +88,7 @@ async function ask<T>(
       refuseRedirection(response);
       return await read(response, stop.signal);
     } finally {
-      // What is left of an answer is of no use to the next request.
+      // The rest of a response must not remain on the connection for the next request.
       if (!response.readableEnded) response.destroy();
     }
   } catch (error) {
@@ -121,7 +125,7 @@ function responseTo(
         ...headers,
       },
     });
-    // Of the list alone: where a name leads.
+    // Errors of the allow list only: the address behind a name.
     call.on('error', (error) => reject(error instanceof TaskFailure ? forbidden(error.message) : error));
     call.on('response', resolve);
     call.end(body);
@@ -173,7 +177,7 @@ async function write(
   return { bytes, mediaType: findMediaType(response) };
 }
 
-/** A connection that ends early is no whole answer, whoever ended it. */
+/** Throws if a connection ended early, because the response is then incomplete. */
 function requireWhole(response: IncomingMessage, size: number): void {
   const { 'content-length': length } = response.headers;
   if (!response.complete || (length !== undefined && Number(length) !== size))
@@ -189,7 +193,7 @@ function findMediaType({ headers }: IncomingMessage): string | undefined {
   );
 }
 
-/** Sockets write, too, and what they say is of the other server. */
+/** Socket errors also occur during writes, and they concern the other server. */
 const OF_SOCKETS = /^(EPROTO|EPIPE|ECONN\w+|ENOTCONN)$/;
 
 const isOfDisk = (error: unknown) => {

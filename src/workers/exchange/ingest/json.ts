@@ -3,13 +3,16 @@ import { type AnyNumber, exactNumber, isExactNumber, toInt64 } from '../../../co
 import { type ExactMembers, parseJsonExactly } from '../../../core/values/json.js';
 import { refused } from '../../storage/remote/allowed-hosts.js';
 
-/** JSON of other servers: members are read as what they should be, or not at all. */
+/** JSON of other servers. Members are read only if they have the expected type. */
 export type RemoteJson = Readonly<Record<string, unknown>>;
 
 /** The text of a document. */
 export const documentText = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\uFEFF/, '');
 
-/** Fails with `source-unreadable` for what is no JSON object. Numbers in the exact members may be `ExactNumber`s. */
+/**
+ * Parses a JSON object. Fails with `source-unreadable` for everything else. Numbers in the exact members can be
+ * `ExactNumber`s.
+ */
 export function parseObject(bytes: Buffer, exact: ExactMembers = []): RemoteJson {
   const value = read(documentText(bytes), exact);
   if (!isObject(value)) throw refused('it is not a JSON object');
@@ -71,7 +74,7 @@ export interface RemoteLink {
   readonly type: string | undefined;
 }
 
-/** Links of a document, with their addresses made absolute. */
+/** Returns the links of a document with absolute URLs. */
 export function parseLinks(document: RemoteJson, base: string): RemoteLink[] {
   return listJsonObjects(document['links']).flatMap((link) => {
     const { rel, href, type } = link;

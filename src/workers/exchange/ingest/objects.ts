@@ -15,10 +15,10 @@ import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objec
 import { download, get, type RemoteAccess, type RemoteAnswer } from './http.js';
 import { unanswered } from './remote-problem.js';
 
-/** A page of keys has 1000 of 1024 bytes at most, each escaped. */
+/** Maximum bytes of a page of keys: it has at most 1000 keys of 1024 bytes, each escaped. */
 const MAX_BYTES = 8 << 20;
 
-/** A page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or what keeps it from being read. */
+/** Returns a page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or the reason why it cannot be read. */
 export async function listObjects(task: ListObjectsTask, asking: RemoteAccess): Promise<ListedObjects> {
   const { store, timeoutMs } = task;
   const url = new URL(`${store.endpoint}/${store.bucket}`);
@@ -40,7 +40,7 @@ function createProblem(failure: TaskFailure, url: URL): RemoteProblem {
   return { reason: 'region', message: `${url.host} leads elsewhere: the bucket is in another region.` };
 }
 
-/** Writes an object of a bucket into a new file, which is there as a whole or not at all. Fails as `download` does. */
+/** Writes an object of a bucket into a new file, which exists only when it is complete. Fails like `download`. */
 export function downloadObject({ store, key, ...task }: ObjectTask, asking: RemoteAccess): Promise<Download> {
   const url = new URL(objectAddress(store, key));
   const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
@@ -83,7 +83,7 @@ function parseObjects(root: XmlNode): ListedObjects {
   return { objects, ...(next === undefined ? {} : { next }) };
 }
 
-/** Keys are escaped where the answer says so: not every store knows `encoding-type`. */
+/** Returns a key. Keys are escaped if the response says so, because not every store supports `encoding-type`. */
 function readKey(text: string, root: XmlNode): string {
   if (findXmlText(root, 'EncodingType') !== 'url') return text;
   try {
@@ -105,7 +105,7 @@ const CODES: Readonly<Record<string, RemoteReason>> = {
   RequestTimeTooSkewed: 'clock',
 };
 
-/** What a store says by its code; without one by the status. */
+/** Returns the failure for an error code of a store, or for the status if there is no code. */
 function refusal(
   status: number,
   root: XmlNode,

@@ -15,7 +15,7 @@ import { append, parsePageFeatures, splitFeatures } from './pages.js';
 
 const GEOJSON = 'application/geo+json, application/json;q=0.9';
 
-/** Body of task `ingest.itemsPlan`: where the items of a collection are, and whether they can be filtered. */
+/** Task `ingest.itemsPlan`: returns the URL of a collection's items, and whether they can be filtered. */
 export async function planItems(task: ItemsPlanTask, asking: RemoteAccess): Promise<ItemsPlan> {
   const url = resourceBelow(task.url, 'collections', task.collectionId);
   const answer = await get(
@@ -39,7 +39,7 @@ export async function planItems(task: ItemsPlanTask, asking: RemoteAccess): Prom
   };
 }
 
-/** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
+/** Whether the server declares filters in CQL2 text. Other servers may silently ignore them. */
 async function canFilter(task: ItemsPlanTask, asking: RemoteAccess): Promise<boolean> {
   const url = resourceBelow(task.url, 'conformance');
   const answer = await get(
@@ -53,7 +53,7 @@ async function canFilter(task: ItemsPlanTask, asking: RemoteAccess): Promise<boo
   return has('/conf/features-filter') && has('/conf/cql2-text');
 }
 
-/** Body of task `ingest.itemsPage`: appends one page of features to a file. */
+/** Task `ingest.itemsPage`: appends one page of features to a file. */
 export async function readItemsPage(task: ItemsPageTask, asking: RemoteAccess): Promise<RemoteItemsPage> {
   const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
   if (answer.status === 400)

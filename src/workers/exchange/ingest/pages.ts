@@ -7,14 +7,14 @@ import { compactJson, elementsIn, type JsonText, membersIn } from '../../../core
 import { refused } from '../../storage/remote/allowed-hosts.js';
 import { isObject, type RemoteJson } from './json.js';
 
-/** Bytes that are written at once. */
+/** Number of bytes in one write. */
 const BLOCK = 1 << 20;
 
 export interface AppendedPage {
-  /** Where the next page begins in the file. */
+  /** Offset in the file at which the next page starts. */
   readonly offset: number;
   readonly count: number;
-  /** Of the features that have one, as JSON. */
+  /** Ids of the features that have one, as JSON. */
   readonly ids: readonly string[];
 }
 
@@ -26,8 +26,8 @@ export interface FeatureJson {
 }
 
 /**
- * Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished.
- * They are on the disk when it resolves, so that a job may say that it has them.
+ * Writes features as lines of a GeoJSON text sequence, starting at an offset. Existing bytes after it belong to an
+ * unfinished page. The features are on the disk when it resolves, so a job can record them.
  */
 export async function append(
   path: string,
@@ -70,7 +70,7 @@ async function write(
   return { offset, count, ids };
 }
 
-/** Body of task `ingest.pageIds`. */
+/** Task `ingest.pageIds`. */
 export async function readPageIds({ path, begin, end, idProperty }: PageIdsTask): Promise<string[] | null> {
   const text = await textBetween(path, begin, end);
   if (text === undefined) return null;
@@ -103,16 +103,16 @@ async function textBetween(path: string, begin: number, end: number): Promise<st
   }
 }
 
-/** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
+/** Only the members of a feature are kept. Links, bounding boxes and a CRS belong to the page. */
 function formatLine({ id, geometry, properties }: FeatureJson): string {
   const key = id !== undefined && /^["\d-]/.test(id) ? `"id":${id},` : '';
   return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
 }
 
-/** Body of task `ingest.collect`. */
+/** Task `ingest.collect`. */
 export async function collect({ path, output }: { path: string; output: string }): Promise<null> {
   const { size } = await stat(path);
-  // Lines are divided by commas: the last one has none behind it.
+  // Commas separate the lines, and no comma follows the last line.
   const lines = createReadStream(path, { encoding: 'utf8', end: size - 2 });
   const collection = async function* (parts: AsyncIterable<string>) {
     yield '{"type":"FeatureCollection","features":[\n';
@@ -141,7 +141,7 @@ export function splitFeature(feature: JsonText): FeatureJson {
 
 const isNull = (json: JsonText | undefined) => json === undefined || json === 'null';
 
-/** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */
+/** Returns the features of a page. Fails with `source-unreadable` for a page that is not a FeatureCollection. */
 export function parsePageFeatures(page: RemoteJson): RemoteJson[] {
   const { type, features } = page;
   if (type !== 'FeatureCollection' || !Array.isArray(features))

@@ -14,7 +14,7 @@ const CAUSES: readonly [RegExp, RemoteReason, string][] = [
   ],
 ];
 
-/** Why a server could not be asked, or did not answer. */
+/** Returns the reason why a request could not be sent or received no response. */
 export function unanswered(failure: TaskFailure, { host }: URL): RemoteProblem {
   const { code, message, cause_ = '' } = failure;
   if (code === 'invalid-input') return { reason: 'host-not-allowed', message };

@@ -1,7 +1,9 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 
-/** The ids that were asked for, which the server must have; all without them, at most as many as are imported at once. */
+/**
+ * Returns the requested ids, all of which the server must have. Default: all ids, up to the maximum of one import.
+ */
 export function selectIds(all: readonly string[], ids: readonly string[] | undefined): readonly string[] {
   const missing = ids?.find((id) => !all.includes(id));
   if (missing !== undefined)

@@ -11,7 +11,7 @@ import { discoverRemote, removeOgcParameters } from './discover/index.js';
 import type { RemoteAccess } from './http.js';
 import { unanswered } from './remote-problem.js';
 
-/** Body of task `ingest.service`: fails only when it is cancelled. */
+/** Task `ingest.service`: fails only if it is cancelled. */
 export async function describeKind(
   { kind, ...request }: ServiceTask,
   asking: RemoteAccess,
@@ -29,7 +29,7 @@ export async function describeKind(
   }
 }
 
-/** What is known is asked for at once. */
+/** If the kind of service is known, its document is requested directly. */
 function buildAddress(kind: SourceKind, { url: address }: RemoteRequest): string {
   const [, service] = /^ogc-(wfs|wms|wmts)$/.exec(kind) ?? [];
   if (service === undefined) return address;
@@ -38,7 +38,7 @@ function buildAddress(kind: SourceKind, { url: address }: RemoteRequest): string
   return url.href;
 }
 
-/** A catalog of GeoServices names services, and has no layers of its own. */
+/** A GeoServices catalog lists services and does not have layers itself. */
 function chosen(
   kind: SourceKind,
   services: readonly RemoteService[],
@@ -57,7 +57,7 @@ function absent(kind: SourceKind, { host }: URL, services: readonly RemoteServic
   };
 }
 
-/** By the status of the answer; GeoServices have their own for tokens. */
+/** Reasons by status of the response. GeoServices have separate statuses for tokens. */
 const STATUSES: Readonly<Record<string, [RemoteReason, string]>> = {
   401: ['password', 'does not accept the credentials'],
   498: ['password', 'does not accept the token'],

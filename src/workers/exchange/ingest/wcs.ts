@@ -13,7 +13,10 @@ import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/i
 import { get, type RemoteAccess } from './http.js';
 import { selectIds } from './select-ids.js';
 
-/** Coverages of a WCS 2.0 (OGC 09-110r4) or 1.0 (OGC 03-065r6). Those of 1.1 answer in several parts, and are refused. */
+/**
+ * Coverages of a WCS 2.0 (OGC 09-110r4) or 1.0 (OGC 03-065r6). WCS 1.1 is refused, because its responses have several
+ * parts.
+ */
 
 const TIFF = /tiff/i;
 
@@ -67,7 +70,7 @@ async function planTwo({ task, read, root, version }: PlanInput): Promise<Covera
   return { version, coverages };
 }
 
-/** What the server calls GeoTIFF, before plain TIFF, among its formats. */
+/** Returns the server's name for GeoTIFF, or otherwise for plain TIFF, from its formats. */
 function geoTiff(formats: readonly string[]): string | undefined {
   const fitting = formats.filter((one) => TIFF.test(one) || /^GTiff/i.test(one));
   return (
@@ -87,7 +90,7 @@ async function planOne({ task, read, root, version }: PlanInput): Promise<Covera
   return { version, coverages };
 }
 
-/** A request of 1.0 names the window and the size: those that the server describes. */
+/** Requests of 1.0 name the window and the size, as the server describes them. */
 function readCoverage(
   id: string,
   offering: XmlNode,

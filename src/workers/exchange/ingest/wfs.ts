@@ -44,7 +44,7 @@ import {
   splitFeatures,
 } from './pages.js';
 
-/** Body of task `ingest.wfsPlan`: what a WFS offers. */
+/** Task `ingest.wfsPlan`: returns the contents of a WFS. */
 export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<WfsPlan> {
   const url = capabilitiesUrl(task.url, 'WFS', task.version ?? '2.0.0');
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
@@ -57,7 +57,7 @@ export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<
   return { version, types: service.layers, geoJson: geoJsonFormat(document.root) };
 }
 
-/** How the server calls GeoJSON, among the formats of GetFeature. */
+/** Returns the server's name for GeoJSON from the formats of GetFeature. */
 function geoJsonFormat(root: XmlNode): string | undefined {
   const operation = children(getXmlChild(root, 'OperationsMetadata'), 'Operation').find(
     (one) => findXmlAttribute(one, 'name') === 'GetFeature',
@@ -72,7 +72,7 @@ function geoJsonFormat(root: XmlNode): string | undefined {
   return values.find((value) => /^(application\/(geo\+)?json|geojson|json)\b/i.test(value ?? ''));
 }
 
-/** Body of task `ingest.wfsCount`: features that there are, as the server says. */
+/** Task `ingest.wfsCount`: returns the number of features according to the server. */
 export async function countWfs(task: WfsQuery, asking: RemoteAccess): Promise<number | null> {
   const url = featureUrl(task, { RESULTTYPE: 'hits' });
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
@@ -83,7 +83,7 @@ export async function countWfs(task: WfsQuery, asking: RemoteAccess): Promise<nu
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
 }
 
-/** Body of task `ingest.wfsPage`: appends a page of GeoJSON to a file. */
+/** Task `ingest.wfsPage`: appends a page of GeoJSON to a file. */
 export async function readWfs(task: WfsPageTask, asking: RemoteAccess): Promise<WfsPage> {
   const url = featureUrl(task, { ...paging(task), OUTPUTFORMAT: task.format });
   const answer = wellAnswered(await get({ ...task, url }, asking), url);
@@ -116,7 +116,7 @@ function requireDegrees(features: readonly RemoteJson[]): void {
   }
 }
 
-/** Body of task `ingest.wfsGml`: a page of GML onto the disk, and what it says of itself. */
+/** Task `ingest.wfsGml`: downloads a page of GML to the disk, and returns its metadata. */
 export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promise<WfsGml> {
   const url = featureUrl(task, paging(task));
   await download({ ...task, url, path: task.path, maxBytes: EXCHANGE_LIMITS.remotePageBytes }, asking);
@@ -150,7 +150,9 @@ async function holdsMembers(path: string): Promise<boolean> {
   return /<(?:\w+:)?(?:member|featureMembers?)\b/.test(await readFile(path, 'utf8'));
 }
 
-/** Body of task `ingest.append`: appends features that GDAL has read from a page. Their ids are the values of an attribute. */
+/**
+ * Task `ingest.append`: appends features that GDAL has read from a page. Their ids are the values of an attribute.
+ */
 export async function appendRead({ path, output, offset, idProperty }: AppendTask): Promise<AppendedPage> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   const features = lines.map(splitFeature);

@@ -25,15 +25,15 @@ import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/i
 import { get, type RemoteAccess } from './http.js';
 import { parseSrid } from './json.js';
 
-/** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
+/** WMTS 1.0.0 (OGC 07-057r7): its contents and its tiles. */
 
 /** Metres of a pixel at a scale of 1:1 (07-057r7, 6.1). */
 const PIXEL = 0.00028;
-/** How often a tile is asked for that could not be had, and milliseconds in between. */
+/** Maximum requests for a tile after failures, and the milliseconds between them. */
 const TRIES = 3;
 const PAUSE_MS = 250;
 
-/** Body of task `ingest.wmtsPlan`. */
+/** Task `ingest.wmtsPlan`. */
 export async function planWmts(
   task: RemoteRequest & { version?: string | undefined },
   asking: RemoteAccess,
@@ -101,7 +101,7 @@ interface Place {
   operation: string;
 }
 
-/** Resource URLs where the layer has them, else requests with parameters. */
+/** Returns the resource URLs of the layer, or otherwise requests with parameters. */
 function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
   const resources = children(layer, 'ResourceURL').filter(
     (one) => findXmlAttribute(one, 'resourceType') === 'tile',
@@ -112,7 +112,7 @@ function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixS
       /\{TileMatrixSet\}/gi,
       encodeURIComponent(matrixSet),
     );
-    // Other dimensions than these have values that nobody chose.
+    // Other dimensions have values that no client selected.
     const isPlain =
       template !== undefined &&
       !/\{(?!Style|TileMatrix|TileRow|TileCol)/i.test(template) &&
@@ -129,7 +129,7 @@ function kvpTemplate(operation: string, parameters: Record<string, string>): str
   return `${url.href}&STYLE={Style}&FORMAT={Format}&TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}`;
 }
 
-/** Where requests with parameters go. */
+/** Returns the URL of requests with parameters. */
 function kvpUrl(root: XmlNode): string | undefined {
   const operations = children(getXmlChild(root, 'OperationsMetadata'), 'Operation');
   const operation = operations.find((one) => findXmlAttribute(one, 'name') === 'GetTile');
@@ -206,7 +206,7 @@ function within(level: RemoteLevel): RemoteLevel {
   };
 }
 
-/** Body of task `ingest.tiles`. */
+/** Task `ingest.tiles`. */
 export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
   asking: RemoteAccess,
@@ -216,7 +216,10 @@ export async function fetchTiles(
   );
 }
 
-/** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */
+/**
+ * Fetches a tile. Status 404 or 204 means that the tile does not exist. Requests are repeated if the server
+ * temporarily cannot generate it.
+ */
 async function fetchTile(request: RemoteRequest, asking: RemoteAccess): Promise<Uint8Array | null> {
   for (let n = 1; ; n++) {
     try {

@@ -21,9 +21,9 @@ import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js'
 export interface FileRow {
   /** Its place in the file, counted from 1. */
   row: number;
-  /** Its id there; a number of Graticule's where the file has none. */
+  /** Id in the file. A number assigned by Graticule if the file does not have ids. */
   id: string;
-  /** A GeoJSON geometry or `null`, in the CRS of the file; absent where the file does not say whether there is one. */
+  /** GeoJSON geometry or `null`, in the CRS of the file. Absent if the file does not say whether there is one. */
   geometry?: JsonText;
   /** Values by column name. Columns that the row does not name are absent. */
   values: ReadonlyMap<string, JsonText>;
@@ -42,7 +42,7 @@ export interface FileRows {
 
 const PAGE = 500;
 const PAGE_BYTES = 8_388_608;
-/** Decimal places that tell any two stored positions apart. */
+/** Decimal places that distinguish any two stored positions. */
 const EXACT = 15;
 /** Characters of a text that an error quotes. */
 const QUOTED = 60;
@@ -100,7 +100,7 @@ function rowOfFeature(row: number, text: string): FileRow {
     return { row, id: ids, values: NO_VALUES, problem };
   }
   const values = new Map(properties === undefined ? [] : membersIn(properties));
-  // Programs that have no such ids read those that are text as a property.
+  // Programs without string ids read those as a property.
   if (id?.startsWith('"') && !values.has('id')) values.set('id', id);
   return { row, id: ids, ...place, values };
 }
@@ -145,7 +145,7 @@ function parseDetail(place: JsonText): string {
   return `cannot be read: ${text.slice(0, QUOTED)}`;
 }
 
-/** Values that came as the text of JSON; members that a feature does not have are null beside them. */
+/** Returns values that arrived as JSON text. Members that a feature does not have are null in them. */
 function unmarked(members: Map<string, JsonText>): ReadonlyMap<string, JsonText> {
   const isMarked = (json: JsonText) => json.startsWith(`"${JSON_MARK}`);
   if (![...members.values()].some(isMarked)) return members;

@@ -15,10 +15,10 @@ import type { Cancellation } from '../../threads/cancellation.js';
 import { type FileRow, type FileRows, openRows } from './file-rows.js';
 import { asFieldValue, isBlank } from './values.js';
 
-/** Rows between two looks at whether to stop. */
+/** Number of rows between two checks of the cancellation. */
 const STEP = 500;
 
-/** Checks every row of a file as edits are checked, and keeps what of them will be written. */
+/** Checks every row of a file like an edit, and keeps the parts that will be written. */
 export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): MergeRowsResult {
   const file = openRows(task.staging, task.stagingTable, task.isText);
   const columns = matchMergeColumns(file.names, task);
@@ -93,7 +93,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: MergeContext): v
   spool.add(ready);
 }
 
-/** One writing of each value: those of UUIDs do not differ in their case. */
+/** Returns one spelling of each value, because UUIDs are case-insensitive. */
 function findId(json: JsonText | undefined, { idType }: VectorSource): string | undefined {
   if (json === undefined || json === 'null') return undefined;
   const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;

@@ -13,8 +13,9 @@ const MIDNIGHT = /T00:00:00(?:\.0+)?(?:Z|\+00:00)?$/;
 const PLAIN_TEXT = /^(?:text|character|bpchar|name|citext)/;
 
 /**
- * The JSON text of a value of a file as edits take it for a field: formats have types of their own, and some only texts.
- * Nothing is lost; what is no value of the field stays as it is, to be refused.
+ * Converts the JSON text of a file's value to the form that edits accept for a field. Formats have other types, and
+ * some only have strings. The conversion loses no data. A value that does not fit the field remains unchanged and is
+ * refused later.
  */
 export function asFieldValue(json: JsonText, field: Field, form: FileForm): JsonText {
   if (!json.startsWith('"')) return fromOther(json, field);
@@ -25,7 +26,7 @@ export function asFieldValue(json: JsonText, field: Field, form: FileForm): Json
   return text === '' ? 'null' : fromText(text, json, field);
 }
 
-/** Whether a value is an empty text, by which files of text write null too. */
+/** Whether a value is an empty string, which text formats also write for null. */
 export const isBlank = (json: JsonText): boolean => json === '""';
 
 function fromOther(json: JsonText, { type }: Field): JsonText {

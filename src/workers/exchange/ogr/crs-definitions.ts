@@ -9,13 +9,16 @@ import { findSidecar, readSidecar } from '../../gdal/sidecars.js';
 import { readHead } from '../../gdal/vector-drivers.js';
 import { readHeaderCrs } from './formats/flatgeobuf.js';
 
-/** Longest definition, with the member or attribute that holds it, in bytes. */
+/** Maximum bytes of a definition, with the member or attribute that contains it. */
 const MAX_DEFINITION = 1 << 20;
 const CHUNK_BYTES = 4 << 20;
 /** Longest form of the name of a member or attribute. */
 const MAX_KEY = 128;
 
-/** Fails with `invalid-input` for a file in which a definition names another file, and for one whose definitions cannot be told. */
+/**
+ * Fails with `invalid-input` for a file in which a definition names another file, and for a file whose definitions
+ * cannot be found.
+ */
 export async function requirePlainDefinitions(path: string): Promise<void> {
   const text = (await readHead(path)).trimStart();
   if (text.startsWith('SQLite format 3\0')) requirePlainTable(path);
@@ -24,7 +27,7 @@ export async function requirePlainDefinitions(path: string): Promise<void> {
   else if ('{[\u001e'.includes(text.charAt(0))) await scanText(path, MEMBERS, definitionsOfMember);
 }
 
-/** What GDAL takes for the path of a file with a definition. */
+/** Text that GDAL interprets as the path of a file with a definition. */
 const PATH = /^\s*(file:|[/~]|\.\.?\/)/i;
 
 function requirePlain(definition: string): void {
@@ -35,7 +38,10 @@ function requirePlain(definition: string): void {
   );
 }
 
-/** The definitions of a GeoPackage. A view could show others to GDAL. */
+/**
+ * Checks the definitions of a GeoPackage. They must be in a table, because a view could return other definitions to
+ * GDAL.
+ */
 function requirePlainTable(path: string): void {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
@@ -54,7 +60,7 @@ function requirePlainTable(path: string): void {
       for (const [name, value] of Object.entries(row))
         if (/^definition/i.test(name)) requirePlain(decodeText(value));
   } catch (error) {
-    // GDAL says what is wrong with a file that is damaged.
+    // GDAL reports the problem of a damaged file.
     if (error instanceof TaskFailure) throw error;
   } finally {
     db.close();
@@ -91,7 +97,7 @@ function definitionsOfMember(rest: string): string[] {
   }
 }
 
-/** Where the value of JSON ends that begins after `at`. */
+/** Returns the end of the JSON value that starts after `at`. */
 function endOfJson(text: string, at: number): number {
   let depth = 0;
   const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],]/gs;
@@ -111,7 +117,10 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Attributes of GML. Without a document type (`requireNoDocumentType`) an element has no others than those that it names. */
+/**
+ * Attributes of GML. Without a document type (`requireNoDocumentType`) an element has only the attributes that it
+ * names.
+ */
 const ATTRIBUTES = /srsName/g;
 
 async function requirePlainXml(path: string): Promise<void> {
@@ -163,7 +172,7 @@ async function scanText(
   };
   const chunks = createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
   for await (const chunk of chunks) {
-    // What matters is ASCII, whatever the encoding.
+    // All relevant characters are ASCII in any encoding.
     text += chunk.toString('latin1');
     scan(false);
   }

@@ -9,16 +9,16 @@ import { ID_COLUMN } from './written-ids.js';
 
 /** Drafts of exports: GeoJSON that is written as another format, with the types and ids that its source declares. */
 
-/** Texts that look like dates are texts: what is a date is cast to one. */
+/** GDAL option to read date-like strings as strings. Dates are cast to dates. */
 const DATES_AS_TEXTS = 'OGR_GEOJSON_DATE_AS_STRING';
 
-/** Runs `work`, which opens a file, perhaps a draft. One task at a time runs in this process. */
+/** Runs `work`, which opens a file that can be a draft. This process runs one task at a time. */
 export async function readingDraft<T>(isDraft: boolean, work: () => Promise<T>): Promise<T> {
   gdal.config.set(DATES_AS_TEXTS, isDraft ? 'YES' : null);
   return work();
 }
 
-/** Types that JSON does not tell, or not where all values are null. */
+/** Types that JSON does not show, or does not show if all values are null. */
 const CASTS: Partial<Record<FieldType, string>> = {
   integer: 'bigint',
   number: 'float',
@@ -70,7 +70,7 @@ export function draftArguments(
   ];
 }
 
-/** Column of the ids: GDAL has one where some are negative, which none of its own numbers is. */
+/** Returns the column of the ids. GDAL adds one if some ids are negative, because its own ids never are. */
 function chooseIdColumn({ fields }: ExportDraft, layer: Layer): string {
   const isIdColumn = layer.fields.getNames().includes('id') && !fields.some(({ name }) => name === 'id');
   return isIdColumn ? quote('id') : 'FID';
@@ -98,7 +98,7 @@ function selection(
   return `SELECT ${list} FROM ${quote(layer)}${isEmpty ? ' WHERE FID = -1' : ''}`;
 }
 
-/** A name as an attribute of XML: GDAL's driver of KML writes names of fields as they are. */
+/** Returns a name as an XML attribute, because GDAL's KML driver does not escape field names. */
 const kmlName = (name: string) => escapeHtml(name.replace(/\p{Cc}/gu, ' '));
 
 /** Types of geometries of one part. GDAL would merge the parts of multi geometries in a layer of such a type. */

@@ -1,4 +1,4 @@
-/** Body of task `raster.import`: a GeoTIFF, PNG or JPEG into a cloud optimized GeoTIFF. */
+/** Task `raster.import`: converts a GeoTIFF, PNG or JPEG to a cloud optimized GeoTIFF. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -13,7 +13,7 @@ import { commitOutput, describeTranslationFailure, requireNewFile } from './tran
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
 
-/** Lossless: what is imported can be read back value by value. */
+/** Lossless options: imported values can be read back exactly. */
 const CREATION = [
   ...['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'PREDICTOR=YES'],
   ...['-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1'],
@@ -23,8 +23,8 @@ const CREATION = [
 const MEASURED = 0.3;
 
 /**
- * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all. Fails with
- * `source-unreadable` for a damaged file and one without a place, and with `too-large`.
+ * Writes `part`, then renames it to its final name, so that the output exists only when it is complete. Fails with
+ * `source-unreadable` for a damaged file and a file without a georeference, and with `too-large`.
  */
 export async function importRaster(
   task: RasterImportTask,
@@ -34,7 +34,7 @@ export async function importRaster(
   await requireNewFile(task.output);
   await plainFile(task.path);
   await requirePlainDefinitions(task.path);
-  // Statistics go into the copy: nothing is written beside the file.
+  // Statistics are written into the copy, and no file is written next to the source.
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
   const source = await openRaster(task.path);
   const view = await openView(source);
@@ -81,7 +81,10 @@ async function openView(source: Dataset): Promise<Dataset> {
   }
 }
 
-/** Puts the raster where it says it lies, or else where the task says; tells what of the task was not needed. */
+/**
+ * Georeferences the raster from its own data or otherwise from the task. Returns the settings of the task that were
+ * ignored.
+ */
 function place(view: Dataset, source: Dataset, task: RasterImportTask): RasterImportResult['ignored'] {
   const ignored: RasterImportResult['ignored'] = [];
   if (task.geoTransform) {
@@ -112,7 +115,7 @@ async function measure(dataset: Dataset, onProgress: (fraction: number) => void)
   }
 }
 
-/** A band of nothing but nodata has no statistics, and is no worse for it. */
+/** A band with only nodata does not have statistics, which is not an error. */
 function withoutValues(error: unknown): void {
   if (!/no valid pixels/i.test(String(error))) throw error;
 }

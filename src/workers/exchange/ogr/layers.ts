@@ -7,7 +7,7 @@ import type { TaskInput } from '../../../core/tasks/tasks.js';
 import { gridLayout } from '../../rasters/sources/gridded/open.js';
 import { tileIndex } from './tile-index.js';
 
-/** Lists the rasters of a file or folder that may hold several: the mosaic of a tile index, grids. */
+/** Returns the rasters of a file or folder that can contain several: the mosaic of a tile index, grids. */
 export async function listRasterLayers({ path }: TaskInput<'raster.layers'>): Promise<RasterLayers> {
   return TILE_INDEX.test(path) ? tileIndex(path) : grids(path);
 }

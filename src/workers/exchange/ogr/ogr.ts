@@ -26,9 +26,9 @@ import { openShapefile } from './formats/shapefile.js';
 import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './formats/spreadsheet.js';
 import { requireNoDocumentType } from './formats/xml-prolog.js';
 
-/** How a file is read. */
+/** Options for reading a file. */
 interface VectorReadOptions extends ValueReadOptions {
-  /** The layer that is read; any when absent. */
+  /** Layer to read. Default: any layer. */
   readonly layer?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function openVector(path: string, reading: VectorReadOptions = {}):
   }
 }
 
-/** Opens a file of GML. GDAL writes what it finds of the schema beside such a file: nobody asked for that. */
+/** Opens a GML file without GDAL's schema file, which GDAL would write next to the data. */
 async function withoutSchema(path: string, work: () => Promise<Dataset>): Promise<Dataset> {
   const schema = guessPath(path);
   if (await exists(schema)) return work();
@@ -116,7 +116,7 @@ export async function inspectLayers({ path }: { path: string }): Promise<OgrLaye
   }
 }
 
-/** Names that formats give to layers, and programs to tables, when nobody does. */
+/** Layer and table names that formats and programs use by default. */
 const UNNAMED =
   /^(entities|elements|OGRGeoJSON|TopoJSON|(sheet|tabelle|feuil|feuille|hoja|foglio|blad|planilha)[ _]?\d*)$/i;
 /** Formats whose layers have the same names in every file. */
@@ -144,7 +144,7 @@ function findExtent(layer: Layer): Box | undefined {
     const { minX, minY, maxX, maxY } = layer.getExtent(true);
     return [minX, minY, maxX, maxY].every(Number.isFinite) ? [minX, minY, maxX, maxY] : undefined;
   } catch {
-    // Layers without geometry have none.
+    // Layers without geometry do not have a type.
     return undefined;
   }
 }
@@ -157,7 +157,7 @@ const GEOMETRY_TYPES: Record<number, GeometryType> = {
   5: 'MultiLineString',
   6: 'MultiPolygon',
   7: 'GeometryCollection',
-  // Curves are read as lines, surfaces as polygons.
+  // Curves are read as lines, and surfaces as polygons.
   8: 'LineString',
   9: 'LineString',
   10: 'Polygon',

@@ -1,6 +1,6 @@
 /**
- * Ids of GeoJSON features that GDAL changes: beside a negative id it moves all into a column `id`, and limits large ones there
- * to 32 or 64 bits. They are written into its copy from the text of the file.
+ * Ids of GeoJSON features that GDAL changes. If one id is negative, GDAL moves all into a column `id` and limits
+ * large ids there to 32 or 64 bits. The original ids are written into its copy from the text of the file.
  */
 
 import { INT64_MAX, INT64_MIN } from '../../../core/values/exact-number.js';
@@ -10,7 +10,10 @@ import { readFacts } from '../geojson/open.js';
 import { idTextsIn } from './formats/geojson-ids.js';
 import { ID_COLUMN, moveIds } from './written-ids.js';
 
-/** Gives the rows of a copy the ids of the file as keys. Returns false, and changes nothing, if rows are not its features. */
+/**
+ * Uses the ids of the file as keys of a copy's rows. Returns false, without changes, if the rows are not its
+ * features.
+ */
 export async function writeKeyIds(source: string, path: string, table: string): Promise<boolean> {
   const dropsColumn = !(await readFacts(source)).includes('id');
   return withTexts(source, path, table, (db, key) => {
@@ -36,7 +39,7 @@ export async function writeKeyIds(source: string, path: string, table: string): 
   });
 }
 
-/** Writes numbers that are ids with all their digits into the column that GDAL made of ids. */
+/** Writes numeric ids with all their digits into GDAL's column of ids. */
 export async function writeColumnIds(source: string, path: string, table: string): Promise<boolean> {
   if ((await readFacts(source)).includes('id')) return true;
   return withTexts(source, path, table, (db, key) => {
@@ -71,7 +74,7 @@ async function withTexts(
 ): Promise<boolean> {
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     db.exec('CREATE TEMP TABLE texts (place INTEGER PRIMARY KEY, text TEXT)');

@@ -8,7 +8,7 @@ import { withoutMark } from '../geojson/values.js';
 import { isParquet, withParquet } from '../parquet/file.js';
 import { inspectLayers, openVector } from './ogr.js';
 
-/** Body of task `ogr.preview`. Values that JSON does not have are texts. */
+/** Task `ogr.preview`. Values that JSON does not support are strings. */
 export async function preview({ path }: { path: string }): Promise<OgrPreview> {
   const layers = await inspectLayers({ path });
   const layer = layers.find(({ hasGeometry }) => hasGeometry !== false) ?? layers[0];
@@ -88,7 +88,7 @@ function writable(name: string, value: unknown): unknown {
   return isMoment(value) ? momentText(value) : value;
 }
 
-/** A date, a time of day or both, as gdal-async has them: what is 0 is absent. */
+/** Date, time of day or both in the form of gdal-async: members that are 0 are absent. */
 type Moment = Partial<Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'timezone', number>>;
 
 const PARTS = new Set(['year', 'month', 'day', 'hour', 'minute', 'second', 'timezone']);

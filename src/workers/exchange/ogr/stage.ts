@@ -1,4 +1,4 @@
-/** Body of task `ogr.stage`: chooses a layer of a foreign file, and writes it into a staging GeoPackage. */
+/** Task `ogr.stage`: selects a layer of a foreign file, and writes it into a staging GeoPackage. */
 
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -15,15 +15,15 @@ import { writeStagedFeatures } from './staged-features.js';
 import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
-/** One more than an import takes: what does not end must not fill the disk. */
+/** One more than the maximum of an import, because endless data must not fill the disk. */
 const maxFeatures = EXCHANGE_LIMITS.importFeatures + 1;
 
-/** What tells whether a layer can be imported. */
+/** Facts that decide whether a layer can be imported. */
 interface Candidate {
   name: string;
   isSpatial: boolean;
   hasCrs: boolean;
-  /** Undefined where only reading all of it would tell. */
+  /** Number of features. Undefined if only a complete read would count them. */
   features: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function stage(
   }
 }
 
-/** Stages the text of the features of a source that has such; undefined for any other one. */
+/** Stages the text of the features of a source, if it has any. Undefined otherwise. */
 async function keepFeatures(
   source: Dataset,
   { sourceCrs, keepsValues, ...task }: StageTask,

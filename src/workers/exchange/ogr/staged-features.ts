@@ -10,7 +10,7 @@ import { addCrs, createCore } from '../../providers/geopackage/schema/create.js'
 import { featureTextsIn } from '../geojson/features.js';
 import { commitOutput, describeTranslationFailure } from './translation.js';
 
-/** What is known of the texts. */
+/** Description of the texts. */
 export interface FeatureTexts {
   path: string;
   crs: string;
@@ -19,7 +19,7 @@ export interface FeatureTexts {
   count: number;
 }
 
-/** Writes `part`, then gives it its final name. Undefined, and nothing written, for a file of another form. */
+/** Writes `part`, then renames it to its final name. Undefined, without a file, for a file of another form. */
 export async function writeStagedFeatures(
   { output, table }: Pick<StageTask, 'output' | 'table'>,
   texts: FeatureTexts,
@@ -53,7 +53,7 @@ async function writeTexts(
 ): Promise<number> {
   const db = new Database(part);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     createTables(db, table, crs);

@@ -4,11 +4,14 @@ import type Database from '../../../native/sqlite.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { TEXT_MARK, TIME_MARK } from '../geojson/values.js';
 
-/** Takes marks from text; gives times that were handed over as text their type, and those of a 60th second or a 24th hour the next minute or day. */
+/**
+ * Removes marks from text. Gives times that were passed as text their type, and moves times with a 60th second or a
+ * 24th hour to the next minute or day.
+ */
 export function finishTimes(path: string, table: string): void {
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     const columns = db.prepare('SELECT name, type FROM pragma_table_info(?)').all(table) as Column[];
@@ -50,7 +53,7 @@ function markedAmong(
   return columns.flatMap(({ name }, i) => (hits[i] === 1 ? [name] : []));
 }
 
-/** Values stay as they are: only the declared type changes. */
+/** Changes the declared types of columns. Values remain unchanged. */
 export function declareColumns(
   db: Database.Database,
   table: string,
@@ -88,8 +91,8 @@ function carryTimes(db: Database.Database, table: string, columns: readonly Colu
 const LAST = /^(\d{4})-(\d\d)-(\d\d)T(?:(\d\d):(\d\d):60|(24):(00):00)(\.\d+)?(.*)$/;
 
 /**
- * A time whose seconds are 60 as the one of the next minute, and one at 24:00:00, which MapInfo files can have, as the
- * start of the next day. Other texts are returned unchanged.
+ * Returns a time with 60 seconds as a time in the next minute. 24:00:00, which MapInfo files can contain, becomes the
+ * start of the next day. Other strings are returned unchanged.
  */
 export function carryTime(text: string): string {
   const [, year, month, day, hour, minute, midnight, , fraction = '', zone] = LAST.exec(text) ?? [];

@@ -16,10 +16,10 @@ import { openVector } from './ogr.js';
 
 /** Most rasters of an index. */
 const MAX_MEMBERS = 100_000;
-/** Attributes that say when a raster was taken. */
+/** Attributes with the acquisition time of a raster. */
 const ACQUIRED = ['acquired', 'datetime'];
 
-/** The mosaic of an index: its rasters lie in the index's folder or below, the last is on top. */
+/** Returns the mosaic of an index. Its rasters are in the index's folder or below, and the last one is on top. */
 export async function tileIndex(path: string): Promise<RasterLayers> {
   const { members, outlines, crs } = await readIndex(path);
   if (members.length === 0) throw new TaskFailure('source-unreadable', 'The tile index names no raster.');
@@ -30,7 +30,7 @@ export async function tileIndex(path: string): Promise<RasterLayers> {
 
 interface TileIndex {
   members: MosaicMember[];
-  /** Of the members, in the CRS of the index. */
+  /** Extents of the members, in the CRS of the index. */
   outlines: Box[];
   crs: GdalCrs;
 }
@@ -77,7 +77,7 @@ function foundIn(feature: Feature, crs: GdalCrs, acquired: string | undefined): 
   return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
 }
 
-/** How OGR says UTC; zones are quarters of an hour from it, and 0 and 1 say none. */
+/** OGR's number for UTC. Other zones are offsets in quarters of an hour; 0 and 1 mean no zone. */
 const UTC = 100;
 
 function findInstant(value: unknown): string | undefined {
@@ -103,7 +103,7 @@ async function loadMember(
   index: number,
   root: string,
 ): Promise<MosaicMember> {
-  // Followed to its end: a link must not lead out of the folder either.
+  // Links are resolved, because a link must not lead outside the folder either.
   const path = await realpath(resolve(root, location)).catch(() => undefined);
   if (path === undefined) throw new TaskFailure('source-missing', `${location} does not exist.`);
   if (!isBelow(path, root))

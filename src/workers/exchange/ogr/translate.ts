@@ -1,4 +1,4 @@
-/** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
+/** Task `ogr.translate`: converts any OGR vector file to a staging GeoPackage. */
 
 import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
@@ -33,8 +33,8 @@ const PROGRESS_BYTES = 8 << 20;
 const TRANSACTION_ROWS = String(EXCHANGE_LIMITS.importBatch);
 
 /**
- * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all.
- * Reports progress from 0 to 1.
+ * Writes `part`, then renames it to its final name, so that the output exists only when it is complete. Reports
+ * progress from 0 to 1.
  */
 export async function translate(
   task: TranslateTask,
@@ -56,7 +56,7 @@ export async function translate(
   return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
 }
 
-/** A source whose times the format can hold; undefined where they can stay. */
+/** Returns a source whose times the format can represent. Undefined if no change is needed. */
 async function truncate(
   source: Dataset,
   task: TranslateTask,
@@ -92,7 +92,7 @@ async function translateAndClose(
   }
 }
 
-/** As `translate`, of a file that is open already. */
+/** Same as `translate`, for an open dataset. */
 export async function translateOpened(
   source: Dataset,
   task: TranslateTask,
@@ -121,7 +121,7 @@ export async function translateOpened(
       areKept = false;
       return again;
     });
-    // Drivers that only write cannot be asked what they wrote.
+    // Write-only drivers cannot count the features that they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
     if (findSheetCoordinates(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
@@ -162,7 +162,7 @@ export async function translateOpened(
   }
 }
 
-/** Sentences on what a copy of a layer has in another form. */
+/** Returns sentences about data that has another form in a copy of a layer. */
 async function notesOfLayer(
   { path, format }: TranslateTask,
   source: Dataset,
@@ -180,7 +180,7 @@ async function notesOfLayer(
 const listsIn = (layer: Layer): string[] =>
   layer.fields.map(({ name, type }) => (type.endsWith('[]') ? name : '')).filter(Boolean);
 
-/** What to say of fields with other names: those of a GeoPackage do not differ in their case alone. */
+/** Returns a note about renamed fields. GeoPackage field names are case-insensitive. */
 function noteOfNames(layer: Layer, copy: Layer): string | undefined {
   const names = copy.fields.getNames();
   const renamed = layer.fields.getNames().flatMap((name, i) => {
@@ -296,7 +296,7 @@ async function translateArguments(
   ];
 }
 
-/** GDAL leaves features without a geometry out of a FlatGeobuf file. */
+/** GDAL omits features without a geometry from FlatGeobuf files. */
 async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Layer): Promise<string[]> {
   if (format !== 'FlatGeobuf' || draft?.isEmpty) return [];
   const count = (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
@@ -305,7 +305,10 @@ async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Laye
     : [];
 }
 
-/** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
+/**
+ * Arguments that set the CRS of the coordinates to `sourceCrs`, and project the coordinates if another CRS is
+ * required.
+ */
 function projection(
   { targetCrs }: TranslateTask,
   own: GdalCrs | null,
@@ -324,7 +327,7 @@ function isSameCrs(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-/** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
+/** Arguments of formats with a fixed CRS. Coordinates of other formats remain in the stored CRS. */
 function exportArguments(format: ExportDriver, table: string, sourceCrs: string | undefined): string[] {
   const named = ['-f', format, '-nln', table];
   const crs = (option: string) => (sourceCrs === undefined ? [] : [option, getCrs(sourceCrs).text]);
@@ -332,7 +335,7 @@ function exportArguments(format: ExportDriver, table: string, sourceCrs: string 
     case 'GeoJSON':
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
     case 'GeoJSONSeq':
-      // It is read again: what is left out of a coordinate would be lost.
+      // The file will be read again, so no digits of a coordinate may be lost.
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'COORDINATE_PRECISION=15'];
     case 'KML':
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84'];
@@ -346,7 +349,7 @@ function exportArguments(format: ExportDriver, table: string, sourceCrs: string 
 /** Formats whose times are text: they keep all digits. */
 const TEXT_FORMATS: ReadonlySet<ExportDriver> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq', 'KML']);
 
-/** What is read: the layer, or its rows in the order of a column, which is left out. */
+/** Arguments that select the layer, or its rows in the order of a column, which is omitted. */
 function rowArguments(
   layer: Layer,
   format: ExportDriver,
@@ -357,7 +360,7 @@ function rowArguments(
   return ['-sql', selectRows(layer, fine, { times: format === 'GPKG' ? 'marked' : 'text', idColumn })];
 }
 
-/** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
+/** Formats in which only the text distinguishes the features' ids from GDAL's numbers. */
 const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);
 
 const ROW_NUMBERS = 'Some ids of features are repeated. Row numbers replace the ids.';
@@ -369,7 +372,7 @@ interface KeptIds {
   areKept: boolean;
   /** Ids that GDAL changes are written into its copy: as keys, or into the column that it gives them. */
   later?: 'keys' | 'column';
-  /** What became of the ids, where not all are kept. */
+  /** Note about ids that are not kept. */
   note?: string | undefined;
 }
 
@@ -388,10 +391,10 @@ async function loadIds(
   return { areKept: true, note, ...(haveNegative(ids) ? { later: 'keys' } : {}) };
 }
 
-/** Features whose ids are looked at. */
+/** Number of features whose ids are checked. */
 const SAMPLE = 100;
 
-/** Whether features have ids of their own: not just their places, which are counted from 0 or from 1. */
+/** Whether features have real ids and not only their positions, counted from 0 or from 1. */
 function hasIds(layer: Layer): boolean {
   let place = 0;
   for (const { fid } of layer.features) {
@@ -405,7 +408,7 @@ function hasIds(layer: Layer): boolean {
 async function geometryArguments(source: Dataset, layer: Layer): Promise<string[]> {
   const code = baseGeometryCode(layer.geomType);
   const z = hasZ(layer.geomType) ? 'Z' : '';
-  // Shapefiles, and those who copy them, say Polygon and LineString of multi geometries too.
+  // Shapefiles, and formats that copy them, also declare multi geometries as Polygon and LineString.
   if (code === 2 || code === 3) return ['-nlt', code === 2 ? `MULTILINESTRING${z}` : `MULTIPOLYGON${z}`];
   if (convertGeometryType(layer.geomType) !== 'Geometry') return [];
   const types = await geometryTypesIn(source, layer);

@@ -1,4 +1,4 @@
-/** What the process that translates a file shares with the engine that started it. */
+/** Code that the translation process shares with the engine that starts it. */
 
 import { link, open, rename, stat, statfs } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
@@ -25,10 +25,13 @@ export type FromTranslator<N extends TranslatorTask> =
   | { progress: number }
   | { answer: TaskResponse<TaskOutput<N>> };
 
-/** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */
+/**
+ * Free bytes below which a failure of GDAL counts as a full disk, because drivers free some space before they report
+ * it.
+ */
 const ALMOST_FULL = 4 << 20;
 
-/** Why a translation failed: must be asked before the part is removed. */
+/** Returns the reason why a translation failed. Call it before the part is removed. */
 export async function describeTranslationFailure(
   part: string,
   what: string,
@@ -57,15 +60,18 @@ export async function requireNewFile(output: string): Promise<void> {
 }
 
 /**
- * Settings of GDAL for files of SQLite: what is written has another name until it is whole, so that a journal on the disk
- * would save nothing, and it is on the disk before it gets its own.
+ * GDAL settings for SQLite files. A file has a temporary name until it is complete, so a journal on the disk is
+ * useless. It is flushed to the disk before it gets its final name.
  */
 export const SQLITE_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['OGR_SQLITE_JOURNAL', 'MEMORY'],
   ['OGR_SQLITE_SYNCHRONOUS', 'OFF'],
 ]);
 
-/** Gives a file its name once it is on the disk. Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+/**
+ * Gives a file its name after it is flushed to the disk. Unlike a rename, a link never replaces a file that was
+ * created in the meantime. Not every file system supports links.
+ */
 export async function commitOutput(part: string, output: string): Promise<void> {
   const file = await open(part);
   await file.sync().finally(() => file.close());

@@ -10,7 +10,9 @@ import { readCsvLayout } from '../csv/layout.js';
 import { countPlaces } from '../csv/normal.js';
 import { featureTextsIn } from '../geojson/features.js';
 
-/** A sentence on them; undefined where there are none, and for formats that do not tell. */
+/**
+ * Returns a sentence about unreadable geometries. Undefined if there are none, and for formats that do not show them.
+ */
 export async function describeUnreadPlaces(
   source: Dataset,
   layer: Layer,
@@ -43,7 +45,7 @@ function countStaged({ path, table }: { path: string; table: string }): { read: 
   }
 }
 
-/** Features of the file that have something in the place of a geometry; undefined where nothing tells. */
+/** Returns the number of features in the file with a geometry member. Undefined if it cannot be determined. */
 async function countStated(source: Dataset, layer: Layer, path: string): Promise<number | undefined> {
   const features = findDatasetFeatures(source);
   if (features !== undefined) return countPlacedFeatures(features);
@@ -54,7 +56,7 @@ async function countStated(source: Dataset, layer: Layer, path: string): Promise
   return Number(result.features.first().fields.get(0));
 }
 
-/** Features of a GeoJSON text that have a geometry, whatever it is. */
+/** Returns the number of features of a GeoJSON text that have any geometry. */
 export async function countPlacedFeatures(path: string): Promise<number> {
   let count = 0;
   for await (const text of featureTextsIn(path)) {

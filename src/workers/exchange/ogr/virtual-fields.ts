@@ -1,7 +1,7 @@
 import type { FieldDefn } from 'gdal-async';
 import { xmlEscaped } from '../../../core/values/xml-text.js';
 
-/** Names of types in virtual datasets, by those of gdal-async. */
+/** Names of types in virtual datasets, by their names in gdal-async. */
 const TYPES: Readonly<Record<string, string>> = {
   integer: 'Integer',
   integer64: 'Integer64',

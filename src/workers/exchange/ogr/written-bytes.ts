@@ -13,7 +13,7 @@ export function finishBytes(path: string, table: string, names: readonly string[
   if (names.length === 0) return;
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     db.function('bytes_of', { deterministic: true }, (text: unknown) => Buffer.from(String(text), 'base64'));
@@ -27,6 +27,6 @@ export function finishBytes(path: string, table: string, names: readonly string[
   }
 }
 
-/** A sentence on binary fields of a format that has no type for them. */
+/** Returns a sentence about binary fields of a format without a binary type. */
 export const noteBytes = (names: readonly string[]): string =>
   `Binary values of ${names.slice(0, 20).join(', ')} are written as base64 text.`;

@@ -12,7 +12,7 @@ const STEP = 2n ** 40n;
 export function finishIds(path: string, table: string): void {
   const db = connect(path, false);
   try {
-    // The file is removed when anything fails, and read by others only when it is whole.
+    // The file is removed after any failure, and read by other tasks only when it is complete.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     const has = db.prepare('SELECT count(*) FROM pragma_table_info(?) WHERE name = ?').pluck();

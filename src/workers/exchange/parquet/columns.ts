@@ -6,7 +6,7 @@ import { INT64_MAX } from '../../../core/values/exact-number.js';
 
 export interface ParquetColumn {
   name: string;
-  /** In the GeoPackage, where another column's name differs by case alone. */
+  /** Name in the GeoPackage, if another column's name differs only in case. */
   title?: string;
   /** OGC 12-128r18, table 1. */
   type: string;
@@ -14,7 +14,7 @@ export interface ParquetColumn {
   value(read: unknown): unknown;
 }
 
-/** Values of dates and times are texts, those of binary columns bytes. */
+/** Parsers that return dates and times as text, and binary values as bytes. */
 export const PARSERS: ParquetParsers = {
   timestampFromMilliseconds: (value) => instant(BigInt(value), 1_000n),
   timestampFromMicroseconds: (value) => instant(BigInt(value), 1_000_000n),
@@ -34,7 +34,7 @@ export const PARSERS: ParquetParsers = {
 const text = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
-/** RFC 3339, with milliseconds, and what is below them if there is any. */
+/** Returns RFC 3339 text with milliseconds, and with further digits if there are any. */
 function instant(value: bigint | undefined, perSecond: bigint): string | undefined {
   if (value === undefined || value === null) return undefined;
   const seconds = (value - (((value % perSecond) + perSecond) % perSecond)) / perSecond;
@@ -48,8 +48,8 @@ function fraction(value: bigint, perSecond: bigint): string {
 }
 
 /**
- * The columns of a file but those named. Types whose values would be rounded are taken out of the metadata, so that the
- * library hands them out as they are stored.
+ * Returns the columns of a file except the named ones. Types whose values would be rounded are removed from the
+ * metadata, so that the library returns the stored values.
  */
 export function listParquetColumns(metadata: FileMetaData, without: ReadonlySet<string>): ParquetColumn[] {
   return parquetSchema(metadata)

@@ -1,4 +1,4 @@
-/** What a Parquet file says of itself, and its geometries (GeoParquet 1.1, and the geometry type of Parquet itself). */
+/** Metadata of a Parquet file and its geometries (GeoParquet 1.1, and Parquet's own geometry type). */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync } from 'hyparquet';
@@ -14,7 +14,7 @@ const MAGIC = 'PAR1';
 export interface ParquetFile {
   buffer: AsyncBuffer;
   metadata: FileMetaData;
-  /** Undefined for tables of attributes alone. */
+  /** Geometry column. Undefined for tables with only attributes. */
   geometry?: GeometryColumn;
 }
 
@@ -22,11 +22,11 @@ export interface GeometryColumn {
   name: string;
   /** Type of the coordinates where they are not WKB. */
   native?: string;
-  /** As GeoParquet names them; empty when unknown. */
+  /** Geometry types by their GeoParquet names. Empty if unknown. */
   types: string[];
   /** Anything PROJ reads; undefined when it is unknown. */
   crs: string | undefined;
-  /** Columns that say again where the geometries lie. */
+  /** Columns that repeat the location of the geometries. */
   derived: string[];
 }
 
@@ -132,7 +132,7 @@ function findOwnGeometry({
   return undefined;
 }
 
-/** A code where the PROJJSON has one, else WKT. */
+/** Returns the code if the PROJJSON has one, otherwise WKT. */
 function crsOfJson(document: unknown): string | undefined {
   if (typeof document !== 'object' || document === null) return undefined;
   const { id } = document as { id?: { authority?: unknown; code?: unknown } };

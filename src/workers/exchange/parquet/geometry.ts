@@ -12,7 +12,7 @@ const CODES: Readonly<Record<string, number>> = {
 };
 const NAMES = new Map(Object.entries(CODES).map(([name, code]) => [code, name]));
 
-/** Encodings of GeoParquet 1.1 beside WKB, each the coordinates of one type. */
+/** Encodings of GeoParquet 1.1 in addition to WKB. Each encodes the coordinates of one type. */
 export const NATIVE: Readonly<Record<string, string>> = {
   point: 'Point',
   linestring: 'LineString',

@@ -69,7 +69,7 @@ export function translateParquet(
     const target = await loadTarget(file, geometry);
     const db = new Database(part);
     try {
-      // The file is removed when anything fails, and read by others only when it is whole.
+      // The file is removed after any failure, and read by other tasks only when it is complete.
       db.pragma('journal_mode = OFF');
       db.pragma('synchronous = OFF');
       createCore(db);
@@ -86,7 +86,7 @@ export function translateParquet(
   });
 }
 
-/** Of data that names none (OGC 12-128r18, 1.1.2.1.2). */
+/** Id of the undefined CRS, for data that does not name one (OGC 12-128r18, 1.1.2.1.2). */
 const UNDEFINED_CRS = -1;
 /** Id of a CRS without a code in EPSG. */
 const OWN_CRS = 100_000;
@@ -105,7 +105,10 @@ interface Target {
   /** Names of columns in the table. */
   id: string;
   geometry: string;
-  /** Type of the geometries, in capital letters; those of one part become multi geometries where it is one. */
+  /**
+   * Type of the geometries, in capital letters. If it is a multi type, geometries of one part become multi
+   * geometries.
+   */
   type: string;
   multi: boolean;
   /** 0 none, 1 all, 2 some (OGC 12-128r18, 2.1.5.1.1). */
@@ -130,7 +133,7 @@ async function loadTarget(file: ParquetFile, geometry: GeometryColumn): Promise<
   };
 }
 
-/** SQLite does not tell cases apart. */
+/** Column names in SQLite are case-insensitive. */
 function distinct(columns: readonly ParquetColumn[]): ParquetColumn[] {
   const names = new Set<string>();
   return columns.map((column) => {

@@ -9,9 +9,9 @@ import { localPlane, type Metric, metric, projectPositions } from './plane.js';
 import { StatisticsGroup } from './statistics.js';
 
 /**
- * Clusters by the distance of centroids over the ground. Single features have `objectId`, `attributes` and `clusterId`
- * (-1 for the noise of DBSCAN); hulls have `clusterId`, `featureCount` and the statistics, largest clusters first where
- * there are too many. Features without a place are left out.
+ * Returns clusters by the distance of centroids over the ground. Single features have `objectId`, `attributes` and
+ * `clusterId` (-1 for the noise of DBSCAN). Hulls have `clusterId`, `featureCount` and the statistics, largest
+ * clusters first if there are too many. Features without a location are omitted.
  */
 export async function computeClusters(
   task: ClustersTask,

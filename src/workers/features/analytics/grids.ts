@@ -20,7 +20,10 @@ export interface CellGrid {
   cellOf(x: number, y: number, side: number): [column: number, row: number];
   cornersOf(column: number, row: number, side: number): Position[];
   centreOf(column: number, row: number, side: number): Position;
-  /** Columns, from the first to the last, whose centres lie between two x; and rows of a column between two y. */
+  /**
+   * Returns the first and last column whose centres are between two x values; `rows` returns the rows of a column
+   * between two y values.
+   */
   columns(low: number, high: number, side: number): [first: number, last: number];
   rows(low: number, high: number, column: number, side: number): [first: number, last: number];
   /** Area of a cell. */

@@ -10,8 +10,8 @@ import { indexColumns, located, readDecimals } from './input.js';
 import { StatisticsGroup } from './statistics.js';
 
 /**
- * A feature per H3 cell with `h3` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
- * answer has no place to say that it is incomplete: what is too much fails with `too-large`.
+ * Returns a feature per H3 cell with `h3` (the index in hexadecimal), `count` and the statistics, in the order of the
+ * index. The response has no member for incomplete results, so too many cells fail with `too-large`.
  */
 export async function computeH3Cells(task: H3Task, cancellation?: Cancellation): Promise<AnalyticsResult> {
   const groups = await countCells(task, cancellation);

@@ -16,8 +16,8 @@ function chain(xy: Float64Array, sorted: readonly number[]): number[] {
 }
 
 /**
- * The corners of the convex hull of some of the points of `xy` (x,y pairs), counterclockwise, as indices. One index when
- * they coincide, two when they lie on a line. Andrew's monotone chain.
+ * Returns the corners of the convex hull of some points in `xy` (x,y pairs), counterclockwise, as indices. One index
+ * if the points coincide, two if they are collinear. Andrew's monotone chain.
  */
 export function convexHull(xy: Float64Array, points: readonly number[]): number[] {
   const sorted = [...points].sort((a, b) => xy[2 * a]! - xy[2 * b]! || xy[2 * a + 1]! - xy[2 * b + 1]!);

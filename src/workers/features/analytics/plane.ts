@@ -11,9 +11,10 @@ export interface Metric {
 }
 
 /**
- * Longitude, latitude pairs as points whose straight distances are those over the ground. Places within 8 degrees of
- * longitude lie in a transverse Mercator plane (lengths true to 0.3 %); others become points on the WGS 84 ellipsoid in
- * space, where chords are shorter than the ground by 1 part in 100,000 at 100 km, at any pole and antimeridian.
+ * Returns longitude, latitude pairs as points whose straight distances equal the distances over the ground. Positions
+ * within 8 degrees of longitude are projected to a transverse Mercator plane (lengths true to 0.3 %). Other positions
+ * become points on the WGS 84 ellipsoid in space, also at poles and the antimeridian. There, chords are shorter than
+ * the ground by 1 part in 100,000 at 100 km.
  */
 export function metric(positions: Float64Array): Metric {
   const plane = localPlane(positions);
@@ -22,7 +23,7 @@ export function metric(positions: Float64Array): Metric {
     : { points: projectPositions(positions, plane), dimensions: 2 };
 }
 
-/** A transverse Mercator CRS around the positions; undefined when they lie too far apart for one. */
+/** Returns a transverse Mercator CRS around the positions. Undefined if they are too far apart for one. */
 export function localPlane(positions: Float64Array): string | undefined {
   if (positions.length === 0) return undefined;
   for (const shift of [0, 360]) {
@@ -33,7 +34,7 @@ export function localPlane(positions: Float64Array): string | undefined {
       if (longitude < west) west = longitude;
       if (longitude > east) east = longitude;
     }
-    // A whole degree, so that the plane stays when the data changes a little.
+    // An integer number of degrees, so that the plane remains the same if the data changes a little.
     if (east - west <= MAX_SPAN) return transverseMercator(Math.round((west + east) / 2));
   }
   return undefined;

@@ -21,7 +21,7 @@ export class Spread {
     return this.count === 0 ? null : toDouble(this.#first as AnyNumber) + this.#mean;
   }
 
-  /** Of a sample. */
+  /** Sample variance. */
   get variance(): number | null {
     return this.count < 2 ? null : this.#squares / (this.count - 1);
   }

@@ -6,7 +6,7 @@ import { Spread } from './spread.js';
 
 export type Value = FeatureRow['values'][number] | ExactNumber;
 
-/** Count, sum and spread of the values of one field so far, with the least and the greatest. */
+/** Count, sum and spread of the values of one field so far, with the minimum and the maximum. */
 class RunningStatistics {
   count = 0;
   sum = 0;
@@ -51,7 +51,7 @@ class RunningStatistics {
     }
   }
 
-  /** The exact sum where a number or 64 bits hold it. */
+  /** Exact sum, if a number or 64 bits can represent it. */
   #total(): Value {
     const { whole } = this;
     if (whole === undefined) return this.sum;
@@ -60,7 +60,7 @@ class RunningStatistics {
   }
 }
 
-/** Numbers of which a double does not hold all digits are compared by these. */
+/** Compares numbers with more digits than a double can represent. */
 function isLess(a: NonNullable<Value>, b: NonNullable<Value>): boolean {
   if (!isExactNumber(a) && !isExactNumber(b)) return a < b;
   return compareNumbers(exactNumber(String(a)), exactNumber(String(b))) < 0;

@@ -61,7 +61,7 @@ const buildQuery = ({ source, filter }: BinsTask) => ({ source, filter });
 
 const findScalar = (value: Value): Scalar | null => (typeof value === 'bigint' ? exactInteger(value) : value);
 
-/** Rows whose value lies in no bin are in a group of their own, which nobody asked for. */
+/** Rows whose value is in no bin form a separate group, which is not requested. */
 const IN_BINS: Expression = { op: 'not', args: [{ op: 'isNull', args: [{ property: 'g0' }] }] };
 
 async function listBins(
@@ -92,7 +92,7 @@ async function listBins(
     .map((upper, bin) => ({ lower: limits[bin]!, upper, values: valuesOf.get(bin) ?? nothing }));
 }
 
-/** Undefined where limits do not depend on it, and where there are no values. */
+/** Returns the range of the values. Undefined if limits do not depend on it, and if there are no values. */
 async function findRange(
   task: BinsTask,
   groups: Groups,
@@ -126,7 +126,7 @@ function requireApart(
   );
 }
 
-/** Instants are text, and so are decimals that a double does not hold. */
+/** Instants are text, and decimals that a double cannot represent are also text. */
 function computeLimit(value: NonNullable<Value>): AnyNumber {
   if (typeof value === 'bigint') return exactInteger(value);
   const number = typeof value === 'string' ? readNumber(value) : Number(value);

@@ -1,12 +1,14 @@
 import type { CalendarCut, CalendarUnit } from '../../../core/features/feature-bins.js';
 import { computeInstant, computeZoneOffset } from '../../../core/values/time-zones.js';
 
-/** Limits of bins that follow a calendar. Days and longer units are those of local time; shorter ones have one length. */
+/**
+ * Limits of bins that follow a calendar. Days and longer units are in local time; shorter units have a fixed length.
+ */
 
 const MILLISECONDS: Partial<Record<CalendarUnit, number>> = { second: 1000, minute: 60_000, hour: 3_600_000 };
 const DAY = 86_400_000;
 
-/** The instant at which a bin begins, counted from the one in which `from` lies. */
+/** Returns the instant at which a bin starts, counted from the bin that contains `from`. */
 export function calendarLimit(cut: CalendarCut, from: number): (bin: number) => number {
   const { unit, number, zone, offset } = cut;
   const local = from + computeZoneOffset(zone, from) - offset;
@@ -19,7 +21,7 @@ export function calendarLimit(cut: CalendarCut, from: number): (bin: number) => 
   return (bin) => computeInstant(zone, added(unit, first, bin * number) + offset);
 }
 
-/** The beginning of the unit in which a local time lies. */
+/** Returns the start of the unit that contains a local time. */
 function beginning({ unit, firstDayOfWeek }: CalendarCut, local: number): number {
   const day = Math.floor(local / DAY) * DAY;
   const date = new Date(day);

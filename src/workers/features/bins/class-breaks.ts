@@ -19,7 +19,7 @@ import { bins } from './bins.js';
 
 type Groups = NonNullable<FeatureStore['groups']>;
 
-/** What the store computes of all values. */
+/** Statistics of all values, as the store computes them. */
 interface Spread {
   readonly least: AnyNumber;
   readonly most: AnyNumber;
@@ -56,7 +56,10 @@ export async function classBreaks(
   return { least, maxima: [...tidy, most] };
 }
 
-/** A number of a store: integers beyond 2^53 are `bigint`s, decimals that a double does not hold are text. */
+/**
+ * Converts a number of a store. Integers beyond 2^53 are `bigint`s, and decimals that a double cannot represent are
+ * text.
+ */
 function toNumber(value: FeatureRow['values'][number]): AnyNumber {
   if (typeof value === 'number') return value;
   return readNumber(String(value)) ?? exactNumber(String(value));
@@ -74,7 +77,9 @@ async function findSpread({ field }: ClassBreaksTask, ask: Ask): Promise<Spread 
   return { least: toNumber(rows[0][0]!), most: toNumber(rows[0][1]!), mean, deviation };
 }
 
-/** A limit among large integers: the integer that a double is, not the one of its shortest digits. */
+/**
+ * Returns a limit among large integers: the exact integer of the double, and not the integer of its shortest digits.
+ */
 const exactLimit = (limit: AnyNumber): AnyNumber =>
   typeof limit === 'number' && Number.isInteger(limit) ? exactInteger(BigInt(limit)) : limit;
 
@@ -164,7 +169,10 @@ async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<n
   return rows[0]!.map(Number);
 }
 
-/** Values that count as one: how many they are, their mean, of large integers above the least value, and the greatest of them. */
+/**
+ * Values that count as one, with their number, their maximum and their mean. The mean of large integers is relative
+ * to the minimum.
+ */
 interface Cluster {
   readonly mean: number;
   readonly count: number;
@@ -206,7 +214,7 @@ async function listValues(
     });
 }
 
-/** Integers that doubles round are told apart by their distance from the least one. */
+/** Returns the distance from the minimum, which distinguishes integers that doubles round. */
 function distanceFrom(least: AnyNumber): (value: AnyNumber) => number {
   const first = typeof least === 'number' ? undefined : toInt64(least);
   if (first === undefined) return toDouble;
@@ -216,7 +224,7 @@ function distanceFrom(least: AnyNumber): (value: AnyNumber) => number {
   };
 }
 
-/** Values that lie in one of many bins, as one. */
+/** Returns the values of each of many bins as one cluster. */
 async function listClusters(
   task: ClassBreaksTask,
   groups: Groups,

@@ -17,10 +17,10 @@ import {
 } from '../../../core/values/exact-number.js';
 import { calendarLimit } from './calendar.js';
 
-/** The least and the greatest of the values. */
+/** Minimum and maximum of the values. */
 export type ValueRange = readonly [least: AnyNumber, greatest: AnyNumber];
 
-/** Ascending limits between which bins lie; none where there is nothing to lie in them. */
+/** Returns ascending limits between which the bins are. Empty if there are no values for bins. */
 export function binLimits(cut: BinCut, values: ValueRange | undefined): readonly AnyNumber[] {
   if (cut.kind === 'limits') return cut.limits;
   const from = cut.start ?? values?.[0];
@@ -33,7 +33,7 @@ export function binLimits(cut: BinCut, values: ValueRange | undefined): readonly
 
 type Ends = readonly [from: bigint, to: bigint];
 
-/** Integers that doubles round. */
+/** Returns a range of integers as 64-bit integers if doubles would round them. Undefined otherwise. */
 export function integerEnds(from: AnyNumber, to: AnyNumber): Ends | undefined {
   if (Number.isSafeInteger(from) && Number.isSafeInteger(to)) return undefined;
   const ends = [from, to].map((end) =>
@@ -85,7 +85,7 @@ function doubleLimits(cut: Exclude<BinCut, LimitsCut>, from: number, to: number)
 }
 
 function equalLimits({ count }: CountCut, from: number, to: number): number[] {
-  // Shares first: the difference of the ends may be beyond all numbers.
+  // Shares are computed first, because the difference of the ends can exceed the range of numbers.
   const inner = Array.from({ length: count - 1 }, (_, i) => i + 1).map(
     (i) => from * (1 - i / count) + to * (i / count),
   );
@@ -94,7 +94,8 @@ function equalLimits({ count }: CountCut, from: number, to: number): number[] {
 
 function intervalLimits({ interval, origin, end }: IntervalCut, from: number, to: number): number[] {
   const first = origin === undefined ? from : origin + Math.floor((from - origin) / interval) * interval;
-  // Counted from the origin a bin begins at the greatest value, too: the last one never has its upper limit.
+  // Bins that are counted from the origin include a bin that starts at the maximum: the last bin never contains its
+  // upper limit.
   const isPast = (limit: number) => (origin === undefined || end !== undefined ? limit >= to : limit > to);
   return limitsUntil((bin) => first + bin * interval, isPast);
 }
@@ -110,7 +111,7 @@ function calendarLimits(cut: CalendarCut, from: number, to: number): number[] {
   return limits;
 }
 
-/** Limits up to the first that is past the end, two at least. */
+/** Returns limits up to the first limit past the end. There are two or more. */
 function limitsUntil<T extends number | bigint>(
   limitOf: (bin: number) => T,
   isPast: (limit: T) => boolean,

@@ -12,7 +12,7 @@ import { DistinctEstimate } from './distinct.js';
 import { NumberBins } from './number-bins.js';
 import { TimeBins } from './time-bins.js';
 
-/** What is gathered of one attribute while its values go by. Values are never NULL. */
+/** Statistics of one attribute, collected value by value. Values are never NULL. */
 export interface ColumnCollector<S> {
   add(value: NonNullable<Value>): void;
   statistics(): S;
@@ -98,7 +98,7 @@ function isLess(a: ComparableNumber, b: ComparableNumber): boolean {
   return compareNumbers(exactNumber(String(a.value)), exactNumber(String(b.value))) < 0;
 }
 
-/** A number where a double holds it, else its digits. */
+/** Returns a number if a double can represent it, otherwise its digits. */
 function exact(value: Value | undefined): number | string | null {
   if (value === undefined || value === null) return null;
   const number = Number(value);
@@ -119,7 +119,10 @@ function randomNumbers(): () => number {
 
 /** Values that a column of texts shows. */
 const TOP = 20;
-/** A text that is longer is no name of anything: it is counted, and not shown. */
+/**
+ * Maximum characters of a text that is shown. Longer texts are counted but not shown, because they are not category
+ * names.
+ */
 const LONGEST = 100;
 
 export class TextColumn implements ColumnCollector<TextStatistics> {
@@ -143,7 +146,7 @@ export class TextColumn implements ColumnCollector<TextStatistics> {
       this.#hasLong = true;
       return;
     }
-    // One that was forgotten may have been seen as often as those that were.
+    // A value that was removed may have occurred as often as the removed values.
     this.#counts.set(text, 1);
     if (this.#counts.size > this.capacity) this.#forget();
   }
@@ -172,7 +175,7 @@ export class TextColumn implements ColumnCollector<TextStatistics> {
   }
 }
 
-/** Counts to lower by: the least of them is at least 1, and lowering ends. */
+/** Yields the counts from which the reduction is computed. Their minimum is 1 or more, so the reduction ends. */
 function* buildSample(counts: Iterable<number>): Generator<number> {
   let left = 1000;
   for (const count of counts) {

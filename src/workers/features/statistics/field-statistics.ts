@@ -16,7 +16,10 @@ import { BooleanColumn, type ColumnCollector, NumberColumn, TextColumn, TimeColu
 
 type AnyStatistics = NumberStatistics | TextStatistics | TimeStatistics | BooleanStatistics;
 
-/** Statistics of all fields in one pass over the rows. Limits of rows and of time end it early, and the result says so. */
+/**
+ * Returns statistics of all fields in one pass over the rows. Limits of rows and of time can end it early, which the
+ * result states.
+ */
 export async function fieldStatistics(
   { source, filter, fields }: StatisticsTask,
   cancellation?: Cancellation,

@@ -2,7 +2,7 @@ import type { HistogramBin } from '../../../core/features/field-statistics.js';
 
 /** Cells that are kept. More are merged into coarser ones. */
 const CELLS = 4096;
-/** Bars of a chart, at most. */
+/** Maximum number of bars of a chart. */
 const BARS = 24;
 
 /** A width of cells: `mantissa` times ten to the power of `exponent`. */
@@ -12,8 +12,8 @@ interface Width {
 }
 
 /**
- * Counts numbers in cells of round widths. It begins with exact values and merges cells into wider ones (1, 5, 10, 50 ...)
- * when there are too many, so one pass counts each bar exactly in bounded memory.
+ * Counts numbers in cells of round widths. It starts with exact values and merges cells into wider ones (1, 5, 10, 50
+ * ...) when there are too many. One pass therefore counts each bar exactly in bounded memory.
  */
 export class NumberBins {
   /** By value, then by the number of the cell. */
@@ -27,7 +27,7 @@ export class NumberBins {
     if (count === undefined && this.#cells.size > CELLS) this.#merge();
   }
 
-  /** Bars from the least to the greatest value, those without values among them. */
+  /** Returns bars from the minimum to the maximum, including empty bars. */
   bins(min: number, max: number, whole: boolean): HistogramBin<number>[] {
     const width = this.#barWidth(min, max, whole);
     const [first, last] = [computeCell(min, width), computeCell(max, width)];
@@ -38,7 +38,7 @@ export class NumberBins {
     }));
     for (const [key, count] of this.#cells) {
       const cell = this.#width ? (key * size(this.#width)) / size(width) : computeCell(key, width);
-      // A cell lies in one bar. Its middle says in which, whatever the division rounds.
+      // A cell belongs to one bar. Its middle determines the bar, independent of rounding in the division.
       const half = this.#width ? size(this.#width) / size(width) / 2 : 0;
       bins[Math.max(0, Math.min(bins.length - 1, Math.floor(cell + half) - first))]!.count += count;
     }
@@ -58,7 +58,7 @@ export class NumberBins {
     }
   }
 
-  /** So that the values so far lie in about as many cells as may be kept. */
+  /** Returns the width that distributes the values so far over about the maximum number of cells. */
   #firstWidth(): Width {
     let [least, greatest] = [Infinity, -Infinity];
     for (const value of this.#cells.keys()) {
@@ -66,18 +66,18 @@ export class NumberBins {
       greatest = Math.max(greatest, value);
     }
     const span = greatest / CELLS - least / CELLS;
-    // Numbers of cells stay integers that a double holds.
+    // The cell numbers remain integers that a double can represent.
     const digits = Math.max(Math.abs(least), Math.abs(greatest)) * 1e-14;
     const exponent = Math.floor(Math.log10(Math.max(span, digits, Number.MIN_VALUE)));
     return { mantissa: 1, exponent: Math.max(-300, exponent) };
   }
 
-  /** The least round width that makes few enough bars, of which each holds whole cells. */
+  /** Returns the smallest round width that results in few enough bars, each of which contains complete cells. */
   #barWidth(min: number, max: number, whole: boolean): Width {
     const span = max / BARS - min / BARS;
     const least = this.#width ? size(this.#width) : whole ? 1 : 0;
     const greatest = Math.max(Math.abs(min), Math.abs(max));
-    // Numbers next to each other cannot be told apart below this.
+    // Adjacent numbers cannot be distinguished below this width.
     const floor = Math.max(span, least, greatest * 1e-12);
     if (floor === 0) return { mantissa: 1, exponent: 0 };
     let width: Width = { mantissa: 1, exponent: Math.max(-300, Math.floor(Math.log10(floor)) - 1) };
@@ -104,13 +104,13 @@ const ratio = ({ mantissa }: Width) => (mantissa === 1 ? 5 : 2);
 
 const size = (width: Width) => edge(1, width);
 
-/** Lower edge of a cell: the number that its decimal digits say. */
+/** Returns the lower edge of a cell: the number with exactly its decimal digits. */
 function edge(cell: number, { mantissa, exponent }: Width): number {
   const units = cell * mantissa;
   return exponent >= 0 ? units * 10 ** exponent : units / 10 ** -exponent;
 }
 
-/** The cell that holds a value; its edges are compared, because a division may round to the next one. */
+/** Returns the cell that contains a value. Its edges are compared, because a division can round to the next cell. */
 function computeCell(value: number, width: Width): number {
   const cell = Math.floor(
     width.exponent >= 0

@@ -2,17 +2,17 @@ import type { HistogramBin } from '../../../core/features/field-statistics.js';
 
 /** Cells that are kept. More are merged into coarser ones. */
 const CELLS = 4096;
-/** Bars of a chart, at most. */
+/** Maximum number of bars of a chart. */
 const BARS = 60;
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Spans of the calendar, in UTC: fixed ones in milliseconds, others in months. */
+/** Span of the calendar, in UTC: a fixed span in milliseconds, or a number of months. */
 type Span = { readonly ms: number; readonly start?: number } | { readonly months: number };
 
-/** Each holds whole ones of those before. */
+/** Each span contains complete spans of the previous size. */
 const CELL_SPANS: readonly Span[] = [
   { ms: MINUTE },
   { ms: HOUR },
@@ -24,7 +24,7 @@ const CELL_SPANS: readonly Span[] = [
 /** A Monday. */
 const MONDAY = Date.UTC(1970, 0, 5);
 
-/** Spans of bars, with the finest cells that they cannot be made of. */
+/** Spans of bars, with the finest cells from which they cannot be built. */
 const BAR_SPANS: readonly { span: Span; cell: number }[] = [
   { span: { ms: MINUTE }, cell: 0 },
   { span: { ms: 5 * MINUTE }, cell: 0 },
@@ -82,7 +82,7 @@ export class TimeBins {
 
 const computeStart = (instant: number, span: Span) => startOfNumber(computeNumber(instant, span), span);
 
-/** Spans before the one that holds an instant. */
+/** Returns the number of spans before the span that contains an instant. */
 function computeNumber(instant: number, span: Span): number {
   if ('ms' in span) return Math.floor((instant - (span.start ?? 0)) / span.ms);
   const date = new Date(instant);

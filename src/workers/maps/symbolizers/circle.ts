@@ -1,7 +1,7 @@
 import type { LayerValues } from '../layer-values.js';
 import { translation, writeMapnikElement } from './xml.js';
 
-/** A `circle` layer. MapLibre's stroke lies outside the radius, Mapnik's on the edge. */
+/** Returns the symbolizers of a `circle` layer. MapLibre draws the stroke outside the radius, Mapnik on the edge. */
 export function circleSymbolizers(values: LayerValues): string {
   const diameter = values.derive<[number, number]>(
     ['circle-radius', 'circle-stroke-width'],

@@ -22,7 +22,7 @@ export function fillSymbolizers(values: LayerValues, icons: Icons): string {
   return values.has('fill-outline-color') ? fill + outline(values, transform) : fill;
 }
 
-/** One pixel wide, whatever the scale is. */
+/** Returns an outline that is one pixel wide at any scale. */
 function outline(values: LayerValues, transform: string | undefined): string {
   return writeMapnikElement('LineSymbolizer', {
     stroke: values.color('fill-outline-color'),

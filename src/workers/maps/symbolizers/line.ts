@@ -3,7 +3,7 @@ import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
 import { translation, writeMapnikElement } from './xml.js';
 
-/** A `line` layer. A gap makes two lines, one on each side of it. */
+/** Returns the symbolizers of a `line` layer. With a gap there are two lines, one on each side of it. */
 export function lineSymbolizers(values: LayerValues, icons: Icons): string {
   if (!values.has('line-gap-width')) return strokes(values, icons, 1, false);
   return strokes(values, icons, 1, true) + strokes(values, icons, -1, true);
@@ -34,12 +34,13 @@ function strokes(values: LayerValues, icons: Icons, side: 1 | -1, gap: boolean):
   });
 }
 
-/** Pixels of the canvas up to which nobody sees how a line is joined. */
+/** Maximum width in canvas pixels at which line joins are not visible. */
 const HAIRLINE = 1;
 
 /**
- * Round joins are most of what a line costs; those of hairlines are beveled. The fast line rasteriser of Mapnik would
- * take a third less again, but omits pieces shorter than 1.5 pixels, so that roads in pieces would vanish.
+ * Returns the line join. Round joins are most of the cost of a line, so hairlines get beveled joins. Mapnik's fast
+ * line rasteriser would save another third, but omits pieces shorter than 1.5 pixels, so roads in pieces would
+ * vanish.
  */
 function join(values: LayerValues): string {
   const join = values.constant<string>('line-join');
@@ -62,7 +63,7 @@ function dashes(values: LayerValues): string | undefined {
   if (!values.has('line-dasharray')) return undefined;
   const lengths = values.constant<number[] | undefined>('line-dasharray');
   if (!lengths || lengths.length === 0) return undefined;
-  // The pattern of a line whose width depends on the feature is that of a line one pixel wide.
+  // If the width of a line depends on the feature, its pattern is the pattern of a line with a width of one pixel.
   const width = values.isConstant('line-width') ? values.constant<number>('line-width') : 1;
   const even = lengths.length % 2 === 0 ? lengths : [...lengths, ...lengths];
   return even.map((length) => Math.max(length * width, 0.01)).join(',');

@@ -2,7 +2,7 @@ import type { IconColors, Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { withTokens } from './tokens.js';
 
-/** File of the image that a property names, or the attribute that holds it. */
+/** Returns the file of the image that a property names, or the attribute that contains it. */
 export function iconFile(values: LayerValues, icons: Icons, name: string, colors?: IconColors): string {
   const file = (image: unknown) => icons.file(imageName(image), colors);
   const tokens = withTokens(values, name);

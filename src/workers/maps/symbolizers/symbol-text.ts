@@ -8,7 +8,7 @@ const LINE_SPACE = 0.13;
 
 type Attributes = Record<string, string | number | undefined>;
 
-/** What Mapnik writes: an expression over the attribute that holds the finished text. */
+/** Returns the text expression for Mapnik: it refers to the attribute that contains the finished text. */
 export function writeSymbolText(values: LayerValues): string {
   const transform = values.constant<string>('text-transform');
   const transformText = (text: unknown) => transformed(String(text ?? ''), transform);
@@ -54,13 +54,13 @@ function alongLine(values: LayerValues): Attributes {
   return {
     'max-char-angle-delta': values.constant<number>('text-max-angle'),
     upright: values.constant<boolean>('text-keep-upright') ? 'auto' : 'left-only',
-    // As MapLibre: the same text again after half the spacing at the earliest.
+    // Same as in MapLibre: the distance of repeated text is half the spacing or more.
     'repeat-distance': values.constant<number>('symbol-spacing') / 2,
     dy: values.has('text-offset') ? offset(values, 1) : undefined,
   };
 }
 
-/** Where Mapnik puts the text for each place of the anchor on it. */
+/** Position of Mapnik's text relative to the point, for each anchor. */
 const ACROSS: Record<string, string> = { left: 'right', right: 'left' };
 const ALONG: Record<string, string> = { top: 'bottom', bottom: 'top' };
 const COMPASS: Record<string, string> = {
@@ -100,7 +100,7 @@ function atPoint(values: LayerValues, inEms: (name: string) => string): Attribut
 /** MapLibre aligns the line of text, Mapnik its letters. */
 const SHIFT: Record<string, number> = { top: LINE_SPACE, bottom: -LINE_SPACE };
 
-/** Pixels that the text stands below its point. */
+/** Returns the pixels by which the text is below its point. */
 function below(values: LayerValues, shift: number): string {
   return values.derive<[[number, number], number, number]>(
     ['text-offset', 'text-radial-offset', 'text-size'],

@@ -5,7 +5,10 @@ import { iconFile } from './symbol-icon.js';
 import { textAttributes, writeSymbolText } from './symbol-text.js';
 import { translation, writeMapnikElement } from './xml.js';
 
-/** A `symbol` layer: an icon, a text, or both in one shield that is placed or left out as a whole. */
+/**
+ * Returns the symbolizers of a `symbol` layer: an icon, a text, or both in one shield that is placed or omitted as
+ * one unit.
+ */
 export function symbolSymbolizers(values: LayerValues, fonts: Fonts, icons: Icons): string {
   const text = values.has('text-field') ? writeSymbolText(values) : undefined;
   if (!values.has('icon-image')) {
@@ -72,7 +75,7 @@ function placement(values: LayerValues, of: 'text' | 'icon'): Record<string, str
   const allowed = values.constant<boolean>(`${of}-allow-overlap`) || overlap === 'always';
   const spacing = values.constant<number>('symbol-spacing');
   return {
-    // A label of a polygon stands within it.
+    // The label of a polygon is placed inside it.
     placement: along ? 'line' : 'interior',
     ...(along && { spacing }),
     'allow-overlap': allowed ? 'true' : undefined,

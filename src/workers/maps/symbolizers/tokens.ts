@@ -2,7 +2,10 @@ import type { LayerValues, StyledFeature } from '../layer-values.js';
 
 const TOKEN = /\{([^{}]+)\}/g;
 
-/** For a text such as `{name} m`: what makes the text of a feature. Undefined when the property holds no tokens. */
+/**
+ * Returns the function that replaces the tokens of a text such as `{name} m` for a feature. Undefined if the property
+ * does not contain tokens.
+ */
 export function withTokens(
   values: LayerValues,
   name: string,

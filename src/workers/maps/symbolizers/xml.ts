@@ -2,7 +2,7 @@ import { xmlEscaped } from '../../../core/values/xml-text.js';
 
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
-/** An element of a Mapnik map definition; attributes without a value are left out. */
+/** Returns an element of a Mapnik map definition. Attributes without a value are omitted. */
 export function writeMapnikElement(name: string, attributes: Attributes, content = ''): string {
   let text = `<${name}`;
   for (const [key, value] of Object.entries(attributes)) {

@@ -1,6 +1,6 @@
 /**
- * Entry of a process that does tasks of jobs, one at a time, in a thread: what GEOS or an expression keeps busy can be
- * killed, what needs more memory than it may ends alone, and what crashes takes no server with it.
+ * Entry of a process that runs job tasks, one at a time, in a thread. A process that is busy in GEOS or an expression
+ * can be killed. A process that needs too much memory ends separately, and a crash does not end any server.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -16,14 +16,14 @@ export type ToHost = { name: keyof FeatureProcessTasks; input: object } | 'cance
 
 export type FromHost = { usage: TaskUsage; isOutgrown?: true } | { answer: TaskResponse; usage: TaskUsage };
 
-/** Milliseconds between looks at what a task has done and needs. */
+/** Milliseconds between two checks of the progress and memory of a task. */
 const LOOK_MS = 100;
-/** Of the processes of this machine the kernel ends these first when memory is short. */
+/** OOM score: if memory is short, the kernel kills these processes of this machine first. */
 const OOM_SCORE = '500';
 
 process.title = 'graticule: process';
 const maxBytes = Number(process.argv[2]);
-// The server is gone, and whoever takes the job over writes the same files.
+// The server has ended, and the server that continues the job writes the same files.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 preferEnd();
 
@@ -65,6 +65,6 @@ function preferEnd(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', OOM_SCORE);
   } catch {
-    // Another system, or one that does not let it.
+    // Another system, or a system without the permission.
   }
 }

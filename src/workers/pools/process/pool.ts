@@ -11,27 +11,30 @@ import type { FromHost, ToHost } from './host.js';
 type Name = keyof FeatureProcessTasks;
 
 export interface ProcessPoolOptions {
-  /** In the status; `process` when absent. */
+  /** Name in the status. Default: `process`. */
   name?: string;
-  /** Tasks that are done at a time, each by a process of its own. */
+  /** Maximum number of parallel tasks, each in a separate process. */
   size: number;
   /** Bytes of memory that a task may need. */
   maxBytes: number;
-  /** Further ones of callers with a key; none when absent. */
+  /** Number of additional tasks of callers with a key. Default: 0. */
   reserved?: number;
-  /** Tasks that wait for a process at most; jobs have a queue of their own before it. */
+  /** Maximum number of tasks that wait for a process. Jobs have a separate queue in front of it. */
   maxQueue?: number;
-  /** Milliseconds without work after which a process ends; a minute when absent. */
+  /** Milliseconds without work after which a process ends. Default: one minute. */
   idleMs?: number;
 }
 
 /** Milliseconds without work after which a process ends: starting one takes longer than a small task. */
 const IDLE_MS = 60_000;
-/** A process that had more than this takes no further task: what is left of one would count as memory of the next. */
+/**
+ * Resident bytes above which a process accepts no further task, because leftovers of one task would count as memory
+ * of the next.
+ */
 const REUSE_BYTES = 400 << 20;
-/** Milliseconds that a task has to stop by itself, so that it takes leave of its database. */
+/** Milliseconds in which a cancelled task can end normally and close its database connections. */
 const STOP_MS = 2000;
-/** Characters kept of what a process complains of. */
+/** Maximum characters that are kept of a process's error output. */
 const COMPLAINTS = 2000;
 
 /** Processes that do tasks of jobs, there only while they have work. */
@@ -78,7 +81,7 @@ export class ProcessPool {
     }
   }
 
-  /** A process that is not there for lack of work is healthy. */
+  /** A process that does not run because there is no work counts as healthy. */
   status(): PoolStatus {
     const { queue, seats } = this.#lane;
     const counts = { workers: this.#hosts.size, queued: queue.size, running: seats.running };
@@ -149,7 +152,7 @@ interface Work {
   onUsage?: ((usage: TaskUsage) => void) | undefined;
 }
 
-/** A process, and what it is at. */
+/** Process with its current work. */
 class Host {
   #work: Work | undefined;
   #isOutgrown = false;

@@ -6,14 +6,16 @@ import type { VectorMessage, VectorThreadData } from '../../entries/vector.js';
 import { packed } from '../../features/sources.js';
 import { Cancellation } from '../../threads/cancellation.js';
 
-/** The same table is looked at again after this time: its overview may have failed, or have been of no use. */
+/**
+ * Milliseconds after which the same table is considered again, because its overview may have failed or been useless.
+ */
 const PAUSE_MS = 60_000;
 const MAX_REQUESTS = 10_000;
 const IDLE_MS = 30_000;
 
 /**
- * Has overviews built of the layers whose tiles turned out to be much to read: one at a time and on a thread of their
- * own, because reading a whole table keeps a thread busy.
+ * Requests overviews of layers whose tiles read much data. Overviews are built one at a time and on a separate
+ * thread, because reading a complete table keeps a thread busy.
  */
 export class OverviewQueue {
   readonly #requests = boundedCache<string, number>(MAX_REQUESTS);

@@ -5,13 +5,16 @@ import type { VectorSource } from '../../../core/sources/vector-source.js';
 import type { TaskName } from '../../../core/tasks/tasks.js';
 import type { VectorTileTask } from '../../../core/tasks/vector-tasks.js';
 
-/** Tasks of one lane share a limit per thread: those that read files, those of each database, of each remote archive. */
+/**
+ * Name of a lane, whose tasks share a limit per thread: tasks that read files, and the tasks of each database and
+ * each remote archive.
+ */
 export type LaneName = string;
 
 /** Reading files keeps a thread busy: one task at a time. */
 export const FILES: LaneName = 'files';
 
-/** The lane of a task: its database's, when all that it reads lies there. */
+/** Returns the lane of a task: the lane of its database if all its data is there. */
 export function chooseLane(name: TaskName, input: unknown): LaneName {
   const { source, layers, database, path } = input as {
     source?: VectorSource;
@@ -19,7 +22,7 @@ export function chooseLane(name: TaskName, input: unknown): LaneName {
     database?: string;
     path?: string;
   };
-  // Asking whether a database answers must not wait behind those who wait for its answers.
+  // A check whether a database responds must not wait behind tasks that wait for its responses.
   if (database) return name === 'vector.ping' ? `ping ${database}` : database;
   if (path !== undefined && isRemote(path)) return path;
   const sources = layers ? layers.map((layer) => layer.source) : [source];
@@ -28,7 +31,7 @@ export function chooseLane(name: TaskName, input: unknown): LaneName {
   return waits && first?.database !== undefined ? first.database : FILES;
 }
 
-/** How busy one thread is. */
+/** Load of one thread. */
 export class ThreadLoad {
   readonly #lanes = new Map<LaneName, number>();
   #total = 0;

@@ -50,17 +50,17 @@ export interface VectorPoolOptions {
    * key.
    */
   connections: number;
-  /** Where overviews of tables lie; none are made without it. */
+  /** Folder of the overviews of tables. Default: no overviews. */
   overviews?: string;
-  /** Hosts that remote archives may be read from; none when absent. */
+  /** Hosts from which remote archives can be read. Default: none. */
   remoteHosts?: readonly string[];
-  /** How long outboxes keep events. */
+  /** Retention of events in outboxes. */
   retention?: Retention;
-  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  /** Data folder, for the ledger of SQLite files. Default: no ledger. */
   dataDir?: string;
 }
 
-/** One of the threads, which begins with its first task: a server that has little to do pays for few of them. */
+/** Thread that starts with its first task, so that a server with little work has few threads. */
 class Thread {
   readonly load = new ThreadLoad();
   readonly counts = new ConnectionCounts();
@@ -85,10 +85,13 @@ class Thread {
   }
 }
 
-/** More than we ever give a thread: who runs where and when is decided here. */
+/** Greater than any number of tasks of a thread, because this pool schedules the tasks. */
 const NO_LIMIT = 10_000;
 
-/** Part of the connections to a database that is for callers with a key, and that one table leaves to the others. */
+/**
+ * Share of the connections to a database that is reserved for callers with a key, and that a single table leaves to
+ * other tables.
+ */
 const RESERVED_PART = 1 / 4;
 
 interface Lane {
@@ -97,10 +100,10 @@ interface Lane {
 }
 
 /**
- * Threads that read and encode vector data. Tasks wait in our own queue, so that abort and deadline drop what has not
- * begun, and never tear down a thread inside SQLite; a database is asked to stop. Threads read one file at a time, and
- * wait for as many answers of a database as they have connections to it. One more thread, with connections of its own, is
- * for callers with a key while the others are taken.
+ * Threads that read and encode vector data. Tasks wait in the pool's own queue. Abort and deadline therefore remove
+ * waiting tasks, and never end a thread inside SQLite; a database receives a cancel request. A thread reads one file
+ * at a time, and waits for as many database responses as it has connections. One more thread, with separate
+ * connections, is for callers with a key while the other threads are in use.
  */
 export class VectorPool {
   readonly #threads: Thread[];
@@ -165,7 +168,7 @@ export class VectorPool {
   ): WaitingTask {
     let timer: NodeJS.Timeout | undefined;
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
-    // One that has begun tells itself whether it ended early.
+    // A started task reports itself whether it ended early.
     const stop = () => (task.started ? task.cancellation?.request() : abort());
     const finish = () => {
       task.done = true;
@@ -204,7 +207,7 @@ export class VectorPool {
       fail: (error) => {
         if (task.done) return;
         finish();
-        // One that never began must not hold a place in the queue.
+        // A task that never started must not occupy a place in the queue.
         if (!this.#withdraw(task)) task.cancellation?.request();
         reject(error);
       },
@@ -213,7 +216,7 @@ export class VectorPool {
     options.stop?.addEventListener('abort', stop, { once: true });
     if (options.deadlineMs !== undefined) {
       const late = () => {
-        // A tile that is never done would never tell that it is much to read.
+        // A tile that never finishes would not report that it reads much data.
         if (name === 'vector.tile')
           for (const layer of (input as VectorTileTask).layers) this.#overviews.want(layer);
         task.fail(
@@ -225,7 +228,7 @@ export class VectorPool {
     return task;
   }
 
-  /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  /** Whether one more client request can wait. In a full queue a request of another client can be displaced. */
   #makeRoom(caller: Caller, lane: LaneName): boolean {
     let elsewhere = 0;
     for (const [name, { tasks }] of this.#lanes) if (name !== lane) elsewhere += tasks.queue.requests;
@@ -243,14 +246,14 @@ export class VectorPool {
     this.#queued++;
   }
 
-  /** Takes a task out of its queue; false when it is not in there any more. */
+  /** Removes a task from its queue. Returns false if it is no longer in it. */
   #withdraw(task: WaitingTask): boolean {
     if (!this.#laneOf(task.lane).tasks.queue.remove(task)) return false;
     this.#queued--;
     return true;
   }
 
-  /** Starts what can start in this lane, in the order of the callers' turns. */
+  /** Starts all tasks that can start in this lane, in the order of the callers' turns. */
   #next(name: LaneName): void {
     const { tasks } = this.#laneOf(name);
     for (let next = tasks.next(); next; next = tasks.next()) {
@@ -269,12 +272,13 @@ export class VectorPool {
     const tables = new TableLoad();
     if (name === FILES) {
       const common = this.#threads.length;
-      // The reserved thread goes first: it gets more of the processors than others that compute.
+      // The reserved thread has priority: it gets a greater share of the processors than other computing threads.
       const reserved = { reserved: 1, reservedFirst: true };
       return { tasks: new FairLane({ common, ...reserved, heavy: Math.max(1, common - 1) }), tables };
     }
     const common = this.#threads.reduce((sum, { perDatabase }) => sum + perDatabase, 0);
-    // A thread of everyone may begin to read a large file while it waits for a database: its answer would wait as well.
+    // A shared thread can start to read a large file while it waits for a database, so the database's response would
+    // also wait.
     const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
     const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
     const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
@@ -350,7 +354,7 @@ function buildMemory({ name, input }: WaitingTask): ArrayBuffer[] {
   return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
 }
 
-/** One thread that never ends. It must not sleep on an atomic: answers of databases wake its event loop. */
+/** Thread that never ends. It must not sleep on an atomic, because database responses wake its event loop. */
 function thread(workerData: VectorThreadData): Piscina {
   return new Piscina({
     filename: new URL('../../entries/vector.js', import.meta.url).href,

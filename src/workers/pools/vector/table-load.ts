@@ -4,13 +4,16 @@ import { boundedCache } from '../../../core/values/bounded-cache.js';
 const SLOW_MS = 1000;
 const MAX_TABLES = 10_000;
 
-/** The statements of one database by the table or view that they read: a slow view leaves connections to the others. */
+/**
+ * Running statements of one database by the table or view that they read: a slow view leaves connections to other
+ * tables.
+ */
 export class TableLoad {
   readonly #running = new Map<string, number[]>();
   /** Tables whose last statement was slow. */
   readonly #slow = boundedCache<string, true>(MAX_TABLES);
 
-  /** Whether statements of a table take long: the last one did, or one that runs has. */
+  /** Whether statements of a table are slow: the last one was, or a running one already is. */
   isSlow(table: string): boolean {
     const [oldest = Number.POSITIVE_INFINITY] = this.#running.get(table) ?? [];
     return this.#slow.has(table) || performance.now() - oldest > SLOW_MS;
@@ -20,7 +23,10 @@ export class TableLoad {
     return this.#running.get(table)?.length ?? 0;
   }
 
-  /** Returns what ends the statement. One that was ended early does not tell how long it takes. */
+  /**
+   * Records the start of a statement; returns the function that records its end. Statements that ended early do not
+   * count for the duration.
+   */
   began(table: string): (isWhole: boolean) => void {
     const start = performance.now();
     const running = this.#running.get(table);

@@ -10,9 +10,9 @@ import type { GeometryResult } from '../../../native/processing.js';
 export type Blob = Uint8Array | null;
 type Planes = Pick<GeometryServiceTask, 'from' | 'plane' | 'target'>;
 
-/** Nobody reads the id that blobs on their way from one operation to the next have. */
+/** SRS id of blobs between two operations, which is never read. */
 export const SRS_ID = 0;
-/** Decimal places that tell any two doubles of degrees or metres apart. */
+/** Decimal places that distinguish any two doubles of degrees or metres. */
 const PRECISION = 15;
 
 /** Geometries in the plane. Throws `invalid-input`. */
@@ -38,7 +38,7 @@ export function requireBlobs(results: readonly GeometryResult[]): Blob[] {
   });
 }
 
-/** Geometries of an answer. Throws `too-large`. */
+/** Returns the geometries of a response. Throws `too-large`. */
 export function readPlaneBlobs(blobs: readonly Blob[], { plane, target }: Planes): (Geometry | null)[] {
   let bytes = 0;
   for (const blob of blobs) bytes += blob?.byteLength ?? 0;
@@ -55,7 +55,7 @@ export function readPlaneBlobs(blobs: readonly Blob[], { plane, target }: Planes
 export const createPositionsFailure = (what: string, unit: string) =>
   new TaskFailure('too-large', `${what} ${LIMITS.geometryPositions} ${unit}.`);
 
-/** Of a collection what has the highest dimension: GeoServices have none. */
+/** Returns the parts of a collection with the highest dimension, because GeoServices does not have collections. */
 function ofOneKind(geometry: Geometry | null): Geometry | null {
   if (geometry?.type !== 'GeometryCollection') return geometry;
   const all = (name: string) =>

@@ -12,7 +12,10 @@ type Task = Extract<GeometryServiceTask, { verb: 'cut' }>;
 /** The parts of a geometry by their side of the cutter; undefined where one is on both sides, or on none. */
 type Parts<T> = readonly { side: GuideSide | undefined; part: T }[];
 
-/** Geometries cut by lines: what is left of them, what is right, and each part that is neither; nothing of those that are not cut. */
+/**
+ * Cuts geometries by lines. Returns the part on the left, the part on the right, and each part on neither side. Uncut
+ * geometries have no result.
+ */
 export function cuts(task: Task): { geometries: (Geometry | null)[]; cutIndexes: number[] } {
   const guides = new Guides((task.by as MultiLineString).coordinates);
   const each = task.geometries.map((geometry) =>
@@ -37,7 +40,7 @@ function cutLines({ coordinates }: MultiLineString, guides: Guides): Geometry[] 
   }));
 }
 
-/** The groups of an answer: left, right, and the others alone; nothing where no part has a side. */
+/** Groups of a response: left parts, right parts, and each other part separately. Empty if no part has a side. */
 function listGroups<T>(parts: Parts<T>): T[][] {
   const of = (wish: GuideSide) => parts.flatMap(({ side, part }) => (side === wish ? [part] : []));
   const sides = [of('left'), of('right')].filter((list) => list.length > 0);
@@ -79,7 +82,7 @@ function sideOfFace(face: Geometry, guides: Guides): GuideSide | undefined {
   return sides.size === 1 ? [...sides][0] : undefined;
 }
 
-/** On which sides of the cutter a face lies at the edges that it has from it. */
+/** Sides of the cutter on which a face is, along the edges that the face shares with it. */
 function sidesOfRing(ring: readonly Position[], isHole: boolean, guides: Guides): GuideSide[] {
   // The face is left of an exterior that runs counterclockwise, and of a hole that runs clockwise.
   const isLeft = signedArea(ring) > 0 !== isHole;

@@ -9,7 +9,7 @@ type Task = Extract<GeometryServiceTask, { verb: 'complete' }>;
 /** Share of an area by which another may differ that is the same. */
 const ROUNDING = 1e-9;
 
-/** The areas that lines enclose together with the areas beside them. */
+/** Returns the areas that lines enclose together with neighbouring areas. */
 export function gaps(task: Task): Blob[] {
   const areas = writePlaneBlobs(task.geometries, task);
   const planes = { crs: task.plane, target: task.plane, srsId: SRS_ID };
@@ -30,7 +30,7 @@ export function gaps(task: Task): Blob[] {
 
 type Planes = Parameters<typeof processGeometries>[2];
 
-/** The faces of lines that lie in none of the areas. */
+/** Returns the faces of lines that are in none of the areas. */
 function outside(lines: Blob[], areas: Blob[], planes: Planes): Blob[] {
   const faces = processCollection(lines, { name: 'polygonize' }, SRS_ID);
   const inside = relateGeometries(listPoints(faces, planes), areas, { all: false, maxPairs: 1e8 }) ?? [];

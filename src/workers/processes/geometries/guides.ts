@@ -7,17 +7,17 @@ import { cross, dot, isSame, type Vector, vector } from './vectors.js';
 /** A place on a line: the number of a segment and a share of it, together. */
 type Place = number;
 
-/** Where a path meets a guide. */
+/** Crossing of a path and a guide. */
 export interface Crossing {
   /** On the path. */
   at: Place;
   position: Position;
-  /** Which guide, and where on it. */
+  /** Index of the guide, and the position on it. */
   guide: number;
   guideAt: Place;
 }
 
-/** On which side of the guides something lies; `on` for what runs along them. */
+/** Side of the guides. `on` is for lines along a guide. */
 export type GuideSide = 'left' | 'right' | 'on';
 
 interface Segment {
@@ -36,7 +36,7 @@ const ROUNDING = 1e-12;
 /** Share of the largest ordinate that positions may be off, where another has computed them. */
 const NOISE = 1e-13;
 
-/** Lines that others are cut by, extended to or reshaped along. */
+/** Lines by which geometries are cut, to which they are extended, or along which they are reshaped. */
 export class Guides {
   readonly #segments = new RBush<Segment>();
 
@@ -44,7 +44,9 @@ export class Guides {
     this.#segments.load(lines.flatMap((line, guide) => listSegments(line, guide)));
   }
 
-  /** Where a path meets them, in its direction; where it runs along one, both ends of that. Throws `too-large`. */
+  /**
+   * Returns the crossings of a path in its direction, and both ends where it runs along a guide. Throws `too-large`.
+   */
   crossings(path: readonly Position[]): Crossing[] {
     const all: Crossing[] = [];
     for (const one of listSegments(path, 0)) {
@@ -87,7 +89,7 @@ export class Guides {
     return nearest;
   }
 
-  /** The guide's direction along an edge, where the edge lies on one. */
+  /** Returns the direction of the guide along an edge, if the edge is on a guide. */
   along(from: Position, to: Position): Vector | undefined {
     const [x1, y1, x2, y2] = [from[0]!, from[1]!, to[0]!, to[1]!];
     const noise = NOISE * Math.max(...[x1, y1, x2, y2].map(Math.abs));
@@ -123,7 +125,7 @@ function listSegments(line: readonly Position[], guide: number): Segment[] {
   });
 }
 
-/** The one place where two segments cross, or the ends of what they share. */
+/** Returns the crossing of two segments, or the ends of their common part. */
 function meetings(one: Segment, other: Segment): Crossing[] {
   const [r, s] = [vector(one.from, one.to), vector(other.from, other.to)];
   const between = vector(one.from, other.from);
@@ -156,7 +158,7 @@ function overlap(one: Segment, other: Segment): Crossing[] {
   );
 }
 
-/** Where a position lies on a segment; undefined beside it. */
+/** Returns the position of a point on a segment. Undefined if the point is not on it. */
 function findShare(segment: Segment, position: Position): number | undefined {
   const line = vector(segment.from, segment.to);
   const offset = vector(segment.from, position);
@@ -193,7 +195,7 @@ function isNear({ from, to }: Segment, position: Position, noise: number): boole
   return Math.abs(cross(line, offset)) / length <= noise && along >= -noise && along <= length + noise;
 }
 
-/** Segments before and after a corner; those of a ring go on. */
+/** Returns the segments before and after a corner. Rings continue at their start. */
 function neighbours(line: readonly Position[], at: number): [Vector | undefined, Vector | undefined] {
   const last = line.length - 1;
   const isClosed = isSame(line[0]!, line[last]!);

@@ -4,7 +4,7 @@ import type { Notation, NotationName } from '../../../core/geometry/coordinate-n
 import { transformPoints } from '../../../native/index.js';
 import { formatPositions, parsePositions } from '../../../native/notations.js';
 
-/** Positions as text, and back. Grids are those of WGS 84. */
+/** Conversion of positions to text and back. Grids are on WGS 84. */
 
 const LON_LAT = 'OGC:CRS84';
 

@@ -5,7 +5,7 @@ import { isSame, vector } from './vectors.js';
 /** A part of a path between two places where it meets guides. */
 export interface Piece {
   path: Position[];
-  /** Undefined where its ends lie on different sides, or on no guide. */
+  /** Side of the piece. Undefined if its ends are on different sides, or on no guide. */
   side: GuideSide | undefined;
 }
 

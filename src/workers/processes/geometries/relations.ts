@@ -14,14 +14,14 @@ interface Pair {
   right: number;
 }
 
-/** Places in a matrix: interior, boundary and exterior of the left with those of the right. */
+/** Indices in a matrix of the interior, boundary and exterior of the left geometry and of the right geometry. */
 const [II, IB, IE, BI, BB, BE, EI] = [0, 1, 2, 3, 4, 5, 6];
 const EMPTY = 'F';
 
 const meet = ({ matrix }: Pair, ...places: number[]) => places.some((place) => matrix[place] !== EMPTY);
 const isDisjoint = (pair: Pair) => !meet(pair, II, IB, BI, BB);
 const touch = (pair: Pair) => !meet(pair, II) && !isDisjoint(pair);
-/** The highest dimension of what is at these places; 0 for none, as for points. */
+/** Returns the highest dimension at these indices. 0 for none, as for points. */
 const dimensionAt = ({ matrix }: Pair, ...places: number[]) =>
   Math.max(...places.map((place) => Number(matrix[place] === EMPTY ? 0 : matrix[place])));
 
@@ -30,7 +30,7 @@ const RELATIONS: Record<Exclude<RelationName, 'Relation'>, (pair: Pair) => boole
   Intersection: (pair) => !isDisjoint(pair),
   InteriorIntersection: (pair) => meet(pair, II),
   In: (pair) => meet(pair, II) && !meet(pair, IE, BE),
-  // As above, and what lies on a boundary is within, too.
+  // Same as above, but points on a boundary also count as within.
   Within: (pair) => !isDisjoint(pair) && !meet(pair, IE, BE),
   Touch: touch,
   PointTouch: (pair) => touch(pair) && dimensionAt(pair, IB, BI, BB) === 0,
@@ -41,7 +41,10 @@ const RELATIONS: Record<Exclude<RelationName, 'Relation'>, (pair: Pair) => boole
     left === right && (left === 1 ? matrix[II] === '1' : matrix[II] !== EMPTY) && meetOutside(matrix),
 };
 
-/** Where the outlines of both meet: that of an area is its boundary, a line is its own. */
+/**
+ * Index where the outlines of both geometries meet. The outline of an area is its boundary; a line is its own
+ * outline.
+ */
 function outlines({ left, right }: Pair): number {
   if (left === 1) return right === 1 ? II : IB;
   return right === 1 ? BI : BB;

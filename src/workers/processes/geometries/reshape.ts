@@ -10,8 +10,8 @@ import { isSame, signedArea } from './vectors.js';
 type Task = Extract<GeometryServiceTask, { verb: 'reshape' }>;
 
 /**
- * A line or an area that runs along another line from the first place where that meets it to the last. Of the two areas that
- * this may make the larger one is taken. Throws `invalid-input`.
+ * Reshapes a line or an area along another line, from their first meeting point to the last. If this results in two
+ * areas, the larger one is returned. Throws `invalid-input`.
  */
 export function reshape(task: Task): Geometry {
   const [geometry] = task.geometries as [MultiLineString | MultiPolygon];

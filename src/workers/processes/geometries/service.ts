@@ -29,12 +29,12 @@ import { densifySlopes } from './slopes.js';
 import { trimExtend } from './trim-extend.js';
 import { findDatumTransformations, transformGeometries } from './ways.js';
 
-/** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
+/** Computes an operation of a GeometryServer. Throws `invalid-input` and `too-large`. */
 export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
   try {
     return compute(task);
   } catch (error) {
-    // What GEOS and PROJ complain of is what was sent; others are faults of ours.
+    // Errors of GEOS and PROJ are caused by the input. Other errors are errors of the server.
     if (!(error instanceof Error) || error.constructor !== Error) throw error;
     throw new TaskFailure('invalid-input', `The geometries cannot be processed: ${error.message}.`);
   }

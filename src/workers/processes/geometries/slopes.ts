@@ -1,7 +1,10 @@
 import type { Geometry, MultiLineString, MultiPolygon, Position } from 'geojson';
 import { isSame } from './vectors.js';
 
-/** A geometry of shorter segments in the plane, with heights between those of their ends: GEOS leaves them out. */
+/**
+ * Returns a geometry with shorter segments in the plane. Heights are interpolated between their ends, because GEOS
+ * omits them.
+ */
 export function densifySlopes(geometry: Geometry, longest: number): Geometry {
   const dense = (path: Position[]) =>
     path.flatMap((to, i) => (i === 0 ? [to] : [...between(path[i - 1]!, to, longest), to]));

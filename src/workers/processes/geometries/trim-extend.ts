@@ -6,7 +6,9 @@ import { isSame, vector } from './vectors.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'trim-extend' }>;
 
-/** Lines as far as guides: what is left of these of those that cross them, the others longer. Null where neither is the case. */
+/**
+ * Returns lines trimmed to the part left of the guides that they cross, or extended to guides. Null for other lines.
+ */
 export function trimExtend({ geometries, by, extension }: Task): (Geometry | null)[] {
   const guides = new Guides((by as MultiLineString).coordinates);
   return geometries.map((geometry) => {
@@ -25,7 +27,7 @@ function trim(path: readonly Position[], guides: Guides): Position[][] | undefin
   return pieces.filter(({ side }) => side === 'left').map((piece) => piece.path);
 }
 
-/** Undefined for a path that no guide lies before or behind. */
+/** Extends a path. Undefined if no guide is in front of or behind it. */
 function extend(
   path: Position[],
   guides: Guides,
@@ -38,7 +40,7 @@ function extend(
   return [[...(start ? [start] : []), ...inner, ...(end ? [end] : [])]];
 }
 
-/** Where a path would come to a guide if it went on straight. */
+/** Returns the position where the straight continuation of a path meets a guide. */
 function beyond(path: readonly Position[], guides: Guides): Position | undefined {
   const last = path.at(-1)!;
   const before = path.findLast((position) => !isSame(position, last));

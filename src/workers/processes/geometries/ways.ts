@@ -8,7 +8,10 @@ import { findDatumOperations, transformByOperation } from '../../../native/opera
 
 const LON_LAT = 'OGC:CRS84';
 
-/** None where both references have one datum. Codes are those of EPSG, and of Esri where EPSG has none. */
+/**
+ * Returns the datum transformations. Empty if both references have the same datum. Codes are from EPSG, or from Esri
+ * for transformations without an EPSG code.
+ */
 export function findDatumTransformations({
   from,
   target,
@@ -29,7 +32,7 @@ export function findDatumTransformations({
   return [...ways.values()];
 }
 
-/** Geometries by the way that has these steps. Throws `invalid-input` where there is none. */
+/** Transforms geometries by the transformation with these steps. Throws `invalid-input` if there is none. */
 export function transformGeometries(task: Extract<GeometryServiceTask, { verb: 'transform' }>): Geometry[] {
   const { from, target, steps } = task;
   const place = findDatumOperations(from, target).findIndex(
@@ -54,7 +57,7 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
 const buildKey = (steps: ReturnType<typeof findDatumOperations>[number]) =>
   steps.map(({ authority, code, isInverse }) => `${isInverse ? '-' : ''}${authority}:${code}`).join();
 
-/** The positions themselves: what is written to them is in the geometry. */
+/** Returns the positions themselves: changes of them change the geometry. */
 function listPositions(geometry: Geometry): Position[] {
   switch (geometry.type) {
     case 'Point':
@@ -64,7 +67,7 @@ function listPositions(geometry: Geometry): Position[] {
     case 'MultiLineString':
       return geometry.coordinates.flat();
     default:
-      // Rings may end with the position that they begin with, the same object.
+      // The last position of a ring can be the same object as its first position.
       return (geometry as { coordinates: Position[][][] }).coordinates.flatMap((rings) =>
         rings.flatMap((ring, i) => (rings[i] = ring.map((position) => [...position]))),
       );

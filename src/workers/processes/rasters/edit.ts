@@ -1,4 +1,4 @@
-/** Rasters that GDAL changes in a copy of their own. */
+/** Raster processes that GDAL runs in place on a copy. */
 
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -30,7 +30,7 @@ interface Band {
   band: number;
 }
 
-/** Share of the work after which the file has only to be laid out anew. */
+/** Share of the work after which the file only has to be rearranged. */
 const CHANGED = 0.7;
 
 /** Pixels without a value get one from those around them (GDALFillNodata). */
@@ -49,13 +49,13 @@ export function fillNodata(
     onProgress,
     async (src, mask, own) => {
       await gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations });
-      // Pixels of the mask are filled where those of the band are.
+      // Pixels of the mask are filled like the pixels of the band.
       if (own) await gdal.fillNodataAsync({ src: own, ...mask, searchDist: distance });
     },
   );
 }
 
-/** Areas of few pixels become those of their largest neighbour (GDALSieveFilter). */
+/** Replaces areas of few pixels by the values of their largest neighbours (GDALSieveFilter). */
 export function sieve(
   source: Band,
   { threshold, diagonals }: Extract<RasterProcess, { kind: 'sieve' }>,
@@ -79,7 +79,10 @@ async function changeCopy(
   part: string,
   overviews: OverviewResampling,
   onProgress: OnProgress,
-  /** `mask` is that of the source, which does not change with the values; `own` that of the copy, if it has one. */
+  /**
+   * `mask` is the mask of the source, which does not change with the values. `own` is the mask of the copy, if it has
+   * one.
+   */
   change: (band: RasterBand, mask: { mask?: RasterBand }, own: RasterBand | undefined) => Promise<void>,
 ): Promise<void> {
   const path = rasterCopyPath(part);
@@ -101,7 +104,9 @@ async function changeCopy(
   await layOut(path, part, overviews, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
 }
 
-/** The pixels of a raster whose centres lie in polygons, in the box of these. No pixel is moved. */
+/**
+ * Returns the pixels of a raster whose centres are in polygons, within the box of the polygons. Pixels are not moved.
+ */
 export async function clip(
   { dataset, features }: { dataset: Dataset; features: string },
   part: string,
@@ -138,7 +143,10 @@ export function clipExactly(
   );
 }
 
-/** What pixels outside become, where the raster has no value for that: the least float, or transparent. */
+/**
+ * Arguments for pixels outside if the raster does not have a nodata value: they become the minimum float or
+ * transparent.
+ */
 function missingArguments({ bands }: Dataset): string[] {
   const { noDataValue, dataType } = bands.get(1);
   if (noDataValue !== null) return [];

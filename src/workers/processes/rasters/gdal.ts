@@ -1,4 +1,4 @@
-/** What GDAL's utilities make of a raster. */
+/** Raster processes that GDAL's utilities run. */
 
 import { RESULT_TABLE } from '../../../core/processes/feature-processes.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/rasters/raster-processes.js';
@@ -9,7 +9,7 @@ import { chooseOverviewResampling, cogArguments, PLAIN_ARGUMENTS } from '../../r
 import { gridArguments, mercatorGrid } from '../../rasters/mercator.js';
 import { moveExactly } from './exact.js';
 
-/** Those that make no values of their own. */
+/** Resampling methods that do not create new values. */
 const CLASS_RESAMPLINGS: ReadonlySet<Resampling> = new Set(['nearest', 'mode']);
 
 type OnProgress = (fraction: number) => void;
@@ -26,7 +26,7 @@ export async function makeTerrain(
   part: string,
   onProgress: OnProgress,
 ): Promise<void> {
-  // Between north by west and north by east lies no south.
+  // The mean of the directions north by west and north by east must not be south.
   const args = [
     ...cogArguments(mode === 'aspect' ? 'NEAREST' : 'AVERAGE'),
     '-b',
@@ -115,7 +115,7 @@ function buildNodata(dataset: Dataset, band: number): { nodata?: number } {
   return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
 }
 
-/** gdal-async fails, and has nothing to say, where a statement has no result. */
+/** Runs a statement. gdal-async fails without a message if a statement does not have a result. */
 function execute(dataset: Dataset, sql: string): void {
   try {
     dataset.executeSQL(sql);
@@ -136,7 +136,7 @@ async function withFeatures(
   try {
     const layer = target.layers.create(RESULT_TABLE, srs, type, ['SPATIAL_INDEX=NO']);
     layer.fields.add(new gdal.FieldDefn(attribute, gdal.OFTReal));
-    // Each feature would be a transaction of its own.
+    // Without it, each feature would be a separate transaction.
     execute(target, 'BEGIN');
     await fill(layer);
     execute(target, 'COMMIT');

@@ -12,7 +12,7 @@ import { countPixels, type PixelsOf, pixelsAround } from './zones.js';
 
 type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
 
-/** Distances below it are none: the value of the point is taken. */
+/** Distance below which a pixel receives the value of the point. */
 const SAME = 1e-13;
 
 /** On the pixels of a raster; those with no point within the radius have no value. */

@@ -19,7 +19,7 @@ import { nodataIn } from '../../rasters/pixels/nodata.js';
 import { hasScaledValues, needsDoubles, readWindowValues } from '../../rasters/pixels/values.js';
 import { withViews } from './views.js';
 
-/** All bands, on the pixels of the first raster, which go on around all of them. */
+/** Merges all bands on the pixels of the first raster, whose grid is extended around all rasters. */
 export async function mosaic(
   datasets: readonly Dataset[],
   { operator, resampling }: Extract<RasterProcess, { kind: 'mosaic' }>,
@@ -52,7 +52,7 @@ export async function mosaic(
 
 type Combine = (layers: readonly Float64Array[]) => Float64Array;
 
-/** Pixel by pixel, of what has a value. */
+/** Combines the existing values of each pixel. */
 const reduce =
   (merge: (all: number, one: number) => number): Combine =>
   ([first, ...others]) => {
@@ -82,8 +82,8 @@ const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
 };
 
 /**
- * Bands that have all values. Those of the rasters have them where all are alike and without a scale; means are no whole
- * numbers, and a value of one raster may stand for no value in another.
+ * Returns the shape of bands that can represent all values. The bands of the rasters can if all are alike and have no
+ * scale. Means are not integers, and a value of one raster can be the nodata value of another.
  */
 function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit<BandShape, 'count'> {
   const bands = datasets.flatMap((dataset) => [...dataset.bands]);

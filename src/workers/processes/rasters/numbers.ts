@@ -8,10 +8,10 @@ import type Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';
 import { type Attribute, FeatureTable, type TableValue } from '../table.js';
 
-/** Of all features, in ascending order of their ids. */
+/** Numbers of all features, in ascending order of their ids. */
 export interface Numbers {
   names: readonly string[];
-  /** Of each name, the place among the numbers of a feature. */
+  /** Index of each name among the numbers of a feature. */
   places: readonly number[];
   /** Numbers of a feature. */
   width: number;
@@ -56,7 +56,7 @@ export function writeNumbers(
   }
 }
 
-/** Fails with `invalid-input` for an integer that an attribute does not hold. */
+/** Fails with `invalid-input` for an integer that an attribute cannot store. */
 function requireInt64(integers: Numbers['integers'] = new Map()): void {
   for (const column of integers.values()) {
     const above = column.find((value) => value !== null && value > INT64_MAX);

@@ -1,4 +1,4 @@
-/** Body of task `raster.process`: what GDAL makes of a raster. */
+/** Task `raster.process`: runs a GDAL operation on a raster. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type {
@@ -53,7 +53,7 @@ export async function processRaster(
   }
 }
 
-/** Handles of all rasters at once. */
+/** Opens handles of all rasters at the same time. */
 function withRasters<T>(
   [source, ...others]: readonly RasterSource[],
   use: (datasets: Dataset[]) => Promise<T>,
@@ -106,7 +106,7 @@ async function write(
   }
 }
 
-/** What becomes a raster. */
+/** Runs a process whose result is a raster. */
 function makeRaster(
   process: Exclude<RasterProcess, { kind: ValueKind }>,
   datasets: Dataset[],

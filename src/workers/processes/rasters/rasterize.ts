@@ -27,7 +27,10 @@ const BURNED = 0.7;
 /** Halves of 64-bit integers, as columns of doubles. */
 const HALVES = ['gr_high', 'gr_low'] as const;
 
-/** Features on the pixels of a raster; later ones lie on top. Those without a value of the field are left out. */
+/**
+ * Draws features on the pixels of a raster. Later features cover earlier ones. Features without a value of the field
+ * are skipped.
+ */
 export async function rasterize(
   { dataset, features }: { dataset: Dataset; features: string },
   { field, value, allTouched }: Extract<RasterProcess, { kind: 'rasterize' }>,
@@ -58,7 +61,7 @@ const listBurnArguments = (field: string) => ['-a', field, '-where', `${quote(fi
 
 const floatType = (value: number) => (Math.fround(value) === value ? 'Float32' : 'Float64');
 
-/** The smallest type that has all values of a field. Fails with `invalid-input` where there is none. */
+/** Returns the smallest type for all values of a field. Fails with `invalid-input` if there is none. */
 function typeOfField(features: string, field: string): 'Float32' | 'Float64' | 'Int64' {
   const db = connect(features, true);
   try {

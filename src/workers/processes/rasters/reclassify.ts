@@ -47,7 +47,7 @@ function lastAtMost(bounds: Float64Array, value: number): number {
   return low - 1;
 }
 
-/** The smallest type that has these values, those of a band that are kept, and one more for no value. */
+/** Returns the smallest type for these values, the values of a band that are kept, and one more value for nodata. */
 function smallestBands(
   values: readonly RasterClass['value'][],
   kept: RasterBand | undefined,

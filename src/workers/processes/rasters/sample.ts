@@ -23,7 +23,7 @@ type SampleProcess = Extract<RasterProcess, { kind: 'sample' }>;
 /** Share of the work after which only the features have to be written. */
 const COMPUTED = 0.8;
 
-/** Writes the points of a GeoPackage, whose CRS is that of the raster, with a value of each band. */
+/** Writes the points of a GeoPackage, whose CRS is the raster's CRS, with a value of each band. */
 export async function samplePoints(
   { dataset, features }: { dataset: Dataset; features: string },
   { bilinear, prefix }: SampleProcess,
@@ -81,7 +81,7 @@ function integerColumns({ bands }: Dataset, count: number): Map<number, (bigint 
   return new Map(wide.map((i) => [i, Array.from({ length: count }, () => null)]));
 }
 
-/** The pixel that a point lies in, or the four whose centres are around it. */
+/** Returns the pixel that contains a point, or the four pixels whose centres are around it. */
 function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
   const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const { x: columns, y: rows } = dataset.rasterSize;
@@ -109,7 +109,7 @@ function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
 const placeIn = (box: PixelBox, column: number, row: number) =>
   (row - box.row) * box.width + column - box.column;
 
-/** By the distances from the centres of the pixels; of those that have a value. */
+/** Interpolates the existing values by the distances from the centres of the pixels. */
 function between(
   values: Float64Array,
   box: PixelBox,

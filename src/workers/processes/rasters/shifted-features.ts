@@ -14,8 +14,8 @@ export interface PlacedFeatures {
 }
 
 /**
- * A GeoPackage with the features at the coordinates that the raster has for them: the given one where none has to be
- * moved, else a copy in memory, in which a feature on both sides of the raster's edge is there twice.
+ * Returns a GeoPackage with the features in the coordinates of the raster. This is the given file if no feature must
+ * be shifted. Otherwise it is a copy in memory, in which a feature on both sides of the raster's edge occurs twice.
  */
 export function placeFeatures(dataset: Dataset, path: string): PlacedFeatures {
   const shifts = shiftsById(dataset, path);
@@ -28,7 +28,7 @@ export function placeFeatures(dataset: Dataset, path: string): PlacedFeatures {
 
 let copies = 0;
 
-/** By how much each feature on the raster is to be moved east. */
+/** Shift to the east for each feature on the raster. */
 function shiftsById(dataset: Dataset, path: string): Map<number, readonly number[]> {
   const source = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   const db = connect(path, true);

@@ -9,7 +9,7 @@ import { readWindowValues } from '../../rasters/pixels/values.js';
 
 type OnProgress = (fraction: number) => void;
 
-/** Statistics of each band; what has no value counts as missing. */
+/** Returns statistics of each band. Pixels without a value count as missing. */
 export async function computeBandStatistics({ bands, rasterSize }: Dataset, onProgress: OnProgress) {
   const pixels = rasterSize.x * rasterSize.y;
   const all = [];
@@ -40,7 +40,7 @@ async function loadMoments(band: RasterBand, onProgress: OnProgress): Promise<Mo
   return moments;
 }
 
-/** Counts of values in ranges of equal width; the last one has its upper bound, too. */
+/** Returns counts of values in ranges of equal width. The last range includes its upper limit. */
 export async function computeHistogram(
   { bands }: Dataset,
   number: number,

@@ -1,4 +1,4 @@
-/** Values between points, on the plane of the triangle of Delaunay that a pixel lies in. */
+/** Values between points, interpolated on the plane of the Delaunay triangle that contains a pixel. */
 
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { processCollection } from '../../../native/processing.js';
@@ -10,7 +10,7 @@ import { readFirstRing } from '../blob.js';
 import { type Points, readPoints } from './points.js';
 import { computePixelPosition, invertGeoTransform, type PixelTransform } from './zones.js';
 
-/** Part of a triangle by which rounding may put a pixel on its edge outside. */
+/** Share of a triangle by which rounding can move a pixel on its edge outside. */
 const EDGE = 1e-9;
 
 /** Column, row and value of the corners of a triangle. */
@@ -53,7 +53,7 @@ function buildTriangles({ xs, ys, values, blobs }: Points, transform: PixelTrans
   return triangles;
 }
 
-/** Sets the pixels of a box whose centres lie in a triangle. */
+/** Sets the pixels of a box whose centres are in a triangle. */
 function fill(out: Float64Array, box: PixelBox, triangle: Float64Array): void {
   const [ax, ay, a, bx, by, b, cx, cy, c] = triangle as unknown as [
     ...[number, number, number, number, number, number, number, number, number],

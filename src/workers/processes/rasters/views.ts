@@ -12,7 +12,9 @@ import type { DatasetView } from '../../rasters/pixels/continuous.js';
 /** The same corner and pixels, up to rounding: a thousandth of a pixel. */
 const SAME = 1e-3;
 
-/** A raster on the pixels of another, which run from north to south. What it does not cover has no value. */
+/**
+ * Returns a raster on the pixels of another raster, which run from north to south. Pixels outside it have no value.
+ */
 async function viewOn(
   dataset: Dataset,
   lead: Dataset,

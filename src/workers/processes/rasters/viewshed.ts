@@ -1,7 +1,7 @@
 /**
- * What can be seen from a place, by reference planes (Wang, Robinson and White, 2000): what a pixel must rise to
- * follows from what its two neighbours towards the observer had to, or do, rise to. gdal-async has no viewshed, and the
- * server needs no programs of GDAL; tests compare with its program.
+ * Viewshed by reference planes (Wang, Robinson and White, 2000). The minimum visible height of a pixel follows from
+ * its two neighbours towards the observer. gdal-async does not have a viewshed, and the server does not use GDAL's
+ * programs. Tests compare the result with GDAL's program.
  */
 
 import type { RasterBand } from 'gdal-async';
@@ -23,14 +23,17 @@ const HIDDEN = 0;
 const BEYOND = 255;
 const BANDS: BandShape = { count: 1, type: 'Byte', nodata: BEYOND, overviews: 'NEAREST' };
 
-/** A height that hides nothing, and is not seen. */
+/** Height that hides no pixel and is not visible. */
 const ABYSS = -1e9;
-/** Rows that are read at once. */
+/** Number of rows in one read. */
 const STRIP = 64;
 /** Share of the work after which only the file has to be written. */
 const LOOKED = 0.7;
 
-/** 1 for what can be seen, 0 for what cannot; within the greatest distance alone, if there is one. */
+/**
+ * Returns 1 for visible pixels and 0 for hidden pixels. Only pixels within the maximum distance can be visible, if
+ * there is one.
+ */
 export async function viewshed(
   { dataset, band }: { dataset: Dataset; band: number },
   process: ViewshedProcess,
@@ -115,11 +118,11 @@ function cut(visibility: Uint8Array, stride: number, { column, row, width, heigh
 interface Sight extends Pick<ViewshedProcess, 'observerHeight' | 'targetHeight' | 'maxDistance'> {
   /** Sides of a pixel. */
   pixel: [number, number];
-  /** How far the ground sinks, by squared distance. */
+  /** Drop of the ground below the horizontal plane, by squared distance. */
   bend: number;
 }
 
-/** One view from one pixel. Heights are told from the eye. */
+/** View from one pixel. Heights are relative to the eye. */
 class View {
   readonly #visibility: Uint8Array;
   /** Column and row of the observer in the window. */
@@ -213,7 +216,10 @@ class View {
     }
   }
 
-  /** The line keeps what a pixel hides: its height, or what hides it. */
+  /**
+   * The line stores the height that hides a pixel's successors: the pixel's own height, or the height that hides the
+   * pixel.
+   */
   #judge(line: Float64Array, x: number, y: number, needed: number): void {
     const { targetHeight, maxDistance = Infinity, pixel } = this.sight;
     const height = line[x]!;
@@ -228,8 +234,8 @@ class View {
 const straight = (n: number, height: number) => (height * n) / (n - 1);
 
 /**
- * The same of two neighbours at one distance less: the line of sight to a pixel that is `along` pixels away, and `aside` of
- * the axis, passes between the one on the diagonal and the one beside it.
+ * Interpolates between two neighbours that are one pixel closer. The line of sight to a pixel that is `along` pixels
+ * away and `aside` of the axis passes between the diagonal neighbour and the adjacent neighbour.
  */
 function between(aside: number, along: number, diagonal: number, beside: number): number {
   return (diagonal * aside + beside * (along - aside)) / (along - 1);

@@ -30,7 +30,7 @@ type ZonalProcess = Extract<RasterProcess, { kind: 'zonal' }>;
 /** Share of the work after which only the features have to be written. */
 const COMPUTED = 0.8;
 
-/** Writes the features of a GeoPackage, whose CRS is that of the raster, with the statistics behind their attributes. */
+/** Writes the features of a GeoPackage, whose CRS is the raster's CRS, with the statistics after their attributes. */
 export async function computeZonalStatistics(
   { dataset, band, features }: { dataset: Dataset; band: number; features: string },
   process: ZonalProcess,
@@ -51,10 +51,10 @@ export async function computeZonalStatistics(
   }
 }
 
-/** What is worked out of each zone: members of `TALLY_STATISTICS` by their place, and quantiles behind them. */
+/** Results for each zone: members of `TALLY_STATISTICS` by their indices, followed by quantiles. */
 interface Columns {
   names: string[];
-  /** Of each name, the place among the numbers of a zone. */
+  /** Index of each name among the numbers of a zone. */
   places: number[];
   quantiles: number[];
   /** Numbers of a zone. */
@@ -89,7 +89,7 @@ interface Work {
   columns: Columns;
 }
 
-/** The numbers of all zones, one after another; NaN for what there is not. */
+/** Returns the numbers of all zones, one after another, with NaN for missing numbers. */
 async function compute(
   work: Work,
   zones: readonly RasterZone[],
@@ -99,7 +99,7 @@ async function compute(
   const { width } = work.columns;
   const all = new ZoneTallies(1, false).read(work.columns.quantiles);
   const numbers = new Float64Array(count * width);
-  // What no pixel is in has the numbers of an empty zone.
+  // Zones without pixels get the numbers of an empty zone.
   for (let i = 0; i < count; i++) numbers.set(all, i * width);
   let done = 0;
   for (const group of groupZones(zones)) {
@@ -145,7 +145,7 @@ async function tally(
 /** Statistics that all values must be there for. */
 const VALUES: ReadonlySet<string> = new Set(['median', 'majority', 'minority', 'variety']);
 
-/** Columns and rows, counted from the corner of a window, of positions that are to be moved east before. */
+/** Transform to columns and rows, relative to the corner of a window. Positions are first shifted to the east. */
 function windowTransform(
   [u, ux, uy, v, vx, vy]: PixelTransform,
   { column, row }: PixelBox,

@@ -37,18 +37,18 @@ interface ZonePart {
   box: PixelBox;
 }
 
-/** Pixels that are read at once, and sides of the windows that a larger zone is read in. */
+/** Maximum pixels in one read, and the side of the windows in which a larger zone is read. */
 const WINDOW_PIXELS = 1 << 22;
 const WINDOW_SIDE = 1 << 11;
-/** Pixels that a group may be read with beyond those of its zones. */
+/** Maximum pixels that are read for a group in addition to the pixels of its zones. */
 const SLACK = 1 << 16;
 const GROUP_ZONES = 1024;
-/** Pixels of all zones of a group together, which may lie over each other: each may hold its values. */
+/** Maximum pixels of all zones in a group, which can overlap. Each pixel's values can be in memory. */
 const GROUP_PIXELS = 1 << 24;
 /** Side of the cells of the curve that zones follow each other on, in pixels; and its order. */
 const CELL = 256;
 const CURVE_ORDER = 24;
-/** Bytes of a blob in which its envelope lies. */
+/** Bytes at the start of a blob that contain its envelope. */
 const HEAD_BYTES = 72;
 
 /** The pixels that a box of coordinates concerns; none where it is not on the raster. */
@@ -91,7 +91,10 @@ export function computePixelPosition(
   return [u + ux * x + uy * y, v + vx * x + vy * y];
 }
 
-/** How far coordinates may be moved to meet a raster: a raster and features may write the same longitude in two ways. */
+/**
+ * Returns the shifts by which coordinates can meet a raster, because a raster and features can write the same
+ * longitude in two ways.
+ */
 export function listLongitudeShifts(dataset: Dataset): readonly number[] {
   const period = findCrsPeriod(getGeoreference(dataset).crs);
   return period === null ? [0] : [0, period, -period];
@@ -118,7 +121,7 @@ export function pixelsAround(dataset: Dataset): PixelsOf {
     const right = Math.min(width, Math.ceil(Math.max(...columns) - least));
     const top = Math.max(0, Math.floor(Math.min(...rows)));
     const bottom = Math.min(height, Math.ceil(Math.max(...rows)));
-    // Also false for what is not a number.
+    // Also false for NaN.
     if (!(left < right && top < bottom)) return undefined;
     return { column: left, row: top, width: right - left, height: bottom - top };
   };
@@ -140,7 +143,10 @@ export interface ZoneGroup {
   parts: readonly ZonePart[];
 }
 
-/** Zones whose boxes together are not much larger than each of them, with the box around them; those of several parts alone. */
+/**
+ * Yields groups of zones and the boxes around them. The box of a group is not much larger than its zones. Zones with
+ * several parts form their own groups.
+ */
 export function* groupZones(zones: readonly RasterZone[]): Generator<ZoneGroup> {
   let group: RasterZone[] = [];
   let whole: ZonePart | undefined;
@@ -167,7 +173,7 @@ export function* groupZones(zones: readonly RasterZone[]): Generator<ZoneGroup> 
   if (whole) yield { zones: group, parts: [whole] };
 }
 
-/** A box in parts that may be read at once. */
+/** Splits a box into parts that can be read at one time. */
 export function* splitPixelBox(box: PixelBox): Generator<PixelBox> {
   if (countPixels(box) <= WINDOW_PIXELS) {
     yield box;

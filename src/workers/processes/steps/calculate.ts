@@ -9,9 +9,9 @@ import { listProcessAttributes, type ProcessRun } from '../run.js';
 
 type Calculate = Extract<FeatureProcess, { kind: 'calculate' }>;
 
-/** Rows that are changed between two looks at whether the job is to stop. */
+/** Rows that are changed between two checks of the cancellation. */
 const STEP = 10_000;
-/** Less than any id of a table that has this one not. */
+/** Id below all ids, for tables that do not contain it. */
 const BEFORE_ALL = -(2n ** 63n);
 
 /** Each feature with the value of an expression. Whatever the store is, the result is a GeoPackage, whose SQL works it out. */

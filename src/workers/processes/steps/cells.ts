@@ -10,7 +10,7 @@ export const getCellGrid = (shape: 'square' | 'hexagon'): CellGrid => (shape ===
 /** Names a cell in its grid. */
 export const cellId = ({ column, row }: Cell) => `${column}_${row}`;
 
-/** Throws `invalid-input` unless all columns and rows lie between a bound and its negative, both left out. */
+/** Throws `invalid-input` unless all columns and rows are between a limit and its negative, both excluded. */
 export function checkCells(columnsAndRows: readonly number[], bound: number): void {
   if (columnsAndRows.every((number) => Math.abs(number) < bound)) return;
   throw new TaskFailure(
@@ -19,7 +19,7 @@ export function checkCells(columnsAndRows: readonly number[], bound: number): vo
   );
 }
 
-/** A GeoPackage blob of GeoJSON text whose coordinates are those of the table. */
+/** Returns a GeoPackage blob of GeoJSON text whose coordinates are in the table's CRS. */
 export function writeCellBlob(geojson: string, { srsId }: FeatureTable): Uint8Array {
   return wkbToGeoPackage(geojsonToWkb(geojson, { from: CRS84, to: CRS84 }), srsId);
 }

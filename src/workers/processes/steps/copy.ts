@@ -11,11 +11,14 @@ import { type Attribute, FeatureTable } from '../table.js';
 
 /** A copy of features. */
 export interface IndexedCopy extends ProcessFeatures {
-  /** How many a box can find: those without geometry are left out. */
+  /** Number of rows that a box can find. Rows without a geometry do not count. */
   readonly count: number;
 }
 
-/** Rows with their geometries in a CRS; those without one are left out, and why some have none is kept. */
+/**
+ * Yields rows with their geometries in a CRS. Rows without a geometry are skipped; the reason is recorded if one
+ * could not be projected.
+ */
 export async function* rowsInCrs(
   run: ProcessRun,
   features: ProcessFeatures,
@@ -33,8 +36,8 @@ export async function* rowsInCrs(
 }
 
 /**
- * The features in a GeoPackage of their own: neighbours follow each other, a spatial index finds them, and they are in
- * the CRS that is named. `idName` is an attribute with their ids. To be removed by the caller.
+ * Copies the features to a separate GeoPackage in the given CRS. Neighbours are stored next to each other and have a
+ * spatial index. `idName` is an attribute with their ids. The caller must remove the file.
  */
 export function indexedCopy(
   run: ProcessRun,

@@ -7,7 +7,7 @@ import { normalForms } from './normal-forms.js';
 
 type Deduplicate = Extract<FeatureProcess, { kind: 'deduplicate' }>;
 
-/** The first of features that are the same, as they are. */
+/** Copies the first of each set of equal features, unchanged. */
 export async function deduplicateFeatures(run: ProcessRun, { by, geometry }: Deduplicate): Promise<number> {
   const { input, output } = run.task;
   const places = by.map((name) => input.fields.indexOf(name));

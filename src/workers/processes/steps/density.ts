@@ -18,9 +18,9 @@ interface DenseCell extends Cell {
 }
 
 /**
- * A feature for each cell that is not empty, with the density at its centre: features, or their weights, by a square unit
- * of length, spread by the quartic kernel (Silverman 1986, 4.5). Over the ground in a transverse Mercator plane around the
- * data, or in EPSG:6933 where that is wider than 8 degrees.
+ * Writes a feature for each cell that is not empty, with the density at its centre. The density is the number or
+ * weight of features per square unit of length, spread by the quartic kernel (Silverman 1986, 4.5). Over the ground,
+ * the plane is a transverse Mercator projection around the data, or EPSG:6933 if the data is wider than 8 degrees.
  */
 export async function computeDensity(run: ProcessRun, process: Density): Promise<number> {
   const { input, output } = run.task;
@@ -61,7 +61,7 @@ async function loadPlaces(run: ProcessRun, { measure, weight }: Density): Promis
   return places;
 }
 
-/** Columns and rows of a grid lie between these and 0: a number names each cell. */
+/** Maximum distance of columns and rows of a grid from 0, so that a number can identify each cell. */
 const HALF = 2 ** 25;
 
 function spread(

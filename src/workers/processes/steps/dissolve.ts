@@ -80,7 +80,7 @@ async function listGroups(
       else batches.set(group, [geometry]);
     }
     for (const [{ union }, blobs] of batches) unite(union, blobs);
-    // Several unions hold about as much as they were made of.
+    // Several unions contain about as many bytes as their inputs.
     if (groups.size > 1 && bytes > PROCESS_LIMITS.processGroupBytes)
       throw new TaskFailure(
         'too-large',
@@ -90,7 +90,7 @@ async function listGroups(
   return groups.all();
 }
 
-/** Undefined where there is none: the fault is told. */
+/** Returns the results. Undefined if there are none; the fault is reported. */
 function listResults(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
   const { crs } = run.task.input.source;
   const results = processGeometries(listGeometries(rows), operation, { crs, target: crs, srsId: 0 });

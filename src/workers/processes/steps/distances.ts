@@ -8,7 +8,7 @@ import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
 
 type Distances = Extract<FeatureProcess, { kind: 'distances' }>;
 
-/** Rows of the input whose distances are measured between two looks at whether the job is to stop. */
+/** Rows of the input whose distances are measured between two checks of the cancellation. */
 const STEP = 64;
 const ID = 'id';
 

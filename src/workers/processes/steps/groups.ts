@@ -2,18 +2,18 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 
-/** Equal values have the same text, and others another one. */
+/** Returns the same text for equal values, and different texts for different values. */
 export const formatGroupKey = (values: FeatureRow['values']) =>
   JSON.stringify(values.map((value) => [typeof value, String(value)]));
 
-/** How many groups there may be, at most this number, where each has so many statistics. */
+/** Returns the maximum number of groups with this many statistics each, limited to `most`. */
 export const mostGroups = (most: number, statistics: number) =>
   Math.min(most, Math.floor(PROCESS_LIMITS.processStatistics / Math.max(1, statistics)));
 
 export const tooManyGroups = (most: number) =>
   new TaskFailure('too-large', `There are more than ${most} groups with their statistics.`);
 
-/** What is gathered for each group of equal values, in the order in which the groups came. */
+/** Data of each group of equal values, in the order in which the groups first occurred. */
 export class ValueGroups<T> {
   readonly #groups = new Map<string, T>();
   readonly #most: number;

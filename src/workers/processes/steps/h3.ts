@@ -15,7 +15,10 @@ type H3 = Extract<FeatureProcess, { kind: 'h3' }>;
 
 const BATCH = 1000;
 
-/** A feature for each H3 cell that holds centroids, in the order of the index, with their number and statistics. */
+/**
+ * Writes a feature for each H3 cell that contains centroids, in the order of the index, with their number and
+ * statistics.
+ */
 export async function h3Aggregate(run: ProcessRun, { resolution, statistics }: H3): Promise<number> {
   const { input, output } = run.task;
   const groups = await loadGroups(run, { resolution, statistics });

@@ -16,8 +16,8 @@ const COLUMNS: readonly Attribute[] = [
 ];
 
 /**
- * Each feature with Gi* of Getis and Ord (1995) of a field within a distance: z, its two-sided p, and the confidence in
- * per cent, negative for cold spots, 0 where it is below 90.
+ * Writes each feature with Gi* by Getis and Ord (1995) of a field within a distance: z, its two-sided p, and the
+ * confidence in per cent. The confidence is negative for cold spots, and 0 if it is below 90.
  */
 export async function hotSpots(run: ProcessRun, { field, radius, ground }: HotSpots): Promise<number> {
   const { input } = run.task;
@@ -42,7 +42,10 @@ export async function hotSpots(run: ProcessRun, { field, radius, ground }: HotSp
   return features;
 }
 
-/** Weights are 1 within the distance, the feature itself included, else 0. NaN where all values are the same. */
+/**
+ * Returns the scores. Weights are 1 within the distance, including the feature itself, otherwise 0. NaN if all values
+ * are the same.
+ */
 function scores(places: Centroids, radius: number, cancellation?: Cancellation): Float64Array {
   const { points, dimensions } = places.metric();
   const values = places.values();
@@ -64,7 +67,7 @@ function twoSided(z: number): number {
 
 const TERMS = 60;
 
-/** The complementary error function: its series near 0, else its continued fraction; about 1e-13. */
+/** Complementary error function: its series near 0, otherwise its continued fraction; precision about 1e-13. */
 function erfc(x: number): number {
   if (x < 2.5) {
     let [term, sum] = [x, x];

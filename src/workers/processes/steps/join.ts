@@ -14,14 +14,14 @@ import { statisticAttributes } from './statistics.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
 
-/** Features with what they meet in another source, which is projected to the CRS of the input. */
+/** Joins features with the features that they meet in another source, which is projected to the input's CRS. */
 export function joinFeatures(run: ProcessRun, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
   const extra = carries ? [] : countAttributes(join, run.task.overlay!);
   return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
 }
 
-/** Of the number of the others, and of their statistics. */
+/** Attributes for the number of join features and for their statistics. */
 export function countAttributes({ countName, statistics }: Join, { source }: ProcessFeatures): Attribute[] {
   return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
 }
@@ -67,16 +67,16 @@ function buildSummary(
   };
 }
 
-/** A row with what it meets: in the order of the others, or nearest first where a distance counts. */
+/** Row with the features that it meets, in their order, or nearest first if a distance counts. */
 interface Match {
   readonly row: FeatureRow;
   readonly partners: FeatureRow[];
 }
 
-/** Pairs of the first rows, up to the one that reaches the bound. */
+/** Returns the pairs of the first rows, up to the row that reaches the limit. */
 type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => JoinPairs;
 
-/** What each row meets, a part of the rows at a time. */
+/** Yields the matches of each row, for a part of the rows at a time. */
 function* listMatches(
   run: ProcessRun,
   rows: readonly FeatureRow[],

@@ -15,7 +15,7 @@ export interface Neighbour {
   readonly distance: number;
 }
 
-/** Where all lies that is within a distance of a box. */
+/** Boxes that contain everything within a distance of a box. */
 export function boxesAround(box: Box, crs: string, { distance, ground }: Reach): Box[] {
   return ground
     ? expandBoxOnGlobe(box, distance / describeCrs(crs).metresPerUnit)
@@ -63,7 +63,7 @@ export class NearestAmong implements NearestFeatures {
   }
 }
 
-/** Of a first look, where nothing is known yet. */
+/** Radius of the first search, before any distance is known. */
 const FIRST_METRES = 1000;
 /** More than half of the way around the Earth. */
 const FARTHEST_METRES = 20_100_000;
@@ -72,7 +72,7 @@ const GROWTH = 4;
 /** Share of the rows that the next radius would have been enough for. */
 const USUAL = 0.9;
 
-/** The nearest of both, nearest first. One that lies in two windows is in both. */
+/** Merges two lists of neighbours, nearest first. A neighbour in two windows is in both lists. */
 function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number): Neighbour[] {
   const ids = new Set(a.map(({ row }) => row.id));
   const all = [...a, ...b.filter(({ row }) => !ids.has(row.id))];
@@ -80,13 +80,13 @@ function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number)
 }
 
 /**
- * Looks for the nearest features of a layer in windows around the rows, which grow until nothing outside of them can be
- * nearer. What the last rows took is where the next ones, their neighbours, begin. A tree over the complete layer would
- * be faster where it fits into memory, and would fail where it does not.
+ * Finds the nearest features of a layer in windows around the rows. The windows grow until no feature outside them
+ * can be nearer. The final radius of the last rows is the first radius for the next rows, their neighbours. A tree of
+ * the complete layer would be faster if it fits into memory, and would fail otherwise.
  */
 export class NearestWindows implements NearestFeatures {
   #radius = 0;
-  /** Nothing that counts is further away. */
+  /** Maximum distance of features that count. */
   readonly #farthest: number;
 
   constructor(
@@ -124,7 +124,7 @@ export class NearestWindows implements NearestFeatures {
     return Math.max(east - west, north - south) || 1;
   }
 
-  /** The nearest of those within a distance of the rows, and whether no others are left. */
+  /** Returns the nearest features within a distance of the rows, and whether these are all features. */
   async #look(
     rows: readonly FeatureRow[],
     distance: number,
@@ -144,13 +144,13 @@ export class NearestWindows implements NearestFeatures {
       read += part.length;
       part = [];
     };
-    // However full a window is: no more of it is in memory than a part, and what is nearest.
+    // Memory contains only a part of the window and the nearest features, however full the window is.
     for await (const batch of batchesIn(run, others, boxes)) {
       part.push(...batch);
       if (part.length >= PROCESS_LIMITS.processNearest) look();
     }
     look();
-    // What lies in two boxes was counted twice.
+    // Features in two boxes were counted twice.
     const isAll = distance >= this.#farthest || (boxes.length === 1 && read >= others.count);
     return { neighbours, isAll };
   }

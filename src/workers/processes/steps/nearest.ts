@@ -12,7 +12,7 @@ export const NEAREST_ATTRIBUTES: readonly Attribute[] = [
 
 type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
 
-/** A feature for each of the nearest others, which are projected to the CRS of the input. */
+/** Writes a feature for each of the nearest features of the second layer, which are projected to the input's CRS. */
 export function nearestFeatures(run: ProcessRun, process: Nearest): Promise<number> {
   return withSides(run, { carries: true, extra: NEAREST_ATTRIBUTES }, (sides, table) =>
     fill(run, process, sides, table),

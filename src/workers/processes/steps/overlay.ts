@@ -17,7 +17,7 @@ interface Faults {
   readonly right: LayerFaults;
 }
 
-/** Features laid over those of another source, which are projected to the CRS of the input. */
+/** Overlays features with the features of another source, which are projected to the input's CRS. */
 export function overlayFeatures(run: ProcessRun, { kind, measure }: Overlay): Promise<number> {
   const carries = kind !== 'clip' && kind !== 'subtract';
   const extra = measure ? SHARE_ATTRIBUTES : [];
@@ -51,7 +51,7 @@ interface Cut {
   faults: Faults;
 }
 
-/** What is left of each feature inside or outside of the others. */
+/** Returns the part of each feature inside or outside the features of the other source. */
 async function cut(
   { kind, features, others, faults }: Cut,
   table: FeatureTable,
@@ -95,7 +95,7 @@ async function intersect(
   }
 }
 
-/** What rows share with those of an index, a part of the rows at a time. */
+/** Yields the parts that rows share with the rows of an index, for a part of the rows at a time. */
 function* listPieces(run: ProcessRun, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
   const bounds = { maxPairs: PROCESS_LIMITS.processPieces, maxBytes: PROCESS_LIMITS.processHeldBytes };
   for (let start = 0; start < rows.length; ) {

@@ -81,7 +81,7 @@ function* listFindings(
   }
 }
 
-/** Where a geometry is not valid, if GEOS names a place. */
+/** Yields the position at which a geometry is not valid, if GEOS reports one. */
 function* invalidity(row: FeatureRow, blob: Uint8Array, copy: Uint8Array, srsId: number): Iterable<Finding> {
   const fault = validateGeometry(blob);
   if (!fault) return;

@@ -10,13 +10,15 @@ export interface Sides<Left extends Layer = Layer> {
 }
 
 interface Columns {
-  /** The result has the attributes of the right features, too. */
+  /** Whether the result also has the attributes of the right features. */
   carries: boolean;
-  /** Attributes behind all others. */
+  /** Attributes after all other attributes. */
   extra?: readonly Attribute[];
 }
 
-/** Fills a table from both layers; the number of its features. Files of layers are gone when it resolves. */
+/**
+ * Fills a table from both layers; returns the number of its features. Files of layers are deleted when it resolves.
+ */
 export function withSides(
   run: ProcessRun,
   columns: Columns,

@@ -6,7 +6,7 @@ import { withSides } from './sides.js';
 
 type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 
-/** Features snapped to those of another source, which are projected to the CRS of the input. */
+/** Snaps features to the features of another source, which are projected to the input's CRS. */
 export function snapFeatures(run: ProcessRun, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
     const indexOf = overlayIndexes(new LayerFaults(run));

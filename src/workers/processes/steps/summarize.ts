@@ -87,7 +87,7 @@ function buildRow({ values, statistics, numbers }: Summary, process: Summarize):
   ];
 }
 
-/** As PERCENTILE_CONT of SQL: between the two numbers beside the share, in proportion. */
+/** Same as PERCENTILE_CONT in SQL: interpolates between the two numbers next to the share. */
 function percentile(numbers: number[], share: number): number | null {
   if (numbers.length === 0) return null;
   const ascending = Float64Array.from(numbers).sort();

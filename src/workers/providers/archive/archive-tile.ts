@@ -10,7 +10,7 @@ import type { KeptOpenOptions } from '../kept-open.js';
 /** Largest tile that is served, as stored and inflated. */
 export const MAX_TILE_BYTES = 33_554_432;
 const MAX_INFLATED_BYTES = LIMITS.inflatedTileBytes;
-/** Layers kept of an archive, attributes of a layer, characters of what is said of an attribute. */
+/** Maximum layers of an archive and attributes of a layer, and maximum characters of an attribute description. */
 const MAX_LAYERS = 1000;
 const MAX_FIELDS = 1000;
 const MAX_FIELD_TEXT = 200;
@@ -19,8 +19,9 @@ const MAX_FIELD_TEXT = 200;
 export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
 
 /**
- * A stored tile with its content coding: what the archive says, gzip by the bytes themselves; deflated tiles come inflated.
- * What is compressed is tried here, bounded, because whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
+ * Returns a stored tile with its content coding. The coding is the one that the archive states, or gzip if the bytes
+ * show it. Deflated tiles are inflated. Compressed tiles are inflated here once, with a size limit, because later
+ * readers rely on it. Throws `source-unreadable` for damaged bytes.
  */
 export function storedTile(data: Uint8Array, coding: ContentCoding = 'identity'): ArchiveTile {
   if (data.byteLength === 0) return NO_TILE;
@@ -32,8 +33,9 @@ export function storedTile(data: Uint8Array, coding: ContentCoding = 'identity')
 }
 
 /**
- * What a tile is that some programs deflate without the head of gzip (RFC 1950); undefined for other bytes. Two bytes tell
- * it, which a MapLibre Tile can begin with: so what cannot be inflated is no such tile.
+ * Inflates a tile that a program deflated without the gzip header (RFC 1950). Returns undefined for other bytes. Two
+ * bytes identify such tiles, but a MapLibre Tile can start with the same bytes, so bytes that cannot be inflated do
+ * not count.
  */
 function deflated(data: Uint8Array): Uint8Array | undefined {
   const [method = 0, flags = 0] = data;
@@ -81,7 +83,9 @@ export function unsupported(what: string): TaskFailure {
   return new TaskFailure('source-unreadable', `The tile archive cannot be served: ${what}.`);
 }
 
-/** A bounding box in CRS84 cut to the world of the tiles; undefined when it is none. */
+/**
+ * Returns a CRS84 bounding box clipped to the extent of the tiles. Undefined if the numbers are not a bounding box.
+ */
 export function validBounds(numbers: readonly number[]): Box | undefined {
   if (numbers.length !== 4 || !numbers.every(Number.isFinite)) return undefined;
   return commonArea(numbers as unknown as Box, WEB_MERCATOR_BOUNDS);
@@ -104,7 +108,7 @@ export function tileRangeBounds(
   return validBounds(box) ?? WEB_MERCATOR_BOUNDS;
 }
 
-/** The `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"), as far as it makes sense. */
+/** Returns the valid entries of the `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"). */
 export function vectorLayers(metadata: unknown): VectorLayerMetadata[] {
   const layers = (metadata as { vector_layers?: unknown } | null)?.vector_layers;
   if (!Array.isArray(layers)) return [];
@@ -136,18 +140,18 @@ function readFields(fields: unknown): Record<string, string> {
   );
 }
 
-/** Text of a metadata member; absent when it is empty or something else. */
+/** Returns the text of a metadata member. Undefined if it is empty or not a string. */
 export function metadataText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, 4000) : undefined;
 }
 
-/** Texts of metadata members, those that are there. */
+/** Returns the metadata members that are strings. */
 export function metadataTexts<K extends string>(members: Record<K, unknown>): Partial<Record<K, string>> {
   const texts = Object.entries(members).map(([name, value]) => [name, metadataText(value)]);
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 
-/** Format of an image, told by its first 16 bytes. */
+/** Returns the format of an image from its first 16 bytes. */
 export function detectImageFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
   const hex = Buffer.from(bytes.subarray(0, 16)).toString('hex');
@@ -157,8 +161,8 @@ export function detectImageFormat(bytes: unknown): ArchiveFormat | undefined {
 }
 
 /**
- * Encoding of a whole vector tile: a layer of MVT begins with its field 3 (26), one of MLT with its size and the number of
- * its kind, 1. No layer of MVT has one byte only. Undefined for a tile that is empty, damaged or something else.
+ * Returns the encoding of a complete vector tile. An MVT layer starts with field 3 (26). An MLT layer starts with its
+ * size and its type number, 1. An MVT layer never has only one byte. Undefined for empty, damaged and other data.
  */
 export function vectorFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
@@ -178,7 +182,10 @@ function plainTile(bytes: Uint8Array): Uint8Array {
   }
 }
 
-/** Archives kept open per thread and container; one that was replaced or written to is opened anew. */
+/**
+ * Limits of the archives that a thread keeps open per container. An archive that was replaced or written to is
+ * reopened.
+ */
 export const KEEP_OPEN: KeptOpenOptions = {
   max: 16,
   stamp: ({ ino, size, mtimeMs }) => `${ino}/${size}/${mtimeMs}`,

@@ -33,7 +33,7 @@ interface MBTiles {
 }
 
 const CACHE_KIB = 4096;
-/** Tiles that are looked at for their format. */
+/** Number of tiles that are inspected for the format. */
 const SAMPLES = 8;
 /** Metadata rows read; the standard defines a dozen. */
 const MAX_METADATA = 200;
@@ -55,7 +55,7 @@ const FORMATS: Record<string, ArchiveFormat> = {
 
 const opened = keptSqlite(openArchive, ({ db }) => db, KEEP_OPEN.max);
 
-/** Metadata of an archive (MBTiles 1.3); what it leaves out is derived from the tiles. */
+/** Returns the metadata of an archive (MBTiles 1.3). Missing entries are derived from the tiles. */
 export function inspectMBTiles(path: string, within: Within = (_db, work) => work()): ArchiveInfo {
   return guarded(() => {
     const { db } = opened.get(path);
@@ -85,7 +85,10 @@ function describe(path: string, db: Db): ArchiveInfo {
   };
 }
 
-/** Gives tiles as they are stored; length 0 where there is none. Rows are counted from the south in the file. */
+/**
+ * Returns a function that reads stored tiles. The data has length 0 if there is no tile. The file counts rows from
+ * the south.
+ */
 export function mbtilesTiles(path: string): (at: ArchiveTileAddress) => ArchiveTile {
   const { lookup } = guarded(() => opened.get(path));
   return ({ zoom, row, column }) =>
@@ -126,13 +129,13 @@ function openArchive(path: string): MBTiles {
 const CELL = `length(tile_data) AS size, CASE WHEN length(tile_data) <= ${MAX_TILE_BYTES} THEN tile_data END AS data`;
 const BY_ADDRESS = `SELECT ${CELL} FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?`;
 
-/** The standard only advises an index; without one every tile would cost a scan of the whole file. */
+/** The standard only recommends an index. Without one, every tile would require a scan of the entire file. */
 function lookupSql(db: Db): string {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${BY_ADDRESS}`).all(0, 0, 0) as { detail: string }[];
   if (!plan.some(({ detail }) => detail.startsWith('SCAN'))) return BY_ADDRESS;
   if (db.prepare("SELECT type FROM sqlite_master WHERE name = 'tiles'").pluck().get() !== 'table')
     throw unsupported('its tiles have no index on zoom_level, tile_column and tile_row');
-  // Temporary tables live beside the file, which itself is never written.
+  // Temporary tables are stored outside the file, which is never written.
   db.exec(`
     CREATE TEMP TABLE addresses (z INTEGER, x INTEGER, y INTEGER, tile INTEGER, PRIMARY KEY (z, x, y)) WITHOUT ROWID;
     INSERT OR IGNORE INTO temp.addresses
@@ -152,7 +155,7 @@ function buildFormat(db: Db, named: string | undefined): ArchiveFormat {
   if (!db.prepare('SELECT 1 FROM tiles LIMIT 1').get()) throw unsupported('it has no tiles');
   const stated = named === undefined ? undefined : FORMATS[named.trim().toLowerCase()];
   const found = formatOfTiles(db);
-  // Images are told by their first bytes for sure, the encodings of vector tiles are not.
+  // The first bytes identify images reliably, but not the encodings of vector tiles.
   const format =
     stated === undefined || isImage(found) || (found && isImage(stated)) ? (found ?? stated) : stated;
   if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
@@ -162,7 +165,7 @@ function buildFormat(db: Db, named: string | undefined): ArchiveFormat {
 const isImage = (format: ArchiveFormat | undefined) =>
   format !== undefined && format !== 'mvt' && format !== 'mlt';
 
-/** What the first tiles are, whatever the metadata says. */
+/** Returns the format of the first tiles. The metadata is ignored. */
 function formatOfTiles(db: Db): ArchiveFormat | undefined {
   const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT ${SAMPLES}`;
   for (const tile of db.prepare(sql).pluck().iterate()) {
@@ -186,7 +189,7 @@ function buildZooms(db: Db, metadata: Map<string, string>): { minZoom: number; m
   return { minZoom, maxZoom };
 }
 
-/** What the tiles of the highest zoom cover: the closest that the file itself tells. */
+/** Returns the extent of the tiles at the highest zoom level, which is the most precise extent in the file. */
 function boundsOfTiles(db: Db): Box {
   const zoom = Number(db.prepare('SELECT max(zoom_level) FROM tiles').pluck().get());
   const [minColumn, maxColumn, south, north] = db
@@ -203,7 +206,7 @@ function parseJson(json: string | undefined): unknown {
   try {
     return json === undefined ? undefined : JSON.parse(json);
   } catch {
-    // Layer names are only shown; the tiles are whole without them.
+    // Layer names are only shown; the tiles are complete without them.
     return undefined;
   }
 }

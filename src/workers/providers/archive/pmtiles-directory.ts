@@ -7,11 +7,11 @@ export class Directory {
   readonly #lengths: Float64Array;
   readonly #offsets: Float64Array;
 
-  /** Reads an inflated directory. Throws `source-unreadable` for one that is not whole or not in order. */
+  /** Reads an inflated directory. Throws `source-unreadable` for an incomplete or unsorted directory. */
   constructor(bytes: Uint8Array) {
     const numbers = new Numbers(bytes);
     const count = numbers.next();
-    // Every entry takes a byte of each column: more cannot be there, whatever the count says.
+    // Every entry has one byte or more in each column, so a greater count is false.
     if (count * 4 > bytes.length) throw createArchiveFailure('a directory is incomplete');
     this.#ids = numbers.column(count);
     this.#runs = numbers.column(count);
@@ -41,7 +41,7 @@ export class Directory {
     return this.#ids.byteLength * 4;
   }
 
-  /** Where to look for a tile: the tile itself, or the leaf directory that may know it. */
+  /** Returns the entry of a tile: the tile itself, or the leaf directory that can contain it. */
   find(id: number): { leaf: boolean; offset: number; length: number } | undefined {
     let low = 0;
     let high = this.#ids.length - 1;

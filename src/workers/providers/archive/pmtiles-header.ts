@@ -3,12 +3,12 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { ArchiveFormat } from '../../../core/tiles/archives.js';
 import { createArchiveFailure, unsupported } from './archive-tile.js';
 
-/** The header and the root directory lie in this much of the beginning (PMTiles 3). */
+/** Bytes at the start of an archive that contain the header and the root directory (PMTiles 3). */
 export const PMTILES_HEAD_BYTES = 16_384;
 export const HEADER_BYTES = 127;
 const VERSION = 3;
 
-/** What archives are written with. */
+/** Numbers of the compressions that the server writes. */
 export const COMPRESSION = { none: 1, gzip: 2 } as const;
 const CODINGS: readonly (ContentCoding | undefined)[] = [undefined, 'identity', 'gzip', 'br', 'zstd'];
 /** Tile types by their number. */
@@ -28,7 +28,7 @@ export interface PMTilesHeader {
   metadata: Section;
   leaves: Section;
   tiles: Section;
-  /** Of directories and metadata. */
+  /** Coding of directories and metadata. */
   internalCoding: ContentCoding;
   tileCoding: ContentCoding;
   format: ArchiveFormat;
@@ -38,7 +38,7 @@ export interface PMTilesHeader {
   bounds: [number, number, number, number];
 }
 
-/** Reads the header; refuses what cannot be served. `size` is that of the archive, where it is known. */
+/** Returns the header. Throws for archives that the server cannot serve. `size` is the archive's size, if known. */
 export function readHeader(head: Uint8Array, size: number | undefined): PMTilesHeader {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (Buffer.from(head.subarray(0, 7)).toString('latin1') !== 'PMTiles')
@@ -87,7 +87,7 @@ function check(header: PMTilesHeader, maxZoom: number, size: number | undefined)
     throw createArchiveFailure('its root directory is not within the first 16 KiB');
 }
 
-/** Whether a section lies in the first `size` bytes. */
+/** Whether a section is within the first `size` bytes. */
 export function isSectionWithin({ offset, length }: Section, size: number | undefined): boolean {
   const end = offset + length;
   return Number.isSafeInteger(end) && offset >= 0 && length >= 0 && (size === undefined || end <= size);

@@ -12,7 +12,7 @@ import {
 
 /** Bytes of an archive, from wherever they come. Rejects with `TaskFailure`. */
 export interface ByteSource {
-  /** Undefined until the first read where it is told by the answers. */
+  /** Size of the archive. Undefined until the first read if the responses report it. */
   readonly size: number | undefined;
   /** Exactly these bytes; fewer only where the source ends within the first read. */
   read(section: Section): Uint8Array | Promise<Uint8Array>;
@@ -26,16 +26,16 @@ const KEPT_BYTES = 16_777_216;
 /** Leaves below the root: the specification advises one level, and directories may point in circles. */
 const MAX_DEPTH = 3;
 
-/** A tile as it is stored; undefined when there is none. */
+/** Tile as stored. Undefined if there is none. */
 type Found = Uint8Array | undefined;
 
-/** Reads tiles of one PMTiles archive, which must not change meanwhile. */
+/** Reads tiles of one PMTiles archive, which must not change while it is open. */
 export class PMTilesReader {
   /** By offset. Tiles that need the same leaf wait for one read; a read that failed is repeated. */
   readonly #leaves = new LRUCache<number, Directory, number>({
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ bytes }) => bytes,
-    // A leaf that is evicted while it is read still serves those who wait for it.
+    // A leaf that is evicted while it is read is still returned to the waiting reads.
     ignoreFetchAbort: true,
     fetchMethod: (offset, _stale, { context: length }) => this.#leaf(offset, length),
   });

@@ -62,7 +62,7 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
   return guarded(async () => loadInfo(path, await fileReader(path)));
 }
 
-/** Gives tiles as they are stored; length 0 where there is none. */
+/** Returns a function that reads stored tiles. The data has length 0 if there is no tile. */
 export async function pmtilesTiles(
   path: string,
 ): Promise<(at: ArchiveTileAddress) => ArchiveTile | Promise<ArchiveTile>> {

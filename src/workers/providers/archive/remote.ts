@@ -5,12 +5,12 @@ import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
 
 let allowed = new AllowedHosts([]);
 
-/** Says which hosts may be asked. Called once per thread. */
+/** Sets the hosts to which requests are allowed. Called once per thread. */
 export function allowHosts(entries: readonly string[]): void {
   allowed = new AllowedHosts(entries);
 }
 
-/** The archive is not what it was when its directory was read. */
+/** Thrown if the archive changed since its directory was read. */
 class StaleArchive extends Error {}
 
 /** Ranges of one state of a remote file. */
@@ -33,7 +33,7 @@ class RemoteSource implements ByteSource {
 const KEPT = 16;
 const readers = new Map<string, Promise<PMTilesReader>>();
 
-/** Reads from a remote archive; begins anew, once, when it changed since its directory was read. */
+/** Reads from a remote archive. Starts again, once, if the archive changed since its directory was read. */
 export async function withRemote<T>(
   url: string,
   read: (reader: PMTilesReader, revision: string) => Promise<T>,
@@ -56,7 +56,7 @@ function readReader(url: string): Promise<PMTilesReader> {
   if (reader) return reader;
   const opening = PMTilesReader.open(new RemoteSource(url));
   readers.set(url, opening);
-  // A failure is tried again by the next one who asks.
+  // The next caller retries after a failure.
   opening.catch(() => readers.delete(url));
   for (const old of readers.keys()) {
     if (readers.size <= KEPT) break;

@@ -5,7 +5,10 @@ import { quote, reader } from './connection.js';
 import { newestCursor } from './edits/outbox.js';
 import { quoteRowColumn } from './queries/window.js';
 
-/** The rows of a GeoPackage table, read where they are. What others write gives the collection another version. */
+/**
+ * Returns the rows of a GeoPackage table, read from its file without a copy. Writes by other programs change the
+ * version of the collection.
+ */
 export function geopackageRows(source: GeoPackageSource): OverviewRows {
   return {
     state: async () => ({ cursor: newestCursor(reader(source.path)), writes: null }),

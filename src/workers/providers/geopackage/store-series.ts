@@ -11,12 +11,12 @@ import { hasLoads, prepareStore } from './schema/create.js';
 
 type Db = Database.Database;
 
-/** Names of the tables of a store, in lower case: SQLite does not tell cases apart. */
+/** Names of the tables of a store, in lower case, because SQLite names are case-insensitive. */
 type TableNames = ReadonlySet<string>;
 
 /** Milliseconds after a write in which a further one may leave the times of the files unchanged. */
 const UNSURE_MS = 50;
-/** Milliseconds that a load waits while others commit. */
+/** Milliseconds that an import waits for other commits. */
 const LOCK_MS = 10_000;
 
 /** Names that were read of files, and the states of these files then. A load opens no store for names that it knows. */
@@ -42,7 +42,7 @@ export function openSeries(first: string, table: string, maxTables: number): Cho
   const chosen = openExisting(first, table, maxTables);
   if (chosen) return chosen;
   return commitAlone(first, () => {
-    // Another load may have made the file meanwhile.
+    // Another import may have created the file in the meantime.
     const other = openExisting(first, table, maxTables);
     if (other) return other;
     const path = newFile(first);
@@ -66,7 +66,7 @@ function openExisting(first: string, table: string, maxTables: number): ChosenSt
   }
 }
 
-/** Makes a store without tables, which is there whole or not at all: others may open it immediately. */
+/** Creates a store without tables in one step, because other processes can open it immediately. */
 function createStore(path: string): void {
   const part = join(dirname(path), `.${basename(path)}.new`);
   removeDatabaseFiles(part);
@@ -184,7 +184,7 @@ export function countLoaded(db: Db, token: string): number | undefined {
   return db.prepare(sql).pluck().get(token) as number | undefined;
 }
 
-/** Calls `commit` while no other load commits to a file of the series, in whatever process. */
+/** Calls `commit` while no other import, in any process, commits to a file of the series. */
 export function commitAlone<T>(first: string, commit: () => T): T {
   const path = join(dirname(first), `.${basename(first)}.lock`);
   const lock = new Database(path, { timeout: LOCK_MS });

@@ -14,9 +14,9 @@ import { reader, statement } from '../geopackage/connection.js';
 import { listTileFields } from '../tile-fields.js';
 
 /**
- * The overview of a table: a SQLite file beside the store with a few coarser tables of it, `level_0` the coarsest. Each
- * has the geometries generalised to its resolution and, where they lie too close, only the most important of them; with
- * all attributes, so that a tile is read from it as from any GeoPackage table.
+ * Overview of a table: a SQLite file next to the store with a few coarser tables, of which `level_0` is the coarsest.
+ * Each table contains the geometries generalised to its resolution. If geometries are too close, it contains only the
+ * most important. All attributes are included, so tiles are read from it as from any GeoPackage table.
  */
 
 export const FID = 'graticule_fid';
@@ -40,13 +40,13 @@ export interface Overview {
   built: number;
 }
 
-/** What changes as edits are followed. */
+/** State of an overview that changes while it follows edits. */
 export interface OverviewState {
-  /** Newest event that is in. */
+  /** Cursor of the newest event that is included. */
   cursor: number;
   /** Events that were followed since it was built. */
   changes: number;
-  /** What the store said of its writes before the rows were read; null where it cannot tell. */
+  /** The store's write counter before the rows were read. Null if the store does not count writes. */
   writes: string | null;
 }
 
@@ -59,12 +59,12 @@ export const OVERVIEW_SCHEMA = `
 
 let folder: string | undefined;
 
-/** Says where the overviews of this thread's sources lie; without it there are none. */
+/** Sets the folder of the overviews of this thread's sources. Default: no overviews. */
 export function keepOverviewsIn(path: string | undefined): void {
   folder = path;
 }
 
-/** Where the overview of a source lies: named by the source, and by the version of its collection. */
+/** Path of a source's overview, which depends on the source and on the version of its collection. */
 export function overviewPath(source: VectorSource, version: string): string | undefined {
   if (folder === undefined) return undefined;
   const name = computeHash(
@@ -75,7 +75,7 @@ export function overviewPath(source: VectorSource, version: string): string | un
 
 const computeHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
-/** Overviews whose description is remembered, per thread. */
+/** Number of overviews whose description each thread caches. */
 const KEPT = 1000;
 const overviews = new LRUCache<string, { inode: number; overview: Overview }>({ max: KEPT });
 
@@ -112,7 +112,7 @@ export function levelFields(source: VectorSource): Field[] {
   return [...source.fields, { name: source.idColumn, type: 'integer', nullable: false }];
 }
 
-/** A layer as it is read from a level of its overview. */
+/** The layer as read from a level of its overview. */
 export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
   const { source, fields } = layer;
   const names = hasIntegerIds(source) ? fields : listTileFields(source, fields).map(({ name }) => name);

@@ -1,13 +1,13 @@
 import type Database from '../../../native/sqlite.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
-/** What a store tells of the changes of a table. */
+/** Changes of a table as its store reports them. */
 export interface StoreState {
   /** Cursor of the newest event. */
   cursor: number;
   /**
-   * A word for the file of the table and a count of the rows written so far, also by others; null where the store does
-   * not count, or where the version of the collection changes with them.
+   * Identifier of the table's file and a count of the rows written so far by all programs. Null if the store does not
+   * count, or if the version of the collection changes with each write.
    */
   writes: string | null;
 }
@@ -21,17 +21,17 @@ export interface OverviewChanges {
   cursor: number;
 }
 
-/** How an overview gets the rows of its table. */
+/** Source of the rows from which an overview is built. */
 export interface OverviewRows {
   /** Null for a table whose changes cannot be noticed. */
   state(): Promise<StoreState | null>;
   /**
    * Makes rows readable as the table or view `staged` of a connection: FID, GEOMETRY and the fields of `levelFields`.
-   * All rows, or those of some ids.
+   * Default: all rows. `ids` selects some of them.
    */
   stage(db: Database.Database, ids?: readonly string[], cancellation?: Cancellation): Promise<void>;
   unstage(db: Database.Database): void;
-  /** What events after a cursor say; undefined when some are missing. */
+  /** Returns the changes after a cursor. Undefined if some events are missing. */
   changes(since: number): Promise<OverviewChanges | undefined>;
   /** FID of the row of an id. */
   fidOf(id: string): number | bigint;

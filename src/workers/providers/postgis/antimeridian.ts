@@ -1,7 +1,7 @@
 /**
- * SQL for a geography on a plane of degrees. Its edges take the shorter way around the Earth. Parts with an edge across
- * 180 degrees are split there, and areas that hold a pole are closed along it (RFC 7946, 3.1.9). A part that would vanish
- * so, as an area without a width, is returned unchanged.
+ * SQL for a geography on a plane of degrees. Its edges take the shorter way around the Earth. Parts with an edge
+ * across 180 degrees are split there, and areas that contain a pole are closed along it (RFC 7946, 3.1.9). A part
+ * that would vanish because of this, such as an area without a width, is returned unchanged.
  */
 export function cutAtAntimeridian(geometry: string): string {
   const part = `CASE WHEN EXISTS (SELECT FROM (${STEPS}) AS s WHERE s.turn <> 0) 
@@ -17,7 +17,10 @@ const STEPS = `SELECT w.*, coalesce(CASE WHEN abs(w.y) = 90 AND w.y = w.y0 THEN 
       FROM ST_DumpPoints(d.geom) AS p) AS v
     WINDOW o AS (PARTITION BY v.ring ORDER BY v.path)) AS w`;
 
-/** Where the step to a position meets 180 degrees: at the end of a run of positions, and 360 degrees from there the next starts. */
+/**
+ * Points at which the step to a position crosses 180 degrees. One ends a run of positions; the next run starts 360
+ * degrees from it.
+ */
 const CROSSING = `ST_LineInterpolatePoint(ST_MakeLine(u.geom0, ST_Translate(u.geom, 360 * u.turn, 0)),
   least(1, greatest(0, coalesce((180 * u.turn - u.x0) / nullif(u.x + 360 * u.turn - u.x0, 0), 0))))`;
 
@@ -41,7 +44,7 @@ const LINES = `SELECT u.ring, ST_MakeLine(ST_Translate(u.geom, 360 * u.turns, 0)
   FROM (SELECT s.*, sum(s.turn) OVER (PARTITION BY s.ring ORDER BY s.path) AS turns FROM (${STEPS}) AS s) AS u
   GROUP BY u.ring`;
 
-/** Around the pole three times, so that all longitudes from -180 to 180 are there. */
+/** Three turns around the pole, so that all longitudes from -180 to 180 are included. */
 const CAP = `ST_MakeLine(ARRAY[ST_Translate(k.line, -k.turn, 0), k.line, ST_Translate(k.line, k.turn, 0),
   ST_Translate(ST_EndPoint(k.line), k.turn, k.pole - ST_Y(ST_EndPoint(k.line))),
   ST_Translate(ST_StartPoint(k.line), -k.turn, k.pole - ST_Y(ST_StartPoint(k.line))),

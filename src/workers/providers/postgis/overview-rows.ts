@@ -16,17 +16,20 @@ import { column, writeTableSql } from './schema/names.js';
 
 const BATCH = 1000;
 
-/** Rows written to a table since its statistics began, and the file it lies in, which TRUNCATE and rewriting change. */
+/**
+ * SQL for the rows written to a table since its statistics started, and for its file, which changes with TRUNCATE and
+ * rewrites.
+ */
 const WRITES = `SELECT pg_relation_filenode(relid)::text || ' ' || (n_tup_ins + n_tup_upd + n_tup_del)::text
   FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid AND c.relkind = 'r'
   WHERE s.schemaname = $1::text AND s.relname = $2::text`;
 
-/** JavaScript's numbers come to SQLite as floating point: the column makes integers of them again. */
+/** JavaScript's numbers arrive in SQLite as floating point; the column affinity converts them to integers. */
 const AFFINITIES: { [T in FieldType]?: string } = { integer: ' INTEGER', boolean: ' INTEGER' };
 
-/** Rows of a PostGIS table, copied beside the overview while it is built. */
+/** Returns the rows of a PostGIS table, copied next to the overview while it is built. */
 export function postgisRows(asked: PostgisSource): OverviewRows {
-  // An overview is read by everybody.
+  // All callers read the same overview.
   const source = unmasked(asked);
   const ask = <T>(work: (connection: PostgresConnection) => Promise<T>) =>
     withConnection(source.database, work);
@@ -71,7 +74,7 @@ async function copy(
   const only = ids ? ` WHERE ${isOneOf(source, ids, params)}` : '';
   const sql = `SELECT ${writeRowColumns(source, fields, 'number', params).join(', ')} FROM ${writeTableSql(source)}${only}`;
   const insert = db.prepare(
-    // Of two texts with one hash, which hardly ever are, one is shown.
+    // If two texts have the same hash, which is very rare, only one is used.
     `INSERT OR IGNORE INTO staging.staged VALUES (?, ?${', ?'.repeat(fields.length)})`,
   );
   const insertAll = db.transaction((rows: PgValue[][]) => {
@@ -120,7 +123,7 @@ async function changes(
      WHERE cursor > $1::int8 AND cursor <= $2::int8 AND table_name = $3::text`,
     [String(since), String(cursor), `${source.schema}.${source.table}`],
   );
-  // A gap stands for changes of rows that are not named.
+  // A gap represents changes of rows that are not named.
   if (rows.some(([, operation]) => operation === 'gap')) return undefined;
   return { ids: [...new Set(rows.map(([id]) => String(id)))], events: rows.length, cursor };
 }

@@ -1,6 +1,6 @@
 /**
- * Statistics of all pixels of a window, as metadata of its bands. GDAL's own count pixels that a mask hides (GDAL 3.6),
- * or want to open what is read by a name that it does not have (GDAL 3.10).
+ * Statistics of all pixels of a window, as metadata of its bands. GDAL's own statistics include masked pixels (GDAL
+ * 3.6), or try to open the dataset by a name that it does not have (GDAL 3.10).
  */
 
 import type { RasterBand } from 'gdal-async';
@@ -8,13 +8,16 @@ import { ALL_VALID, type Dataset } from '../../gdal/gdal.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { type BandStatistics, Moments } from '../pixels/statistics.js';
 
-/** Pixels that are read at once. */
+/** Number of pixels in one read. */
 const STRIP_PIXELS = 1 << 20;
-/** As many digits as GDAL writes. */
+/** Significant digits, the same as in GDAL. */
 const DIGITS = 14;
 const PERCENT_DIGITS = 4;
 
-/** Sets the statistics of each band of real numbers that has a valid pixel. The dataset must be one of ours, in memory. */
+/**
+ * Sets the statistics of each band of real numbers that has a valid pixel. The dataset must be one of the server's
+ * own datasets, in memory.
+ */
 export async function setStatistics(view: Dataset, cancellation: Cancellation): Promise<void> {
   for (let number = 1; number <= view.bands.count(); number++) {
     const band = view.bands.get(number);

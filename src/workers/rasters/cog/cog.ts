@@ -6,21 +6,21 @@ import type { Cancellation } from '../../threads/cancellation.js';
 import { elementText } from '../sources/vrt-text.js';
 import { setStatistics } from './cog-statistics.js';
 
-/** What GDAL's warper and its windows lose of a band. */
+/** Metadata of a band that GDAL's warper and windows lose. */
 export interface BandText {
   description: string;
   unit: string;
   categories: string[];
 }
 
-/** Side from which on an answer gets overviews, as GDAL's validator and rio-cogeo recommend. */
+/** Side length in pixels above which an image gets overviews, as GDAL's validator and rio-cogeo recommend. */
 const OVERVIEWS_ABOVE = 512;
 
 export function needsOverviews(width: number, height: number): boolean {
   return Math.max(width, height) > OVERVIEWS_ABOVE;
 }
 
-/** Tiles that fit the image: encoding empty pixels costs as much as others. */
+/** Returns a tile size that fits the image, because empty pixels cost as much to encode as all other pixels. */
 export function tileSide(width: number, height: number): number {
   const side = Math.max(width, height);
   return side <= 128 ? 128 : side <= 1024 ? 256 : 512;
@@ -33,15 +33,15 @@ export interface CogSource {
   height: number;
   /** Further arguments for gdal_translate: window, bands. */
   selection: string[];
-  /** Overviews take values as they are, and do not average them. */
+  /** Whether overviews copy values instead of averaging them. */
   nearest: boolean;
-  /** Whether the overviews of what is read fit what is written. */
+  /** Whether the overviews of the source fit the written image. */
   ownOverviews: boolean;
 }
 
 /**
- * Writes a COG: DEFLATE with predictor, statistics of its pixels in the metadata of the bands, internal overviews when
- * it is large. Level 1 makes files 9 % larger than level 6 and costs an eighth of its time. Answers its path.
+ * Writes a COG: DEFLATE with predictor, statistics of its pixels in the metadata of the bands, and internal overviews
+ * if it is large. Level 1 makes files 9 % larger than level 6 and costs an eighth of its time. Returns the path.
  */
 export async function writeCog(
   source: CogSource,
@@ -77,8 +77,8 @@ export async function writeCog(
 }
 
 /**
- * A view of a written raster whose bands say what they are. GDAL offers no call that sets it, so it is put into the
- * text of a VRT, which is ours: it names that one file.
+ * Returns a view of a written raster with band descriptions, units and categories. GDAL does not have a call that
+ * sets them, so they are written into the text of a VRT. The server writes this text, which names only that file.
  */
 export async function addBandTexts(
   raster: Dataset,

@@ -15,15 +15,15 @@ import { isCovered, warpFailure } from '../warp.js';
 import { addBandTexts, needsOverviews, tileSide, writeCog } from './cog.js';
 import { MEDIA_TYPES } from './encode.js';
 
-/** Answers of more bytes than this before compression are written on disk, and are not held in memory. */
+/** Bytes before compression above which a response is written to the disk instead of memory. */
 const MEMORY_BYTES = 32 << 20;
 
 export interface CoverageSource {
-  /** Of the raster as published. */
+  /** Traits of the published raster. */
   traits: RasterTraits;
   /** In output order. */
   bands: BandTraits[];
-  /** What is read: those bands, repeated where the window needs it. */
+  /** Dataset that is read: the requested bands, repeated if the window needs it. */
   view: Dataset;
   repeated: boolean;
   grid: AreaGrid;
@@ -32,8 +32,8 @@ export interface CoverageSource {
 type Answer = Pick<CoverageResult, 'data' | 'mediaType' | 'file'>;
 
 /**
- * Writes the window. Nodata values, colour tables, descriptions, units, scales and offsets of the bands are kept; where
- * a reprojected raster has no nodata value, a mask tells what lies outside of it.
+ * Writes the window. Nodata values, colour tables, descriptions, units, scales and offsets of the bands are kept. If
+ * a reprojected raster does not have a nodata value, a mask marks the pixels outside it.
  */
 export async function writeGeoTiff(
   task: CoverageTask,
@@ -73,7 +73,7 @@ export async function writeGeoTiff(
   }
 }
 
-/** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
+/** Whether the server can write the response itself, unless a mask must mark the valid pixels. */
 function isPlain({ bands, grid }: CoverageSource): boolean {
   return canWriteBands(bands) && !(grid.window && isMasked(bands));
 }
@@ -94,7 +94,7 @@ async function readBands(
   return samples;
 }
 
-/** A GeoTIFF of our own. */
+/** Writes a GeoTIFF without GDAL's driver. */
 function encode(
   { traits, bands, view, grid }: CoverageSource,
   method: Resampling,
@@ -155,10 +155,10 @@ async function write(
   const ownOverviews = grid.window !== undefined && isUnscaled(grid);
   const cog = { width, height, nearest: method === 'nearest', ownOverviews };
   const named = bands.some(({ description, unit, categories }) => description || unit || categories.length);
-  // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
+  // GDAL loses the unit of a band of which it writes a part, and more metadata if rasters are combined.
   const forgets = reading.repeated ? named : bands.some(({ unit }) => unit !== '');
-  // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
-  // GDAL computes with doubles where it does not copy pixels.
+  // GDAL would compute the statistics of an entire raster from the raster itself and write them to a file next to it.
+  // GDAL computes with doubles unless it copies pixels.
   const mayRound =
     bands.some(({ type }) => isWide({ dataType: type })) &&
     (!grid.window || reading.repeated || isMosaic || (!isUnscaled(grid) && method !== 'nearest'));
@@ -166,7 +166,7 @@ async function write(
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
   }
   const addsAlpha = !grid.window && !saysWhatIsValid(view) && !isCovered(view, grid);
-  // Where GDAL puts the names of bands in, it must read the pixels by name.
+  // If GDAL inserts the band names, it must read the pixels by name.
   const needsName = named && (addsAlpha || !isPlain);
   const output = needsName || scratch.onDisk ? scratch.path('.raw.tif') : null;
   const pixels = grid.window
@@ -194,7 +194,7 @@ async function requireDoubles({ bands }: Dataset): Promise<void> {
       );
 }
 
-/** Values that are names cannot be averaged; others are interpolated. */
+/** Returns the default resampling. Index values cannot be averaged; all other values are interpolated. */
 export function defaultResampling(bands: readonly BandTraits[]): Resampling {
   return bands.some(({ isIndex }) => isIndex) ? 'nearest' : 'bilinear';
 }
@@ -216,7 +216,7 @@ function isUnscaled({ window, width, height }: AreaGrid): boolean {
   return window![2] === width && window![3] === height;
 }
 
-/** Where raw pixels go: to a file when something must read them by name, or when they are many. */
+/** Destination of raw pixels: a file if they must be read by name or if there are many. */
 function outputArguments(output: string | null): string[] {
   return output === null
     ? ['-of', 'MEM']
@@ -258,7 +258,7 @@ async function warp(
   }
 }
 
-/** The raster at another size, made as it is read. */
+/** Returns the raster at another size, scaled during the read. */
 function scaled(view: Dataset, [width, height]: [number, number], method: Resampling): Promise<Dataset> {
   const size = ['-outsize', String(width), String(height)];
   return gdal.translateAsync('', view, ['-of', 'VRT', ...size, '-r', resamplingName(method)]);
@@ -271,7 +271,10 @@ function saysWhatIsValid(raster: Dataset): boolean {
   );
 }
 
-/** The bands asked for; what the warper added as transparency becomes a mask, unless everything is valid. */
+/**
+ * Arguments that select the requested bands. An alpha band from the warper becomes a mask, unless all pixels are
+ * valid.
+ */
 async function validBands(pixels: Dataset, count: number): Promise<string[]> {
   if (pixels.bands.count() === count) return [];
   const added = pixels.bands.get(count + 1);

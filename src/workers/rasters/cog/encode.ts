@@ -7,7 +7,8 @@ import { encodePicturePng, type PixelWindow } from '../../../native/index.js';
 import { getCrs } from '../../gdal/crs.js';
 import { gdal, scratchPath } from '../../gdal/gdal.js';
 
-// One encoder thread per call and no cache: the engine runs several calls at once, and pixels never come twice.
+// Each call has one encoder thread and no cache, because the engine runs several calls in parallel and never encodes
+// the same pixels twice.
 sharp.concurrency(1);
 sharp.cache(false);
 
@@ -30,7 +31,7 @@ export type ImageFormat = keyof typeof MEDIA_TYPES;
 
 const DEFAULT_QUALITY = 85;
 
-/** Encodes pixels; `box` and `crs` are written into formats that can hold them. JPEG shows transparent parts white. */
+/** Encodes pixels. `box` and `crs` are written into formats that support them. JPEG shows transparent parts white. */
 export async function encodeImage(
   pixels: Pixels,
   format: ImageFormat,
@@ -88,7 +89,7 @@ async function encodeGeoTiff(pixels: Pixels, place: { box: Box; crs: string }): 
   }
 }
 
-/** True when every pixel hides what is beneath it. */
+/** Whether every pixel is opaque. */
 export function isOpaque(rgba: Uint8Array): boolean {
   for (let at = 3; at < rgba.byteLength; at += 4) if (rgba[at] !== 255) return false;
   return true;

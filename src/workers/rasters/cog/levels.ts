@@ -11,7 +11,10 @@ export interface RasterLevel {
 
 const byDataset = new WeakMap<Dataset, RasterLevel[]>();
 
-/** Pixels that are this much larger than those of a window are not coarser: rounding must not choose the next finer level. */
+/**
+ * Maximum ratio by which pixels can be larger than a window's pixels and still not count as coarser. Rounding must
+ * not select the next finer level.
+ */
 const TOLERANCE = 1.01;
 
 /** The coarsest level that is not coarser than so many pixels of the raster to one of the window. */
@@ -22,7 +25,7 @@ export function levelFor(dataset: Dataset, shrink: number): RasterLevel {
   return best;
 }
 
-/** Overviews that all bands have: GDAL makes a dataset of those alone. */
+/** Overviews that all bands have. GDAL opens only those as datasets. */
 function listLevels(dataset: Dataset): RasterLevel[] {
   let levels = byDataset.get(dataset);
   if (!levels) byDataset.set(dataset, (levels = readLevels(dataset)));

@@ -1,4 +1,4 @@
-/** How GeoTIFFs name a CRS (OGC GeoTIFF 1.1, 7.1). */
+/** CRS fields of GeoTIFFs (OGC GeoTIFF 1.1, 7.1). */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GdalCrs } from '../../gdal/crs.js';
@@ -18,7 +18,7 @@ const KEY_NUMBERS = 4;
 
 const fieldsByCrs = new WeakMap<GdalCrs, TiffField[]>();
 
-/** The fields that name the CRS, as GDAL writes them: it is asked once for each. */
+/** Returns the fields that name the CRS, as GDAL writes them. GDAL is called once for each CRS. */
 export async function getGeoKeys(crs: GdalCrs, isPoint: boolean): Promise<TiffField[]> {
   let fields = fieldsByCrs.get(crs);
   if (!fields) fieldsByCrs.set(crs, (fields = await askGdal(crs)));

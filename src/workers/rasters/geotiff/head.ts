@@ -22,7 +22,7 @@ interface Entry extends Omit<TiffField, 'values'> {
   bytes: number;
 }
 
-/** Header, `note` and all directories, in this order; what they point to follows them. */
+/** Returns the header, `note` and all directories, in this order. The data to which they point follows. */
 export function tiffHead(directories: readonly TiffField[][], note: string): Uint8Array {
   const sorted = directories.map((fields) => fields.map(buildEntry).sort((a, b) => a.tag - b.tag));
   const length = sorted.reduce(
@@ -49,7 +49,7 @@ function buildEntry(field: TiffField): Entry {
   return { ...field, values: numbers, bytes: numbers.length * TYPES[type][1] };
 }
 
-/** Values begin at even offsets. */
+/** Values start at even offsets. */
 function even(bytes: number): number {
   return bytes + (bytes & 1);
 }
@@ -87,7 +87,9 @@ function writeValues({ type, values, fromEnd }: Entry, head: Buffer, begin: numb
   }
 }
 
-/** The fields of the first directory of a TIFF that `tiffHead` could have written; others are left out. */
+/**
+ * Returns the fields of the first directory of a TIFF that `tiffHead` could have written. Other fields are skipped.
+ */
 export function readTiffFields(tiff: Uint8Array): Map<number, string | number[]> {
   const bytes = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
   const begin = bytes.readUInt32LE(4);

@@ -7,7 +7,7 @@ import { getGeoKeys } from './geo-keys.js';
 import { type TiffField, tiffHead } from './head.js';
 import { type BandTraits, type RasterTraits, writeMetadataItem } from './traits.js';
 
-/** Types that are written; GDAL writes the others. */
+/** Types that this encoder writes. GDAL writes all other types. */
 const SAMPLE_TYPES: Record<string, { bits: number; format: number }> = {
   Byte: { bits: 8, format: 1 },
   UInt16: { bits: 16, format: 1 },
@@ -18,10 +18,10 @@ const SAMPLE_TYPES: Record<string, { bits: number; format: number }> = {
   Float64: { bits: 64, format: 3 },
 };
 
-/** GDAL's GMF_PER_DATASET without GMF_ALPHA: a mask of its own. */
+/** GDAL's GMF_PER_DATASET without GMF_ALPHA: a separate mask. */
 const MASK = 2;
 
-/** Whether these bands can be written: of one type, with one nodata value, without colours of their own. */
+/** Whether these bands can be written: they have one type and one nodata value, and no colour tables. */
 export function canWriteBands(bands: readonly BandTraits[]): boolean {
   const { type, nodata } = bands[0]!;
   return bands.every(
@@ -29,7 +29,7 @@ export function canWriteBands(bands: readonly BandTraits[]): boolean {
   );
 }
 
-/** Whether a mask of its own tells what is valid in these bands. */
+/** Whether a separate mask marks the valid pixels of these bands. */
 export function isMasked(bands: readonly BandTraits[]): boolean {
   return bands.some(({ mask }) => mask === MASK);
 }
@@ -45,14 +45,14 @@ export interface GeoTiffImage {
   /** Width and height of a pixel. */
   pixel: [x: number, y: number];
   bands: readonly BandTraits[];
-  /** Of the raster that the bands come from. */
+  /** Traits of the raster that contains the bands. */
   traits: RasterTraits;
   /** Side of a tile. */
   side: number;
   overviews: 'none' | 'nearest' | 'average';
 }
 
-/** Bytes of the file. The samples are gone afterwards. */
+/** Returns the bytes of the file. The samples are unusable afterwards. */
 export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array> {
   const { samples, width, height, side, overviews, bands, traits } = image;
   const nodata = bands[0]!.nodata ?? undefined;
@@ -73,7 +73,7 @@ export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array>
   return file;
 }
 
-/** What GDAL's driver notes: readers need not ask for the directories and the sizes of tiles one by one. */
+/** Notes of GDAL's driver. With them readers do not need to read each directory and tile size separately. */
 const LAYOUT_LINES = [
   'LAYOUT=IFDS_BEFORE_DATA',
   'BLOCK_ORDER=ROW_MAJOR',
@@ -91,7 +91,7 @@ interface ImageSize {
   sizes: Uint32Array;
 }
 
-/** The image and its overviews, from the largest; their tiles lie in the opposite order. */
+/** Sizes of the image and its overviews, largest first. Their tiles are stored in the opposite order. */
 function imageSizes({ offsets, sizes }: TiffTiles, { width, height, side }: GeoTiffImage): ImageSize[] {
   const images: ImageSize[] = [];
   let [columns, rows, end] = [width, height, offsets.length];
@@ -149,7 +149,7 @@ function directory(
 }
 
 const [GDAL_METADATA, GDAL_NODATA] = [42112, 42113];
-/** Kinds of further samples: unspecified, alpha that the others are not multiplied by. */
+/** Kinds of extra samples: unspecified, and alpha that is not premultiplied. */
 const [UNSPECIFIED, ALPHA] = [0, 2];
 const COLORS = ['Red', 'Green', 'Blue'];
 
@@ -163,13 +163,13 @@ function buildColors(bands: readonly BandTraits[]): [photometric: number, extra:
 
 const SAYS_NOTHING = ['Undefined', 'Gray'];
 
-/** What readers take a band for, going by `buildColors`. */
+/** Returns the interpretation that readers give to a band, according to `buildColors`. */
 function interpretationAt(index: number, photometric: number, extra: readonly number[]): string {
   const colors = photometric === RGB ? COLORS : ['Gray'];
   return colors[index] ?? (extra[index - colors.length] === ALPHA ? 'Alpha' : 'Undefined');
 }
 
-/** Where the image lies (GeoTIFF 1.1, 7.4): of a raster of points the tie is the centre of a pixel. */
+/** Georeference fields (GeoTIFF 1.1, 7.4). In a raster of points the tie point is the centre of a pixel. */
 function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage): TiffField[] {
   const shift = traits.isPoint ? 0.5 : 0;
   return [
@@ -178,7 +178,7 @@ function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage):
   ];
 }
 
-/** GDAL's metadata: what the raster and its bands carry, and statistics of the values. */
+/** GDAL's metadata: the metadata of the raster and its bands, and statistics of the values. */
 function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): TiffField {
   const [photometric, extra] = buildColors(bands);
   const items = bands.map((band, index) => {

@@ -1,4 +1,4 @@
-/** What a GeoTIFF says of a raster and its bands beside their values. */
+/** Metadata of a raster and its bands in a GeoTIFF, in addition to the values. */
 
 import type { Dataset } from '../../gdal/gdal.js';
 import type { BandText } from '../cog/cog.js';
@@ -13,7 +13,7 @@ export interface BandTraits extends BandText {
   mask: number;
   /** It has colours or names for its values. */
   isIndex: boolean;
-  /** Elements of GDAL's metadata: text, and the number of the band in the answer, from 0. */
+  /** Elements of GDAL's metadata. `sample` is the index of the band in the response, from 0. */
   items(sample: number): string;
 }
 
@@ -23,13 +23,13 @@ export interface RasterTraits {
   isPoint: boolean;
   /** Elements of GDAL's metadata. */
   items: string;
-  /** What TIFF has fields of its own for. */
+  /** Metadata for which TIFF has separate fields. */
   fields: TiffField[];
 }
 
 const byDataset = new WeakMap<Dataset, RasterTraits>();
 
-/** Each look at a dataset takes GDAL's lock. */
+/** Returns the traits. They are cached, because each access to a dataset acquires GDAL's lock. */
 export function getRasterTraits(dataset: Dataset): RasterTraits {
   let traits = byDataset.get(dataset);
   if (!traits) byDataset.set(dataset, (traits = readTraits(dataset)));

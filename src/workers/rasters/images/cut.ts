@@ -14,7 +14,7 @@ export interface CutImage {
   readonly tileWidth: number;
   readonly tileHeight: number;
   readonly format: 'png' | 'webp';
-  /** Encodes what has several colours. */
+  /** Encodes tiles with several colours. */
   encode(window: PixelWindow): Promise<Uint8Array>;
 }
 
@@ -23,7 +23,7 @@ const MAX_SOLID = 64;
 /** Encoded tiles of one colour. */
 const solid = new LRUCache<string, Uint8Array>({ max: MAX_SOLID });
 
-/** The tiles of an image. Empty ones are not encoded, those of one colour only once. */
+/** Returns the tiles of an image. Empty tiles are not encoded, and tiles of one colour are encoded only once. */
 export async function cutTiles(image: CutImage): Promise<ImageTile[]> {
   const { width, height, tileWidth, tileHeight } = image;
   const [columns, rows] = [width / tileWidth, height / tileHeight];

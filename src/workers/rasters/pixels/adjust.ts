@@ -29,7 +29,7 @@ export function adjust(rgba: Uint8Array, adjustment: PixelAdjustment): void {
   }
 }
 
-/** How much of red, green and blue is in a red that was turned around the colour circle. */
+/** Shares of red, green and blue in a red that is rotated on the colour circle. */
 function spinWeights(degrees: number): [number, number, number] {
   const [sin, cos] = [Math.sin((degrees * Math.PI) / 180), Math.cos((degrees * Math.PI) / 180)];
   return [(2 * cos + 1) / 3, (-Math.sqrt(3) * sin - cos + 1) / 3, (Math.sqrt(3) * sin - cos + 1) / 3];

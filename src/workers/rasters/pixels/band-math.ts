@@ -2,10 +2,13 @@
 
 import type { BandExpression, BandFunction, BandOperator } from '../../../core/rasters/band-math/ast.js';
 
-/** Pixels that are worked on at once: the blocks of an expression stay in the processor's cache. */
+/** Number of pixels that are computed together: the blocks of an expression stay in the processor's cache. */
 export const BLOCK = 2048;
 
-/** Values of the bands, by their number. Of one type of array: V8 reads several at a tenth of the speed. */
+/**
+ * Values of the bands, by band number. All arrays have the same type, because V8 reads mixed types at a tenth of the
+ * speed.
+ */
 export type BandValues = ReadonlyMap<number, Float32Array>;
 
 /** The values of `count` pixels from `from` on, at most `BLOCK`. They are overwritten by the next call. */
@@ -17,7 +20,7 @@ export type Evaluate = (
 
 type Block = Float64Array;
 
-/** Operators that are worth a loop of their own. */
+/** Operators with a separate loop. */
 const BINARY: Readonly<Partial<Record<string, (a: Block, b: Block, out: Block, n: number) => void>>> = {
   '+': (a, b, out, n) => {
     for (let i = 0; i < n; i++) out[i] = a[i]! + b[i]!;
@@ -45,7 +48,7 @@ const BINARY: Readonly<Partial<Record<string, (a: Block, b: Block, out: Block, n
   },
 };
 
-/** All others, number by number, as numpy has them. */
+/** All other operators and functions, applied to single numbers with the results of numpy. */
 const SCALAR: Readonly<Partial<Record<BandOperator | BandFunction, (...of: number[]) => number>>> = {
   '%': (a, b) => a! - Math.floor(a! / b!) * b!,
   '**': (a, b) => a! ** b!,
@@ -90,7 +93,7 @@ function halfToEven(value: number): number {
   return down % 2 === 0 ? down : down + 1;
 }
 
-/** An expression as a function of its own memory: it must not be used by two at once. */
+/** Compiles an expression to a function with its own memory. Do not use it in two places at the same time. */
 export function compile(node: BandExpression): Evaluate {
   if ('number' in node) {
     const constant = new Float64Array(BLOCK).fill(node.number);

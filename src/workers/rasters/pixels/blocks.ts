@@ -8,7 +8,7 @@ import type { GeoTransform } from '../georeference.js';
 import { FLOAT_NODATA } from './nodata.js';
 import type { PixelBox } from './values.js';
 
-/** Where a raster lies, and how many pixels it has. */
+/** Georeference of a raster, and its number of pixels. */
 export interface RasterShape {
   width: number;
   height: number;
@@ -20,7 +20,7 @@ export interface BandShape {
   count: number;
   /** GDAL's name of the type. */
   type: string;
-  /** What pixels without a value hold; a mask tells them where every number may be a value. */
+  /** Value of pixels without data. A mask marks them if every number can be a value. */
   nodata: number | 'mask';
   overviews: OverviewResampling;
 }
@@ -31,7 +31,7 @@ export const FLOAT_BANDS: Omit<BandShape, 'count'> = {
   overviews: 'AVERAGE',
 };
 
-/** Side of the blocks; those of the file divide it. */
+/** Side of the blocks in pixels. A multiple of the block size of the file. */
 const SIDE = 1024;
 const FILE = [
   'TILED=YES',
@@ -43,7 +43,7 @@ const FILE = [
 ];
 /** GDAL's GMF_PER_DATASET. */
 const MASK_OF_ALL = 2;
-/** Share of the work after which the file has only to be laid out anew. */
+/** Share of the work after which the file only has to be rearranged. */
 const FILLED = 0.8;
 
 export const getRasterShape = ({
@@ -57,7 +57,7 @@ export const getRasterShape = ({
   geoTransform: geoTransform as GeoTransform,
 });
 
-/** Values of a band; NaN is no value. Those of 64-bit integers have the nodata value where there is none. */
+/** Values of a band. NaN represents missing values. Arrays of 64-bit integers use the nodata value. */
 export type BandArray = Float64Array | BigInt64Array | BigUint64Array;
 
 /** Writes a cloud optimized GeoTIFF. `compute` gives the values of the bands in a box. Integers of 64 bits need a nodata value. */
@@ -85,7 +85,7 @@ export async function writeBlocks(
   await layOut(copy, part, bands.overviews, (fraction) => onProgress(FILLED + fraction * (1 - FILLED)));
 }
 
-/** An empty file beside the part, in a layout that can be written to anywhere. */
+/** Creates an empty file next to the target, in a layout that allows writes at any position. */
 export async function createFile(
   path: string,
   { width, height, geoTransform, srs }: RasterShape,

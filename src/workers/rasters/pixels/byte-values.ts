@@ -1,4 +1,4 @@
-/** Bands whose values are those of bytes, also as floats: merges of bytes where any byte may be a value. */
+/** Bands with byte values, also stored as floats: results of merged byte bands in which every byte can be a value. */
 
 import type { RasterBand } from 'gdal-async';
 

@@ -5,7 +5,10 @@ import type { Colormap } from '../../../core/rasters/raster-look.js';
 import { GRAY, getPixelWords, OPAQUE, roundToByte } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
 
-/** Writes the colours of `count` values into RGBA from pixel `from` on; pixels without a colour stay as they are. */
+/**
+ * Writes the colours of `count` values into RGBA, starting with pixel `from`. Pixels without a colour remain
+ * unchanged.
+ */
 export type Colorize = (values: Float64Array, count: number, rgba: Uint8Array, from: number) => void;
 
 /** Finer than 255 shades, so that the steps of a ramp cannot be seen. */
@@ -90,7 +93,7 @@ function each(colorOf: (value: number) => number | undefined): Colorize {
   };
 }
 
-/** The colour at a value between ascending ones; beyond them that of the nearest. */
+/** Returns the colour at a value between ascending values. Outside them, returns the nearest colour. */
 function between(values: readonly number[], colors: readonly Color[], value: number): number[] {
   let high = values.findIndex((one) => one >= value);
   if (high < 0) high = values.length - 1;

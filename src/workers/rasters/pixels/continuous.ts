@@ -1,4 +1,4 @@
-/** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
+/** Boxes and rasters that continue where a CRS wraps around: across the antimeridian, or from 0..360 to -180..180. */
 
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -15,15 +15,16 @@ import {
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { getGeoreference } from '../georeference.js';
 
-/** Degrees from the antimeridian at which its two sides are looked at. */
+/** Distance in degrees from the antimeridian at which its two sides are compared. */
 const NEAR = 1e-6;
 const LATITUDES = [0, 40];
 
 const periods = new LRUCache<string, { readonly length: number | null }>({ max: 64 });
 
 /**
- * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
- * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
+ * Returns the distance to the east after which the same location repeats, in units of the CRS. It is 360 for
+ * longitudes, and the length of the equator for cylindrical projections that are cut at the antimeridian. Null for
+ * all other CRSs.
  */
 export function findCrsPeriod(crs: GdalCrs): number | null {
   let period = periods.get(crs.text);
@@ -43,7 +44,7 @@ function findPeriod(crs: GdalCrs): number | null {
     return ((east[0] - west[0]) * 360) / (360 - 2 * NEAR);
   });
   const [first, second] = widths as [number, number];
-  // The sides of a cut are far apart, and equally far at every latitude; others meet.
+  // The two sides of a cut are far apart, with the same distance at every latitude. In other CRSs the sides meet.
   if (first <= 300 || Math.abs(first - second) >= first * 1e-9) return null;
   return Math.abs(first - 360) < 1e-9 ? 360 : first;
 }
@@ -82,8 +83,9 @@ const OUTLINE_DENSITY = 25;
 const outlines = new LRUCache<string, { readonly box: Box | null }>({ max: 256 });
 
 /**
- * The box in `to` around a raster. As `transformGdalBox`, but a raster across the antimeridian is not taken for one around
- * the globe. Remembered: rasters are few, and many points tell where one lies.
+ * Returns the box in `to` around a raster. Same as `transformGdalBox`, except that a raster across the antimeridian
+ * does not become a box around the globe. The result is cached, because there are few rasters and each outline needs
+ * many points.
  */
 export function outlineIn(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
   const key = `${box}\n${from.text}\n${to.text}`;
@@ -123,7 +125,7 @@ export interface DatasetView {
   close(): void;
 }
 
-/** A north-up raster beside itself: once for each of `copies`, moved by so many periods. */
+/** Returns a north-up raster once for each of `copies`, shifted by that number of periods. */
 export async function repeated(
   raster: Dataset,
   copies: readonly number[],

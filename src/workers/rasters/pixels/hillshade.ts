@@ -28,7 +28,7 @@ export async function drawHillshade(
       const centre = (y + 1) * stride + x + 1;
       const height = heights[centre]!;
       if (Number.isNaN(height)) continue;
-      // Beyond the edge of the data the ground goes on level.
+      // The terrain continues level beyond the edge of the data.
       const near = (offset: number) => {
         const value = heights[centre + offset]!;
         return Number.isNaN(value) ? height : value;
@@ -58,7 +58,7 @@ function grown({ box, crs, width, height }: PictureWindow): PictureWindow {
 
 type Shade = (dx: number, dy: number, rgba: Uint8Array, at: number) => void;
 
-/** Premultiplied parts of 1 while they are put together. */
+/** Premultiplied shares of 1 while they are combined. */
 function shader({ azimuth, exaggeration, shadow, highlight, accent }: Hillshade): Shade {
   const light = (azimuth * Math.PI) / 180 + Math.PI;
   const base = 1.875 - exaggeration * 1.75;

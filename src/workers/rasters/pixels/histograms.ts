@@ -100,7 +100,10 @@ async function validValues(
   return values.filter((_, i) => valid?.[i] !== 0 && mask?.[i] !== 0);
 }
 
-/** Bins as GDAL lays them: one for each value of a byte, else with the extremes in the middle of the outermost. */
+/**
+ * Bins in GDAL's layout: one for each value of a byte, otherwise with the extremes in the middle of the outermost
+ * bins.
+ */
 function findHistogram(samples: readonly Float64Array[], type: string | null): BandHistogram | null {
   const moments = new Moments();
   for (const sample of samples) for (const value of sample) moments.add(value);

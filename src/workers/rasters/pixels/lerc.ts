@@ -1,4 +1,7 @@
-/** Values of a window as LERC, which says nothing of where they lie: all of the window is there, whatever the raster has. */
+/**
+ * Values of a window as LERC, which does not have a georeference. The blob always covers the complete window, also
+ * beyond the raster.
+ */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { CoverageResult, CoverageTask } from '../../../core/rasters/rasters.js';
@@ -12,7 +15,7 @@ import { warpFailure } from '../warp.js';
 const LERC_MEDIA_TYPE = 'application/octet-stream';
 
 const TYPES = ['Byte', 'Int16', 'UInt16', 'Int32', 'UInt32', 'Float32', 'Float64'];
-/** The least value of 32 bits stands for none on the way to LERC1, which has a mask in its place. */
+/** Minimum 32-bit float, which marks missing values before the conversion to LERC1. LERC1 uses a mask instead. */
 const NO_DATA = -3.4028234663852886e38;
 
 /** One blob behind another for each band, as LERC has it. Fails with `too-large` and `invalid-input`. */
@@ -67,7 +70,7 @@ const asFloats = ({ values, isValid, isWhole }: Values): Values => ({
   values: Float32Array.from(values, (value, i) => (isValid(value, i) ? value : NO_DATA)),
 });
 
-/** In memory; where bands have no nodata value, an alpha band behind them tells what is valid. */
+/** Returns the window in memory. If bands have no nodata value, an additional alpha band marks the valid pixels. */
 async function loadWindow(
   { bbox, size, resampling }: CoverageTask,
   view: Dataset,
@@ -94,8 +97,8 @@ async function loadWindow(
 }
 
 /**
- * The data file of a tiled MRF of one tile is that tile. GDAL 3.6 writes masks of LERC1 alone, whose values have 32 bits,
- * so that nothing else is told of what has none.
+ * Returns the data file of a tiled MRF with one tile, which is that tile. GDAL 3.6 writes masks only in LERC1, whose
+ * values have 32 bits, so other types have no mark for missing values.
  */
 async function loadBlob(
   { type, values }: Values,
@@ -118,14 +121,17 @@ async function loadBlob(
   }
 }
 
-/** Bytes before the two parts of LERC1, mask and values, and before the data of each, of which the head tells the size. */
+/**
+ * Bytes before the two parts of LERC1 (mask and values), and before the data of each part. The headers state the size
+ * of the data.
+ */
 const HEAD_BYTES = 34;
 const PART_HEAD_BYTES = 16;
 const PART_SIZE_AT = 8;
-/** Where LERC2 of version 2, as GDAL writes it, tells its size. */
+/** Offset of the size in LERC2 version 2, which GDAL writes. */
 const SIZE_AT = 26;
 
-/** The blob without what GDAL leaves behind it: bytes of memory that nobody wrote. */
+/** Returns the blob without the uninitialised bytes that GDAL leaves behind it. */
 function trimmed(file: Buffer): Buffer {
   if (file.toString('latin1', 0, 6) === 'Lerc2 ') return file.subarray(0, file.readInt32LE(SIZE_AT));
   return file.subarray(0, endOfPart(file, endOfPart(file, HEAD_BYTES)));

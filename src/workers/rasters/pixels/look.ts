@@ -28,7 +28,10 @@ export interface PixelColors {
   nodata?: number;
 }
 
-/** Chooses how to show a raster that a request has wishes for. Fails with `invalid-input` for what it does not have. */
+/**
+ * Selects the rendering of a raster for a request with colour settings. Fails with `invalid-input` for bands that the
+ * raster does not have.
+ */
 export async function chooseRequestedRendering(
   handle: RasterHandle,
   look: RasterLook,
@@ -77,7 +80,7 @@ async function loadRange(
   return findStretch(ranges?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
 }
 
-/** The bands that are shown without a wish; a colour map takes one. */
+/** Bands that are shown if the request does not select any. A colour map uses one band. */
 async function usualBands(handle: RasterHandle, { colormap }: RasterLook): Promise<number[]> {
   if (colormap) return [1];
   const usual = await chooseRendering(handle);
@@ -92,7 +95,7 @@ async function usualBands(handle: RasterHandle, { colormap }: RasterLook): Promi
 /** Pixels after which other tasks get their turn. */
 const TURN = 1 << 19;
 
-/** Colours the pixels whose bands all have a value, where each expression has one too. */
+/** Colours the pixels whose bands and expressions all have a value. */
 export async function draw(
   drawing: PixelColors,
   values: BandValues,
@@ -133,7 +136,7 @@ function drawBlock(
     if (missing[i] === 1) rgba[at] = rgba[at + 1] = rgba[at + 2] = rgba[at + 3] = 0;
 }
 
-/** What has no value is NaN. */
+/** Sets missing values to NaN. */
 function noteMissing(band: Float32Array, from: number, count: number): void {
   for (let i = 0; i < count; i++) {
     const value = band[from + i]!;

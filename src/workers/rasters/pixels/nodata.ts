@@ -1,11 +1,11 @@
-/** Values that stand for no value. */
+/** Nodata values. */
 
 import type { RasterBand } from 'gdal-async';
 
-/** The usual value of no value among 32 bit floats: the least of them. */
+/** Default nodata value of 32-bit floats: their minimum. */
 export const FLOAT_NODATA = -3.4028234663852886e38;
 
-/** What whole numbers of a type lie between. */
+/** Minimum and maximum of the integer types. */
 const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
   Byte: [0, 255],
   Int8: [-128, 127],
@@ -15,7 +15,7 @@ const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
   Int32: [-2_147_483_648, 2_147_483_647],
 };
 
-/** The least and the greatest value of a type of whole numbers. */
+/** Returns the minimum and maximum of an integer type. */
 export const getTypeBounds = (type: string | null) => BOUNDS[type ?? ''];
 
 /** The nodata value of a band; null where there is none, or none that its type has: no pixel is without a value by it. */

@@ -1,4 +1,4 @@
-/** How the bands of a raster become colours. */
+/** Conversion of raster bands to colours. */
 
 import type { ColorTable, RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -11,16 +11,16 @@ import { bandStatistics } from './statistics.js';
 import type { Stretch } from './stretch.js';
 
 export type PixelRendering =
-  /** One band of indices; `colors` holds RGBA per index. */
+  /** One band of indices. `colors` contains RGBA per index. */
   | { kind: 'palette'; bands: [number]; colors: Uint8Array }
-  /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
+  /** Bytes shown without a stretch: gray, or red, green and blue. A following alpha band is applied. */
   | { kind: 'bytes'; bands: number[]; samples: 1 | 3 }
-  /** Values stretched to bytes by each band's statistics; a following alpha band says where there are some. */
+  /** Values stretched to bytes by each band's statistics. A following alpha band marks the existing values. */
   | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
-  /** Coloured as a request wants it. `bands` are those of the drawing, and an alpha band after them. */
+  /** Colours chosen by a request. `bands` are the bands of the drawing, followed by an alpha band if there is one. */
   | { kind: 'drawing'; bands: number[]; drawing: PixelColors };
 
-/** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
+/** Selects the rendering of a raster. `selection` contains 1-based bands. Default: all bands. */
 export async function chooseRendering(
   handle: RasterHandle,
   selection?: readonly number[],
@@ -52,13 +52,16 @@ export async function chooseRendering(
   return { kind: 'stretch', bands, samples, stretches };
 }
 
-/** Bits of the values of a band of bytes: images of 1, 2 or 4 bits are white at their greatest value. */
+/** Returns the bits per value of a byte band. Images of 1, 2 or 4 bits are white at their maximum. */
 function countBits(band: Pick<RasterBand, 'getMetadata'>): number {
   const { NBITS: bits } = band.getMetadata('IMAGE_STRUCTURE') as { NBITS?: string };
   return bits === undefined ? 8 : Number(bits);
 }
 
-/** The band that hides pixels, chosen or not. Warping takes a last band of this kind for what is there and what is not. */
+/**
+ * Returns the band that hides pixels, selected or not. The warper uses a last band of this kind as the mask of valid
+ * pixels.
+ */
 export function findAlphaBand({ dataset: { bands } }: RasterHandle): number[] {
   for (let number = bands.count(); number > 0; number--)
     if (bands.get(number).colorInterpretation === 'Alpha') return [number];
@@ -74,7 +77,7 @@ function colorBands<T extends Role>(roles: T[]): T[] {
   return roles.filter(({ band }) => band.colorInterpretation !== 'Alpha');
 }
 
-/** Bands that say they are red, green and blue come first; without all three the file's order stands. */
+/** Bands that declare red, green and blue come first. Without all three, the file's order applies. */
 function inColorOrder<T extends Role>(roles: T[]): T[] {
   const named = ['Red', 'Green', 'Blue'].map((color) =>
     roles.find(({ band }) => band.colorInterpretation === color),

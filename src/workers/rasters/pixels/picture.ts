@@ -35,7 +35,10 @@ export async function readPicture(
   }
 }
 
-/** Values of one band, row by row from the top, NaN where there are none; undefined when the window is beside the raster. */
+/**
+ * Returns the values of one band, row by row from the top, with NaN for missing values. Undefined if the window is
+ * outside the raster.
+ */
 export async function readBandValues(
   handle: RasterHandle,
   band: number,
@@ -72,7 +75,7 @@ async function readBand<T extends Uint8Array | Float32Array>(
   return band.pixels.readAsync<T>(left, top, width, height, into, layout);
 }
 
-/** Values of the band with this place among those of the window; NaN where there are none. */
+/** Returns the values of the window's band at this index, with NaN for missing values. */
 async function readFloats(pixels: WindowPixels, index: number, size: Size): Promise<Float32Array> {
   const into = new Float32Array(takeBuffer(4 * size.width * size.height));
   const values = await readBand(pixels.bands[index]!, pixels, size, into);

@@ -3,7 +3,7 @@
 export const getPixelWords = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4);
 
-/** Of the order of bytes of this machine. */
+/** Returns a colour as a word in the byte order of this machine. */
 const computeWord = (...color: number[]): number => getPixelWords(Uint8Array.from(color))[0]!;
 
 /** Black. */

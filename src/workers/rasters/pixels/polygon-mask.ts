@@ -16,7 +16,7 @@ interface MaskGrid {
   readonly height: number;
 }
 
-/** 1 for pixels whose centres lie in a MultiPolygon of `from`, else 0; row by row from the top. */
+/** Returns 1 for pixels whose centres are in a MultiPolygon of `from`, otherwise 0; row by row from the top. */
 export async function polygonMask(
   polygons: readonly Position[][][],
   from: GdalCrs,

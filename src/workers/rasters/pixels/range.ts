@@ -1,4 +1,4 @@
-/** Which values are shown from the darkest to the brightest. */
+/** Ranges of values that are shown from the darkest to the brightest colour. */
 
 import { LRUCache } from 'lru-cache';
 import { type BandExpression, listBands } from '../../../core/rasters/band-math/index.js';
@@ -7,15 +7,15 @@ import { BLOCK, compile } from './band-math.js';
 import { readBandSamples } from './statistics.js';
 import type { Stretch } from './stretch.js';
 
-/** Part of the values that is cut off on each side: a few clouds must not darken all else. */
+/** Share of the values that is clipped on each side, so that a few clouds do not darken the rest. */
 const CUT = 0.02;
-/** Expressions remembered per raster. */
+/** Number of expressions that are cached per raster. */
 const KEPT = 64;
 
 /** Ranges by expression: a handle is of one state of one raster. */
 const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch>>>();
 
-/** The range of an expression over the whole raster, without the outermost 2 % of each side. */
+/** Returns the range of an expression over the complete raster, without the outermost 2 % of each side. */
 export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
   const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch>>({ max: KEPT });
   byHandle.set(handle, ranges);

@@ -1,4 +1,4 @@
-/** Approximate band statistics, computed from a small sample and never written beside the data. */
+/** Approximate band statistics. They are computed from a small sample and never written next to the data. */
 
 import type { RasterBand } from 'gdal-async';
 import type { RasterHandle } from '../handles.js';
@@ -20,7 +20,7 @@ const SPOT_SIDE = 64;
 const CACHE_SIZE = 256;
 const cache = new Map<string, { stamp: string; statistics: BandStatistics | null }>();
 
-/** Statistics of a 1-based band; null when it holds no valid pixel in the sample. */
+/** Returns the statistics of a 1-based band. Null if the sample does not contain a valid pixel. */
 export async function bandStatistics(handle: RasterHandle, number: number): Promise<BandStatistics | null> {
   const key = `${handle.key}#${number}`;
   const hit = cache.get(key);
@@ -48,7 +48,7 @@ export class Moments {
   #mean = 0;
   #squares = 0;
 
-  /** Leaves out what is not a finite number. */
+  /** Adds a value. Values that are not finite are ignored. */
   add(value: number): void {
     if (!Number.isFinite(value)) return;
     this.count += 1;
@@ -71,7 +71,7 @@ export class Moments {
   }
 }
 
-/** Values of a band, from all over it; those of the bands of one raster are of the same pixels. */
+/** Returns values from all parts of a band. The samples of the bands of one raster are from the same pixels. */
 export async function readBandSamples(band: RasterBand): Promise<Float64Array[]> {
   const { x: width, y: height } = band.size;
   if (width * height <= WHOLE_READ_PIXELS || band.overviews.count() > 0) {

@@ -40,7 +40,7 @@ export async function readWindowValues(
   return values;
 }
 
-/** Whether values are others than the numbers that stand for them. */
+/** Whether the values differ from the stored numbers. */
 export const hasScaledValues = ({ scale, offset }: Pick<RasterBand, 'scale' | 'offset'>) =>
   (scale ?? 1) !== 1 || (offset ?? 0) !== 0;
 

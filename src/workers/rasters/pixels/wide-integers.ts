@@ -12,7 +12,7 @@ export type WideType = 'Int64' | 'UInt64';
 export const isWide = ({ dataType }: Pick<RasterBand, 'dataType'>): boolean =>
   dataType === 'Int64' || dataType === 'UInt64';
 
-/** Values of no value: bounds of the types that a double holds. */
+/** Nodata values: limits of the types that a double can represent. */
 export const WIDE_NODATA: Readonly<Record<WideType, number>> = { Int64: -(2 ** 63), UInt64: 2 ** 64 - 2048 };
 
 export type WideValues = BigInt64Array | BigUint64Array;
@@ -29,7 +29,9 @@ const LIMIT = 2n ** 53n;
 /** Whether a double may have been rounded to an integer, or may round it. */
 export const isLarge = (value: bigint): boolean => value >= LIMIT || value <= -LIMIT;
 
-/** Whether a band has integers that a double rounds, or that were rounded by one. Values that stand for no value do not count. */
+/**
+ * Whether a band contains integers that a double rounds, or that a double has rounded. Nodata values do not count.
+ */
 export async function isBeyondDoubles(band: RasterBand): Promise<boolean> {
   if (!isWide(band)) return false;
   for (const box of splitIntoBlocks({ width: band.size.x, height: band.size.y })) {

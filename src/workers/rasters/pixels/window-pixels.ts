@@ -1,4 +1,4 @@
-/** Pixels of a window of a raster: those of the raster where it lies on them, else warped. */
+/** Pixels of a window of a raster: copied if the window is on the raster's own pixels, otherwise warped. */
 
 import type { RasterBand } from 'gdal-async';
 import { sameCrs } from '../../gdal/crs.js';
@@ -19,25 +19,28 @@ import { nodataIn } from './nodata.js';
 import type { PixelRendering } from './palette.js';
 
 export interface WindowPixels {
-  /** Those of the rendering, in its order. */
+  /** Bands of the rendering, in its order. */
   readonly bands: readonly RasterBand[];
   readonly left: number;
   readonly top: number;
-  /** 0 where there is nothing; absent where there is something everywhere, and of floats, which are NaN there. */
+  /** Alpha band: 0 for missing pixels. Absent if all pixels are valid, and for floats, which are NaN if missing. */
   readonly alpha?: RasterBand;
-  /** Whether that is a mask, in which whatever is not 0 is there. */
+  /** Whether the alpha band is a mask, in which every value except 0 marks a valid pixel. */
   readonly isMask?: boolean;
-  /** A value that stands for none, where it is not NaN. */
+  /** Nodata value, if it is not NaN. */
   readonly nodata?: number;
   /** Whether reading is copying. */
   readonly inMemory: boolean;
   close(): void;
 }
 
-/** Windows with more pixels of the source along one of their own are no quick ones: others do not wait for them. */
+/**
+ * Number of source pixels per window pixel along a side above which a window is slow, so that other windows do not
+ * wait for it.
+ */
 const LANE_SHRINK = 4;
 
-/** Opens the pixels of a window; `nothing` when it is beside the raster. */
+/** Opens the pixels of a window. Returns `nothing` if it is outside the raster. */
 export async function windowPixels(
   handle: RasterHandle,
   rendering: PixelRendering,
@@ -69,7 +72,7 @@ const sampleCount = (rendering: PixelRendering) =>
       ? rendering.drawing.bands.length
       : rendering.samples;
 
-/** Whether nothing but the raster says what is missing. */
+/** Whether only the raster determines which pixels are missing. */
 const takesAll = (rendering: PixelRendering) =>
   rendering.kind === 'bytes' ||
   rendering.kind === 'stretch' ||
@@ -91,7 +94,9 @@ async function warped(
   return { bands, left: 0, top: 0, ...alpha, inMemory: true, close: () => dataset.close() };
 }
 
-/** Pixels of the view itself, when each is one of the window: every way of resampling gives them as they are. */
+/**
+ * Returns pixels of the view itself if each is a pixel of the window. All resampling methods return them unchanged.
+ */
 function findCopy(view: Dataset, rendering: PixelRendering, window: PictureWindow): WindowPixels | undefined {
   const place = placeOn(view, window);
   if (!place) return undefined;
@@ -100,10 +105,10 @@ function findCopy(view: Dataset, rendering: PixelRendering, window: PictureWindo
   return missing && { ...missing, bands, ...place, inMemory: false, close() {} };
 }
 
-/** Parts of a pixel by which a window may be beside those of the raster: less than shows in a byte. */
+/** Maximum offset in pixels between a window and the raster's pixels. A smaller offset does not change a byte. */
 const PLACE_TOLERANCE = 1e-3;
 
-/** Column and row where a window lies that has the pixels of the raster, and all of whose pixels are in it. */
+/** Returns the column and row of a window that has the raster's pixels and is completely inside the raster. */
 function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
   const { geoTransform, northUp, crs: own } = getGeoreference(view);
   if (!northUp || !sameCrs(crs, own)) return undefined;
@@ -121,7 +126,7 @@ function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
 /** Types whose values stay apart as floats of 32 bits. */
 const EXACT_AS_FLOATS = new Set(['Byte', 'Int16', 'UInt16', 'Float32']);
 
-/** What says where there is nothing; undefined where only the warper puts that together. */
+/** Returns the bands or values that mark missing pixels. Undefined if only the warper can combine them. */
 function readMissing(
   view: Dataset,
   bands: readonly RasterBand[],
@@ -129,7 +134,7 @@ function readMissing(
 ): Pick<WindowPixels, 'alpha' | 'isMask' | 'nodata'> | undefined {
   if (rendering.kind === 'drawing' && rendering.drawing.nodata !== undefined) return undefined;
   const flags = bands.map((band) => band.getMaskFlags());
-  // An alpha band goes behind the bands that it is of.
+  // An alpha band follows the bands to which it applies.
   if (view.bands.count() > bands.length) {
     const isAlpha = rendering.kind === 'bytes' && flags.every((flag) => flag === BY_ALPHA);
     return isAlpha ? { alpha: view.bands.get(bands.length + 1) } : undefined;

@@ -27,7 +27,7 @@ export async function fileOpening(source: FileRaster): Promise<RasterOpener> {
 
 export const stampText = ({ size, mtimeMs }: FileStamp): string => `${size} ${mtimeMs}`;
 
-/** Changes with the files that say where a picture lies. */
+/** Returns a stamp that changes with the files that georeference an image. */
 async function placeStamp(path: string): Promise<string> {
   const stats = await Promise.all(listWorldFiles(path).map((file) => stat(file).catch(() => undefined)));
   return stats.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
@@ -63,7 +63,7 @@ async function openFile(source: FileRaster): Promise<OpenRaster> {
   return { dataset: top(), driver: stored.driver.description, close };
 }
 
-/** The CRS that a raster lies in, where the file itself does not say so. */
+/** Returns the CRS of a raster whose file does not state it. */
 function crsFor(dataset: Dataset, { path, crs, assumeCrs }: FileRaster): string | undefined {
   if (!dataset.geoTransform && isPicture(path))
     throw unreadable(

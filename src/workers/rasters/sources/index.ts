@@ -7,7 +7,7 @@ import { postgisOpening } from './postgis.js';
 import { remoteOpening } from './remote/open.js';
 import { stackOpening } from './stack/open.js';
 
-/** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
+/** Returns the opener of a slice of a source. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
 export async function createOpening(source: RasterSource, at?: RasterPosition): Promise<RasterOpener> {
   switch (source.kind) {
     case 'file':

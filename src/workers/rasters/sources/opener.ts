@@ -1,28 +1,28 @@
 import type { TaskFailure } from '../../../core/errors/failure.js';
 import type { Dataset } from '../../gdal/gdal.js';
 
-/** How one slice of a raster source is opened; two openings of one key and stamp read the same pixels. */
+/** Opens one slice of a raster source. Two openers with the same key and stamp read the same pixels. */
 export interface RasterOpener {
   key: string;
-  /** What the pixels are of: a file, a store. */
+  /** Origin of the pixels: a file, a store. */
   origin: string;
-  /** Changes when the data does: what was opened before is stale then. */
+  /** Changes with the data. Datasets that were opened before are then stale. */
   stamp: string;
-  /** What all readers share that only one may use at a time: a connection. */
+  /** Name of a shared resource that only one reader can use at a time: a connection. */
   exclusive?: string;
   open(): Promise<OpenRaster>;
   /** GDAL's names of the remote files that are read. */
   files?: readonly string[];
-  /** Ids of members of a mosaic that are left out, because they cannot be read. */
+  /** Ids of mosaic members that are omitted because they cannot be read. */
   lost?: readonly string[];
-  /** After a read that failed: why, when that is known better than GDAL says. */
+  /** Returns the reason of a failed read, if it is known more precisely than from GDAL's message. */
   outcome?(error: unknown): Promise<ReadOutcome>;
 }
 
 export interface OpenRaster {
-  /** North up or rotated, with the coordinate reference system that it lies in. */
+  /** Dataset, north up or rotated, in its coordinate reference system. */
   dataset: Dataset;
-  /** Short name of GDAL's driver for the data; absent: that of the dataset. */
+  /** Short name of GDAL's driver for the data. Default: the driver of the dataset. */
   driver?: string;
   /** GDAL's name, under which the same raster opens again. */
   name?: string;
@@ -31,6 +31,6 @@ export interface OpenRaster {
 
 export interface ReadOutcome {
   failure?: TaskFailure;
-  /** The data is not what it was when it was opened: the read may succeed anew. */
+  /** Whether the data has changed since it was opened. A retry can succeed. */
   changed: boolean;
 }

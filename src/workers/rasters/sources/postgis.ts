@@ -7,12 +7,15 @@ import { gdal } from '../../gdal/gdal.js';
 import { requireShape } from '../../gdal/shape.js';
 import type { OpenRaster, RasterOpener } from './opener.js';
 
-/** How long what is open counts as up to date: rows change without a word. */
+/** Milliseconds for which an open raster counts as current, because changes of rows are not reported. */
 const FRESH_MS = 60_000;
 const CONNECT_S = 5;
 const STATEMENT_MS = 30_000;
 
-/** GDAL keeps one connection for each connection string, a broken one too; after a failure it gets another string. */
+/**
+ * Server with its failures. GDAL keeps one connection for each connection string, even a broken one, so the string
+ * changes after each failure.
+ */
 interface Server {
   failures: number;
 }
@@ -47,14 +50,14 @@ async function openColumn(name: string, server: Server): Promise<OpenRaster> {
     opened = await gdal.openAsync(name, 'r', ['PostGISRaster']);
   } catch {
     server.failures += 1;
-    // What GDAL says of it may hold the password.
+    // GDAL's message can contain the password.
     throw unavailable();
   }
   const dataset = requireShape(opened);
   return { dataset, driver: 'PostGISRaster', close: () => dataset.close() };
 }
 
-/** GDAL's connection string: words with values in quotes, for which it knows no escapes. */
+/** Returns GDAL's connection string: words with values in quotes, for which GDAL does not support escapes. */
 function formatConnection({ database, schema, table, column }: PostgisRaster, failures: number): string {
   const application = { application_name: `graticule-${failures}` };
   const words = { ...connectionWords(database), ...application, schema, table, column, mode: '2' };

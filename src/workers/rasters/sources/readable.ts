@@ -1,4 +1,4 @@
-/** Views of rasters whose values or places the readers of this server do not know as they are stored. */
+/** Views of rasters whose values or georeferences the server's readers do not support directly. */
 
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -12,7 +12,7 @@ export const createDatasetView = (dataset: Dataset): DatasetView => ({
   close: () => dataset.close(),
 });
 
-/** Parts of complex numbers as bands of their own, by GDAL's names of its pixel functions. */
+/** Parts of complex numbers as separate bands, by the names of GDAL's pixel functions. */
 const PARTS = { real: 'real part', imag: 'imaginary part' } as const;
 
 const PART_TYPES: Readonly<Record<string, string>> = {
@@ -22,7 +22,10 @@ const PART_TYPES: Readonly<Record<string, string>> = {
   CFloat64: 'Float64',
 };
 
-/** GDAL before 3.7 reads signed bytes as unsigned, and says so beside. Between whole numbers nothing is looked up. */
+/**
+ * Lookup table for signed bytes, which GDAL before 3.7 reads as unsigned and marks in the metadata. Values between
+ * integers do not occur.
+ */
 const SIGNED_TABLE = '0:0,127:127,128:-128,255:-1';
 
 const isSignedByte = (band: RasterBand): boolean =>
@@ -103,7 +106,7 @@ function listViews(band: RasterBand, name: string, size: { x: number; y: number 
   return [(number) => `${open('Int16', number)}${about(band)}${signed}${mask}</VRTRasterBand>`];
 }
 
-/** What a band says of its values. */
+/** Metadata of a band about its values. */
 function about(band: RasterBand, part?: string): string {
   const { noDataValue, description, unitType, scale, offset, colorInterpretation } = band;
   const words = [description, part].filter(Boolean).join(', ');
@@ -122,8 +125,8 @@ function about(band: RasterBand, part?: string): string {
 }
 
 /**
- * A raster that only ground control points place, warped as GDAL does: by a polynomial whose order the number of points gives.
- * Undefined where there are no such points. `crs` is that of the points; their own by default.
+ * Returns a raster that has only ground control points, warped like in GDAL: by a polynomial whose order depends on
+ * the number of points. Undefined without such points. `crs` is the CRS of the points. Default: the CRS in the file.
  */
 export async function warpByControlPoints(
   dataset: Dataset,

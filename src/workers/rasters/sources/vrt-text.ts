@@ -4,7 +4,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 
 export const escapeVrtText = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
 
-/** XML knows no control characters. */
+/** Escapes text for XML, which does not allow control characters. */
 export const elementText = (text: string) => escapeVrtText(text.replace(/\p{Cc}/gu, ' '));
 
 export const formatVrtNumber = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));

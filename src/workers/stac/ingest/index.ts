@@ -11,7 +11,7 @@ import { readIngestOutcome, StacStore } from './store.js';
 
 const MAX_STAMPED = 300_000;
 
-/** Task `vector.stacIngest`: a catalog on disk as a store, made once for each state of its files. */
+/** Task `vector.stacIngest`: converts a catalog on disk to a store, once for each state of its files. */
 export function stacIngest({ path, folder, name, local }: StacIngestTask): StacIngest {
   const stamp = computeStamp(path);
   const store = join(folder, `${name ?? stamp}.gpkg`);
@@ -56,7 +56,10 @@ function make(path: string, output: string, local: boolean): void {
   }
 }
 
-/** The collection that an item names, else the one that it was found in, else the name of the file. */
+/**
+ * Returns the collection that an item names, otherwise the collection in which it was found, otherwise the name of
+ * the file.
+ */
 function chooseCollection({ value, collection }: StacItemEntry, unnamed: string): string {
   const named = getJsonObject(value)['collection'];
   return typeof named === 'string' && named !== '' ? named.slice(0, 256) : (collection ?? unnamed);

@@ -5,7 +5,7 @@ import { geojsonToWkb } from '../../../native/index.js';
 import { parseDateTimeMs } from '../columns.js';
 import { localFile, type StacItemEntry, type StacJson } from './read.js';
 
-/** An item of somebody else's catalog as ours: checked, with hrefs that may be handed on. */
+/** Checked item of a foreign catalog, with hrefs that may be published. */
 export interface TakenItem {
   item: StacItem;
   /** WKB in CRS84; null without a geometry. */
@@ -17,7 +17,7 @@ export interface TakenItem {
 const MAX_ID = 256;
 /** Schemes of hrefs that clients may follow. */
 const FOLLOWED = /^(https?|s3|gs|az|abfss?|ftp):/i;
-/** Links that say where an item stands in its catalog; ours stands elsewhere. */
+/** Links that describe the position of an item in its catalog, which differs on this server. */
 const STRUCTURAL = new Set([
   'self',
   'root',
@@ -30,7 +30,10 @@ const STRUCTURAL = new Set([
   'prev',
 ]);
 
-/** Throws an Error whose message says why an item is refused. `root` is the folder that local files must lie in. */
+/**
+ * Returns a checked item. Throws an Error whose message is the reason of a refusal. `root` is the folder that must
+ * contain local files.
+ */
 export function parseStacItem({ value, folder }: StacItemEntry, root: string | undefined): TakenItem {
   const item = asItem(value);
   const files: Record<string, StacFile> = {};
@@ -70,7 +73,10 @@ function requireTime(properties: StacJson): void {
     throw new Error('its datetime is null, but it has no start_datetime and end_datetime');
 }
 
-/** Undefined for an href that nobody should follow, such as `javascript:`, or a local file that is not published. */
+/**
+ * Returns the absolute form of an href. Undefined for unsafe hrefs, such as `javascript:`, and for local files that
+ * are not published.
+ */
 function findHref(
   href: unknown,
   key: string,

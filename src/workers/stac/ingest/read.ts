@@ -3,11 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { isBelow } from '../../../core/files/folders.js';
 
-/** Documents of a STAC catalog on disk. What stands in them is not trusted. */
+/** Documents of a STAC catalog on disk. Their content is untrusted. */
 
 export type StacJson = Record<string, unknown>;
 
-/** A document that was left out, and why. */
+/** Document that was skipped, with the reason. */
 export interface DocumentRefusal {
   path: string;
   reason: string;
@@ -15,9 +15,9 @@ export interface DocumentRefusal {
 
 export interface StacItemEntry {
   value: unknown;
-  /** The file, and its place in there when it holds several. */
+  /** File, with the position in it if it contains several documents. */
   place: string;
-  /** Folder that relative hrefs start from. */
+  /** Base folder of relative hrefs. */
   folder: string;
   /** The nearest collection above. */
   collection: string | undefined;
@@ -33,13 +33,13 @@ export interface CatalogReader {
 const MAX_DEPTH = 16;
 const MAX_DOCUMENTS = 250_000;
 const MAX_DOCUMENT_BYTES = 4_194_304;
-/** Of one file that holds a whole ItemCollection. */
+/** Maximum bytes of a file with a complete ItemCollection. */
 const MAX_COLLECTION_BYTES = 268_435_456;
-/** Of one line. */
+/** Maximum bytes of a line. */
 const MAX_LINE_BYTES = 4_194_304;
 const CHILDREN = new Set(['child', 'item', 'items']);
 
-/** Reads a catalog tree, an ItemCollection or lines of items. Throws `source-unreadable` for what is none of them. */
+/** Reads a catalog tree, an ItemCollection or lines of items. Throws `source-unreadable` for other files. */
 export function readCatalog(path: string, reader: CatalogReader): void {
   const real = realpathSync(path);
   if (/\.(ndjson|jsonl|geojsonl)$/i.test(path)) return readLines(real, reader);
@@ -61,7 +61,7 @@ interface Node {
   collection: string | undefined;
 }
 
-/** Follows links to children and items, each file once, never out of the folder of the root. */
+/** Follows links to children and items, each file once, never outside the root's folder. */
 function readTree(root: string, document: StacJson, reader: CatalogReader): void {
   const folder = dirname(root);
   const visited = new Set([root]);
@@ -111,7 +111,7 @@ function buildChildren({ path, document }: Node, root: string, reader: CatalogRe
   });
 }
 
-/** A relative href as the plain file that it names, links followed; it must lie below the root. */
+/** Returns the regular file that a relative href names, with links resolved. It must be below the root. */
 export function localFile(href: string, folder: string, root: string): { path?: string; why: string } {
   if (/^[a-z][\w+.-]*:/i.test(href) || href.startsWith('//')) return { why: 'it is not relative' };
   try {

@@ -21,7 +21,10 @@ interface Table {
   items: number;
 }
 
-/** A GeoPackage of the items of a catalog: a table of footprints for each collection, the items as JSON beside. */
+/**
+ * GeoPackage with the items of a catalog: a table of footprints for each collection, and the items as JSON in
+ * separate tables.
+ */
 export class StacStore {
   readonly #db: Db;
   readonly #tables = new Map<string, Table>();
@@ -32,7 +35,7 @@ export class StacStore {
 
   constructor(path: string) {
     this.#db = connect(path, false);
-    // The file is renamed when it is whole, and made again when it is not.
+    // The file is renamed when it is complete, and is otherwise created again.
     this.#db.pragma('journal_mode = OFF');
     this.#db.pragma('synchronous = OFF');
     this.#prepared = keptStatements(this.#db);
@@ -91,7 +94,7 @@ export class StacStore {
     return table;
   }
 
-  /** Indexes and describes what was added. Returns the number of items. */
+  /** Indexes and describes the added items. Returns the number of items. */
   finish(): number {
     for (const [collection, { name }] of this.#tables) this.#describe(collection, name);
     const items = [...this.#tables.values()].reduce((sum, table) => sum + table.items, 0);
@@ -127,7 +130,7 @@ export class StacStore {
 
 const DATETIME: Field = { name: 'datetime', type: 'date-time', nullable: true };
 
-/** What a store says of the reading that made it. */
+/** Returns the result of the ingest that created a store. */
 export function readIngestOutcome(path: string): {
   items: number;
   refused: DocumentRefusal[];

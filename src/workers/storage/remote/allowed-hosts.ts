@@ -33,7 +33,7 @@ const SPECIAL = new Networks([
   'ff00::/8',
 ]);
 
-/** An entry of the list: absent ports stand for all. */
+/** Entry of the list. Default of the ports: all. */
 interface AllowedName {
   readonly name: string;
   readonly port: string | undefined;
@@ -45,9 +45,9 @@ interface AllowedNetwork {
 }
 
 /**
- * Hosts that may be requested. Entries are host names, `*.example.org` for all names below, and addresses or networks
- * (`10.0.0.0/8`, `[fd00::]/8`), each with or without a port. Addresses that are not public must be listed themselves,
- * whatever name leads there.
+ * Hosts to which requests are allowed. Entries are host names, `*.example.org` for all names below, and addresses or
+ * networks (`10.0.0.0/8`, `[fd00::]/8`), each with or without a port. Addresses that are not public must be listed
+ * themselves, whichever name leads to them.
  */
 export class AllowedHosts {
   readonly #names: AllowedName[] = [];
@@ -63,20 +63,23 @@ export class AllowedHosts {
     else this.#names.push({ name: host, port });
   }
 
-  /** Throws `source-unreadable` for a URL that may not be asked. */
+  /** Throws `source-unreadable` for a URL to which requests are not allowed. */
   check(url: URL): void {
     const problem = this.problemOf(url);
     if (problem !== undefined) throw refused(problem);
   }
 
-  /** Why nothing may be sent there; undefined when it may: over HTTPS to any public host, else to those of the list. */
+  /**
+   * Returns the reason why data must not be sent to a URL. Undefined if it may: over HTTPS to any public host,
+   * otherwise to listed hosts.
+   */
   problemOfReceiver(url: URL): string | undefined {
     const host = formatHost(url);
     const open = url.protocol === 'https:' && url.username === '' && url.password === '';
     return open && (isIP(host) === 0 || !SPECIAL.has(host)) ? undefined : this.problemOf(url);
   }
 
-  /** Why a URL may not be asked; undefined when it may. */
+  /** Returns the reason why requests to a URL are not allowed. Undefined if they are. */
   problemOf(url: URL): string | undefined {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
@@ -91,7 +94,9 @@ export class AllowedHosts {
     );
   }
 
-  /** Resolves the name of a URL that `check` let pass, to addresses that may be connected to on its port, and no others. */
+  /**
+   * Resolves the host of a URL that `check` accepted, only to addresses to which connections on its port are allowed.
+   */
   lookupOf(url: URL): LookupFunction {
     const port = choosePort(url);
     return (hostname, options, done) => {
@@ -115,7 +120,7 @@ export class AllowedHosts {
     return this.#entriesOf(address).some((entry) => fits(entry, port));
   }
 
-  /** The entries for a name or an address, whatever their ports. */
+  /** Returns the entries for a name or an address, with any port. */
   #entriesOf(host: string): readonly { port: string | undefined }[] {
     if (isIP(host) === 0) return this.#names.filter((entry) => matches(entry, host));
     return this.#networks.filter(({ networks }) => networks.has(host));

@@ -1,4 +1,4 @@
-/** Credentials of object stores, by the usual variables of the environment. They are sent to their own store only. */
+/** Credentials of object stores, from the standard environment variables. They are sent only to their own store. */
 
 import { createHash, createHmac } from 'node:crypto';
 import type {
@@ -11,8 +11,8 @@ const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const AZURE_VERSION = '2021-08-06';
 
 /**
- * What to send with a GET of a range, whose other headers no signature covers: for S3 a signature (AWS Signature
- * Version 4), for Azure blobs one with the account's key. Nothing for other hosts, or without credentials.
+ * Returns the headers for a GET of a range, whose other headers are not signed. S3 gets a signature (AWS Signature
+ * Version 4), and Azure blobs get a signature with the account's key. Empty for other hosts, or without credentials.
  */
 export function credentialsFor(
   url: URL,
@@ -28,7 +28,7 @@ export function credentialsFor(
   return {};
 }
 
-/** What to send to a store with a GET, of a range where that is not empty. */
+/** Returns the headers for a GET to a store. `range` is empty for complete objects. */
 export function storeHeaders(url: URL, credentials: StoreCredentials, range = ''): Record<string, string> {
   return 'account' in credentials ? azureHeaders(url, range, credentials) : signedHeaders(url, credentials);
 }
@@ -63,7 +63,7 @@ function ofEnvironment(env: NodeJS.ProcessEnv): SigningKey {
   };
 }
 
-/** What signs a GET (AWS Signature Version 4). Headers that are not among these are not covered. */
+/** Returns the headers that sign a GET (AWS Signature Version 4). Other headers are not signed. */
 function signedHeaders(
   url: URL,
   { accessKeyId, secretAccessKey, region, sessionToken }: SigningKey,
@@ -101,7 +101,10 @@ const buildPath = ({ pathname }: URL) =>
     .map((part) => encoded(decodeURIComponent(part)))
     .join('/');
 
-/** What signs a GET (Shared Key): a path that holds the account too has it twice in what is signed. */
+/**
+ * Returns the headers that sign a GET (Shared Key). If the path contains the account, the signed text contains it
+ * twice.
+ */
 function azureHeaders(
   url: URL,
   range: string,

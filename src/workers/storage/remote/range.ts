@@ -10,12 +10,12 @@ export interface RemoteRange {
   length: number;
 }
 
-/** Bytes of a resource, and what tells this state of it from others. */
+/** Bytes of a resource, and the identifier of its state. */
 export interface RangeAnswer {
   data: Uint8Array;
-  /** Size of the whole. */
+  /** Size of the complete resource. */
   size: number;
-  /** Entity tag, else the time of the last change, else the size. */
+  /** Entity tag, otherwise the time of the last change, otherwise the size. */
   revision: string;
 }
 
@@ -28,7 +28,7 @@ export class HostAway extends TaskFailure {
 
 const NO_ANSWER = 'The remote source does not respond. Retry in a few seconds.';
 
-/** Milliseconds for the whole answer. */
+/** Milliseconds for the complete response. */
 const ANSWER_MS = 15_000;
 const MAX_REDIRECTS = 3;
 const SOCKETS = 16;
@@ -39,9 +39,10 @@ const agents = {
 };
 
 /**
- * Reads a range over HTTP. Rejects with `source-unreadable` for what may not be read or makes no sense, and with
- * `store-unavailable` when the host does not answer in time, a `HostAway` when it cannot be reached. A range that begins at 0 may be cut short by the end.
- * `credentials` are sent to the host of the address alone; without them those of the environment to their own store, unless there are to be none.
+ * Reads a range over HTTP. Rejects with `source-unreadable` for forbidden or invalid responses, with
+ * `store-unavailable` if the host does not respond in time, and with `HostAway` if it cannot be reached. A range that
+ * starts at 0 can be shorter at the end of the file. `credentials` are sent only to the host of the address. Default:
+ * the environment's credentials, sent to their own store. 'none' sends no credentials.
  */
 export async function readRange(
   address: string,
@@ -100,7 +101,7 @@ function ask(
       call.destroy();
       reject(error instanceof TaskFailure ? error : unavailable(error.message));
     };
-    // Of those that wait for a connection nothing is known.
+    // The state of requests that wait for a connection is unknown.
     let connection: 'none' | 'opening' | 'open' = 'none';
     call.on('socket', (socket) => {
       connection = call.reusedSocket ? 'open' : 'opening';

@@ -1,10 +1,11 @@
-/** Beyond every distance that a picture can have. */
+/** Distance beyond all distances in an image. */
 const FAR = 1e20;
 
 /**
- * Signed distances, in pixels and negative inside, from the outline of what a picture covers. `coverage` has 0 to 255 for
- * each pixel; those on the outline, covered in part, tell where within them it lies, and outlines between pixels are half a
- * pixel too far from either. Transform of squared distances, columns first, then rows (Felzenszwalb and Huttenlocher 2012).
+ * Returns signed distances, in pixels and negative inside, from the outline of the covered area of an image.
+ * `coverage` has 0 to 255 for each pixel. Partly covered pixels state the position of the outline within them, and an
+ * outline between pixels is half a pixel too far from both. Transform of squared distances, columns first, then rows
+ * (Felzenszwalb and Huttenlocher 2012).
  */
 export function signedDistances(coverage: Uint8Array, width: number, height: number): Float64Array {
   const outer = new Float64Array(coverage.length);
@@ -58,7 +59,7 @@ class LineTransform {
     borders[1] = FAR;
     for (let i = 1; i < length; i++) {
       let border = crossing(values, tops[k]!, i);
-      // No crossing lies as far out as the first border.
+      // No intersection is as far outside as the first border.
       while (border <= borders[k]!) border = crossing(values, tops[--k]!, i);
       k++;
       tops[k] = i;
@@ -68,7 +69,7 @@ class LineTransform {
   }
 }
 
-/** Where the parabolas over a and b meet. */
+/** Returns the intersection of the parabolas over a and b. */
 function crossing(values: Float64Array, a: number, b: number): number {
   return (values[b]! - values[a]! + b * b - a * a) / (2 * (b - a));
 }

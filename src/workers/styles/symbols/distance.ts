@@ -1,6 +1,8 @@
 import type { Segments } from './outline.js';
 
-/** Pixels of distance that the 256 values of a field span, and the share of them that lies inside (TinySDF's names). */
+/**
+ * Distance in pixels that the 256 values of a field cover, and the share of it inside the outline (TinySDF's names).
+ */
 const RADIUS = 8;
 const CUTOFF = 0.25;
 
@@ -11,8 +13,8 @@ export function fieldValue(distance: number): number {
 }
 
 /**
- * Signed distance field of an outline, exact at the centre of each pixel; inside is what the outline winds around
- * (nonzero rule). Positions are in pixels, y pointing down.
+ * Returns the signed distance field of an outline, exact at the centre of each pixel. The inside is defined by the
+ * nonzero rule. Positions are in pixels, with y pointing down.
  */
 export function distanceField(segments: Segments, width: number, height: number): Uint8Array {
   const squares = squaredDistances(segments, width, height);
@@ -64,7 +66,7 @@ function findInside(segments: Segments, width: number, height: number): Uint8Arr
   return inside;
 }
 
-/** Where a horizontal line meets the outline, and whether that goes down (1) or up (-1). */
+/** Returns the intersections of a horizontal line with the outline, and whether each goes down (1) or up (-1). */
 function crossingsAt(segments: Segments, y: number): [x: number, direction: number][] {
   const crossings: [number, number][] = [];
   for (let at = 0; at < segments.length; at += 4) {

@@ -34,7 +34,7 @@ function packageFolder(name: string): string {
 
 const isThere = new Map<string, boolean>();
 
-/** Whether the face's file is on this machine; looked up once. */
+/** Whether the face's file is installed on this machine. The result is cached. */
 export function isInstalled(face: FontFace): boolean {
   let there = isThere.get(face.name);
   if (there === undefined) {
@@ -49,7 +49,7 @@ export function fontFiles(): string[] {
   return allFaces().filter(isInstalled).map(fontPath);
 }
 
-/** Names of the faces of a `text-font` for the FontSet of a Mapnik map, which asks them one after the other. */
+/** Names of the faces of a `text-font` for the FontSet of a Mapnik map, which tries them one after the other. */
 export function mapnikFaces(textFont: readonly string[]): string[] {
   const faces = listFontFaces(textFont);
   return (faces.length > 0 ? faces : listFontFaces(DEFAULT_TEXT_FONT))

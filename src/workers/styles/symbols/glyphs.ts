@@ -13,11 +13,11 @@ import { flatten, type Segments } from './outline.js';
 const EM = 24;
 const BORDER = 3;
 /**
- * Pixels from the top of a line to its baseline. Clients place glyphs by their distance from that top; one number for all
- * faces puts them on one baseline, and this one, the ascender of Noto Sans, centres capitals on the line.
+ * Pixels from the top of a line to its baseline. Clients place glyphs by their distance from that top. One number for
+ * all faces puts them on one baseline, and this number, the ascender of Noto Sans, centres capitals on the line.
  */
 const BASELINE = 26;
-/** Code points of one answer. */
+/** Number of code points in one response. */
 const RANGE = 256;
 const FIRST_PRINTABLE = 32;
 /** Sides of larger ones would not fit the textures of clients. */
@@ -27,7 +27,7 @@ const MAX_SIDE = 512;
 const OPEN_FONTS = 32;
 const open = new LRUCache<string, Font>({ max: OPEN_FONTS });
 
-/** Task `symbols.glyphs`: each glyph comes from the first face that has it. */
+/** Task `symbols.glyphs`: returns each glyph from the first face that contains it. */
 export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Array> {
   const last = first + RANGE - 1;
   const faces = listFontFaces(fonts).filter((face) => hasCodePoints(face, first, last) && isInstalled(face));
@@ -58,7 +58,7 @@ function openFont(face: FontFace): Font {
   let font = open.get(face.name);
   if (!font) {
     const { buffer, byteOffset, byteLength } = readFileSync(fontPath(face));
-    // Read as they are asked for, glyphs take a tenth of the time and memory.
+    // Glyphs that are parsed on demand need a tenth of the time and memory.
     font = opentype.parse(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer, {
       lowMemory: true,
     });
@@ -102,7 +102,7 @@ function writeSides(message: PbfWriter, { width, height, left, top }: Sides): vo
   message.writeSVarintField(6, top);
 }
 
-/** Whole pixels around an outline; of no size when it is empty, as that of a space. */
+/** Returns the box in integer pixels around an outline. It has no size for an empty outline, such as a space. */
 function pixelBox(segments: Segments): { left: number; top: number; right: number; bottom: number } {
   if (segments.length === 0) return { left: 0, top: 0, right: 0, bottom: 0 };
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];

@@ -17,7 +17,7 @@ const MAKI_SIDE = 15;
 const MAKI = join(dirname(createRequire(import.meta.url).resolve('@mapbox/maki/package.json')), 'icons');
 let table: ReadonlyMap<string, Icon> | undefined;
 
-/** Icons that styles may name in `icon-image`: those of Maki, and plain marks. Read once. */
+/** Returns the icons that styles can name in `icon-image`: the Maki icons and plain marks. They are read once. */
 export function icons(): ReadonlyMap<string, Icon> {
   table ??= new Map([...makiIcons(), ...marks()].map((icon) => [icon.name, icon]));
   return table;
@@ -35,15 +35,15 @@ function marks(): Icon[] {
   return Object.entries(MARKS).map(([name, path]) => ({ name, side: MARK_SIDE, path }));
 }
 
-/** Those of the named icons that there are. */
+/** Returns the outlines of the named icons that exist. */
 export function listIconOutlines(names: readonly string[]): Record<string, IconOutline> {
   const matches = names.map((name) => icons().get(name)).filter((icon) => icon !== undefined);
   return Object.fromEntries(matches.map(({ name, path, side }) => [name, { path, side }]));
 }
 
 /**
- * An icon as an SVG document of `side` pixels, all black: whoever draws it gives it a colour. Undefined for an unknown
- * name.
+ * Returns an icon as an SVG document of `side` pixels, all black, so that the renderer can colour it. Undefined for
+ * an unknown name.
  */
 export function iconSvg(name: string): string | undefined {
   const icon = icons().get(name);

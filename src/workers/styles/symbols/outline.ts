@@ -1,13 +1,13 @@
 import type { PathCommand } from 'opentype.js';
 
-/** Pixels that a straight segment may be off the curve that it stands for. */
+/** Maximum distance in pixels between a straight segment and the curve that it replaces. */
 const TOLERANCE = 0.01;
 const MAX_STEPS = 32;
 
 /** Straight segments as x0, y0, x1, y1, one after the other. All rings are closed. */
 export type Segments = number[];
 
-/** Outline with its curves made straight. */
+/** Returns the outline with straight segments instead of curves. */
 export function flatten(commands: readonly PathCommand[]): Segments {
   const segments: Segments = [];
   let [x, y, startX, startY] = [0, 0, 0, 0];

@@ -4,10 +4,10 @@ import { signedDistances } from './coverage-distance.js';
 import { fieldValue } from './distance.js';
 import { type Icon, icons, writeIconSvg } from './icons.js';
 
-/** Units of margin around an icon: what a halo can take. */
+/** Units of margin around an icon: the maximum width of a halo. */
 const MARGIN = 3;
 const COLUMNS = 16;
-/** Pixels per unit of the picture whose distances are measured. */
+/** Pixels per unit of the image in which distances are measured. */
 const FINE = 8;
 
 interface Place {
@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * Task `symbols.sprite`: every icon as a field of distances, which clients draw sharp at any size and in any colour
- * (`sdf` of MapLibre's sprites: alpha is 191 on the outline and falls by 32 per unit).
+ * Task `symbols.sprite`: returns every icon as a signed distance field (SDF), which clients draw sharply at any size
+ * and in any colour. In `sdf` images of MapLibre's sprites, alpha is 191 on the outline and falls by 32 per unit.
  */
 export async function spriteSheet({ scale }: { scale: 1 | 2 }): Promise<Sprite> {
   const all = [...icons().values()];
@@ -56,7 +56,7 @@ function buildIndex(places: readonly Place[], pixelRatio: number) {
   );
 }
 
-/** Signed distances in pixels of the fine picture. */
+/** Returns signed distances in pixels of the fine image. */
 async function loadDistances(icon: Icon): Promise<Float64Array> {
   const side = FINE * computeSide(icon);
   const svg = Buffer.from(writeIconSvg(icon, side, MARGIN));

@@ -19,7 +19,7 @@ import type { Cancellation } from '../../threads/cancellation.js';
 
 type Db = Database.Database;
 
-/** A level's tile is divided into so many cells a side; each keeps QUOTA features at the most. */
+/** Number of cells per side of a level's tile. Each cell keeps at most QUOTA features. */
 export const CELLS_PER_TILE = 16;
 const QUOTA = 128;
 /** Grid units per tile side that levels are generalised for. */
@@ -31,14 +31,17 @@ const FINEST = 14;
 /** A tile of the table itself is cheap enough with so many rows, and bytes of geometries. */
 const CHEAP_ROWS = 16_384;
 const CHEAP_BYTES = 4_194_304;
-/** A level that would be larger than this share of what it is made of is not worth its place. */
+/** Maximum size of a level relative to its source. Larger levels are not worth their space. */
 const WORTH = 0.5;
-/** Rows that tell how large a level would be. */
+/** Number of rows from which the size of a level is estimated. */
 const SAMPLE = 2000;
-/** Others that build the same are waited for so long since they last wrote. */
+/**
+ * Milliseconds after the last write of another process that builds the same overview, after which its file counts as
+ * abandoned.
+ */
 const ABANDONED_MS = 60_000;
 
-/** Builds the overview of a layer, or builds it anew. Rejects with `TaskFailure`. Returns the number of its levels. */
+/** Builds or rebuilds the overview of a layer. Rejects with `TaskFailure`. Returns the number of its levels. */
 export async function buildOverview(layer: TileLayer, cancellation?: Cancellation): Promise<number> {
   const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
   if (path === undefined) return 0;
@@ -151,7 +154,7 @@ class Builder {
     return [minx, miny!, Math.max(maxx! - minx, maxy! - miny!) || 1];
   }
 
-  /** Where each row lies, how important it is and how much there is of it. */
+  /** Computes the position, importance and size of each row. */
   #mark(minx: number, miny: number, side: number): void {
     this.#db
       .prepare(
@@ -184,7 +187,7 @@ class Builder {
     return 0;
   }
 
-  /** Makes one level out of the next finer one. False when that would not be worth its while. */
+  /** Builds one level from the next finer level. Returns false if the level would not be worth it. */
   #level(level: number, from: string, resolution: number): boolean {
     const table = getLevelTable(level);
     this.#choose(level);
@@ -207,10 +210,10 @@ class Builder {
     return true;
   }
 
-  /** Leaves the most important features of each cell in `marks`, and counts the others. */
+  /** Writes the most important features of each cell to `marks`, and counts the other features. */
   #choose(level: number): void {
     const cell = cellAt('cell', level + Math.log2(CELLS_PER_TILE));
-    // What finer levels have left out is left out here, too.
+    // Features that finer levels omit are also omitted here.
     this.#db
       .prepare(
         `INSERT INTO graticule_left_out SELECT ?, x, y, sum(features) FROM (
@@ -243,7 +246,7 @@ class Builder {
   }
 }
 
-/** SQL: the cell of a grid of 2^level cells a side that a cell of `gr_cell` lies in. */
+/** SQL for the cell of a grid with 2^level cells per side that contains a cell of `gr_cell`. */
 function cellAt(cell: string, level: number): string {
   const shift = CELL_BITS - level;
   return `(((${cell} >> ${CELL_BITS + shift}) << ${CELL_BITS}) | ((${cell} & ${CELL_MASK}) >> ${shift}))`;

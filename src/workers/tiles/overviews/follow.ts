@@ -17,12 +17,14 @@ import type { Cancellation } from '../../threads/cancellation.js';
 
 type Db = Database.Database;
 
-/** Edits that an overview follows before it is built anew: those of a level are not thinned out. */
+/**
+ * Maximum edits that an overview follows before it is rebuilt, because edited features of a level are not reduced.
+ */
 const MAX_CHANGES = 5000;
 
 /**
- * Brings an overview up to the edits that the layer's version knows of. `lost`: it cannot be; `stale`: others have
- * written to the table, but not long since it was built.
+ * Applies the edits up to the layer's version to an overview. `lost`: this is impossible. `stale`: other programs
+ * have written to the table, but the overview is recent.
  */
 export async function follow(
   overview: Overview,
@@ -48,7 +50,7 @@ function undisturbed({ writes, changes }: OverviewState, now: StoreState | null)
   return file === fileNow && since >= 0 && since <= changes;
 }
 
-/** Takes the rows over that changed since the overview's cursor. False when they cannot be told. */
+/** Applies the rows that changed since the overview's cursor. Returns false if they are unknown. */
 async function catchUp(
   { path, levels }: Overview,
   rows: OverviewRows,
@@ -80,7 +82,7 @@ async function catchUp(
   }
 }
 
-/** The rows of some ids in a level, as they are now: all of them are shown. */
+/** Replaces the rows of some ids in a level by their current state. All of them are shown. */
 function replace(db: Db, level: number, resolution: number, fids: readonly (number | bigint)[]): void {
   const table = getLevelTable(level);
   const index = quote(`rtree_${table}_${GEOMETRY}`);

@@ -1,15 +1,18 @@
 import type { VectorTileTask } from '../../../core/tasks/vector-tasks.js';
 import { transformPoints } from '../../../native/index.js';
 
-/** Grid units of a step that tells how far apart positions are in the source's CRS. */
+/** Length of a step, in grid units, with which distances in the source's CRS are measured. */
 const STEP = 64;
-/** A projection may stretch one side of a tile much more than the other: then a coarser shape is taken there. */
+/**
+ * Maximum ratio of the scales along both sides of a tile. A projection can stretch one side much more than the other;
+ * a coarser shape is then used there.
+ */
 const MAX_STRETCH = 4;
 const PLACES = [0, 0.5, 1].flatMap((x) => [0, 0.5, 1].map((y) => [x, y] as const));
 
 /**
- * Length of one grid unit of a tile in units of the source's CRS, the shortest in the tile; undefined when the tile lies
- * where that CRS is not defined.
+ * Returns the length of one grid unit of a tile in units of the source's CRS, the shortest within the tile. Undefined
+ * if the CRS is not defined at the tile.
  */
 export function computeTileResolution(crs: string, task: VectorTileTask): number | undefined {
   const [minx, miny, maxx, maxy] = task.bbox;

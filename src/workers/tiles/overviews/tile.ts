@@ -20,15 +20,16 @@ import { computeTileResolution } from './resolution.js';
 
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
 
-/** A layer of a tile out of an overview. */
+/** Layer of a tile from an overview. */
 export interface OverviewLayer extends EncodedLayer {
-  /** True when the overview no longer tells what the table holds, and should be built again. */
+  /** Whether the overview no longer matches the table and must be rebuilt. */
   stale: boolean;
 }
 
 /**
- * A layer from the overview of its table; undefined where the table itself must be read: there is no overview, the tile
- * is finer than its levels, rows are filtered, or it can no longer follow the changes of the table.
+ * Returns a layer from the overview of its table. Undefined if the table itself must be read: there is no overview,
+ * the tile is finer than its levels, or rows are filtered. Also undefined if the overview can no longer follow the
+ * changes of the table.
  */
 export async function fromOverview(
   task: VectorTileTask,
@@ -40,7 +41,7 @@ export async function fromOverview(
     return await read(task, layer, cancellation);
   } catch (error) {
     if (!(error instanceof Database.SqliteError) || !DAMAGED.test(error.code)) throw error;
-    // The system broke down while it was written. Nothing is lost.
+    // The system crashed while the file was written. No data is lost.
     rmSync(overviewPath(layer.source, layer.version!)!, { force: true });
     return undefined;
   }
@@ -69,7 +70,7 @@ function levelFor(overview: Overview, layer: TileLayer, task: VectorTileTask): O
   return resolution === undefined ? undefined : overview.levels.find((one) => one.resolution <= resolution);
 }
 
-/** Features of a window that the level leaves out. */
+/** Returns the number of features in a window that the level omits. */
 function leftOut(
   { path, minx, miny, side }: Overview,
   { level }: OverviewLevel,

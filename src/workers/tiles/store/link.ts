@@ -65,7 +65,7 @@ export class TileStoreLink {
     return this.#ask({ type: 'count' }) as Promise<TileStoreCount>;
   }
 
-  /** What was posted before is finished first. */
+  /** Earlier messages are processed first. */
   async close(): Promise<void> {
     if (!this.#down) await this.#ask({ type: 'close' });
     await this.#worker.terminate();

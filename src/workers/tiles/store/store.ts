@@ -3,13 +3,16 @@ import Database from '../../../native/sqlite.js';
 import { useWal } from '../../files/wal-mode.js';
 import type { TileStoreCount } from './protocol.js';
 
-/** What a row costs beyond key and tile. */
+/** Bytes of a row in addition to key and tile. */
 const ROW_BYTES = 64;
-/** Rows that go at a time when room is made. */
+/** Number of rows that are deleted in one step to free space. */
 const EVICTED_ROWS = 256;
-/** Times of use are noted with the next write, so that reading alone writes nothing. */
+/** Maximum number of noted use times. They are written with the next write, so that reads do not write. */
 const MAX_NOTED = 4096;
-/** Free pages are used again, but a file that once held far more than it may now is begun anew. */
+/**
+ * Ratio of the file size to the maximum above which the file is recreated. Free pages are reused, but the file may
+ * have been much larger.
+ */
 const SLACK = 1.5;
 
 const TABLE = `CREATE TABLE IF NOT EXISTS tile (
@@ -26,10 +29,10 @@ CREATE TRIGGER IF NOT EXISTS tile_out AFTER DELETE ON tile BEGIN
 type Row = [key: string, tile: Uint8Array];
 
 /**
- * Tiles in one SQLite file, bounded by bytes; those that were not used for long go first. What is lost in a power cut
- * is made again, so nothing waits for the disk; a file that is damaged is begun anew. Several processes may share it.
- * One file rather than a file for each tile: triggers count the bytes, an index finds what to evict, and 50 tiles are
- * one transaction.
+ * Tiles in one SQLite file with a maximum size in bytes; the least recently used tiles are evicted first. Tiles lost
+ * in a power failure are generated again, so writes do not wait for the disk. A damaged file is recreated. Several
+ * processes can share the file. One file is better than a file for each tile: triggers count the bytes, an index
+ * finds tiles to evict, and a transaction contains 50 tiles.
  */
 export class TileStore {
   #db: Database.Database;
@@ -99,7 +102,7 @@ export class TileStore {
     this.#db.close();
   }
 
-  /** Runs on a file that turns out to be damaged only to begin it anew. */
+  /** Runs `work`. If the file is damaged, it is recreated. */
   #whole<T>(work: () => T): T | undefined {
     try {
       return work();
@@ -126,7 +129,7 @@ function open(file: string): Database.Database {
     useWal(db, BUSY_MS);
     db.pragma('synchronous = OFF');
     db.pragma('journal_size_limit = 16777216');
-    // So that a replaced row leaves the totals too.
+    // Replaced rows must also be removed from the totals.
     db.pragma('recursive_triggers = ON');
     db.exec(TABLE);
     return db;

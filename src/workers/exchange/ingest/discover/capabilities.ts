@@ -3,7 +3,7 @@ import type { Box } from '../../../../core/geometry/box.js';
 import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
 import { parseSrid } from '../json.js';
 
-/** What the capabilities of a WFS, WMS or WMTS offer; undefined for another document. */
+/** Returns the service that WFS, WMS or WMTS capabilities describe. Undefined for other documents. */
 export function parseCapabilities(url: string, name: string, root: XmlNode): RemoteService | undefined {
   switch (name) {
     case 'WFS_Capabilities':
@@ -57,7 +57,7 @@ function featureType(node: XmlNode): RemoteLayer {
   };
 }
 
-/** Layers with a name, of a tree of groups; a CRS of a group is one of its layers too. */
+/** Returns the named layers of a tree of groups. The CRSs of a group also apply to its layers. */
 function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
   const crs = [...children(node, 'CRS'), ...children(node, 'SRS')].map((one) => parseSrid(findXmlText(one)));
   const srid = crs.find((one) => one !== undefined) ?? inherited;

@@ -46,7 +46,7 @@ export function parseGeoService(url: string, resource: RemoteJson): RemoteServic
   };
 }
 
-/** A layer, of the list of its service or of its own resource. */
+/** Returns a layer from its entry in the service's list or from its own resource. */
 export function parseServiceLayer(resource: RemoteJson, srid: number | undefined): RemoteLayer[] {
   const layerId = readJsonInteger(resource['id']);
   const name = string(resource['name']);

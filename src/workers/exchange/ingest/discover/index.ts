@@ -9,7 +9,7 @@ import { parseCapabilities as serviceOfCapabilities } from './capabilities.js';
 import { parseGeoService, parseServiceCatalog, parseServiceLayer } from './geoservices.js';
 import { findRelationLink, isLanding, listApiCollections, parseLandingPage } from './ogc-api.js';
 
-/** Body of task `ingest.discover`. Fails with `source-unreadable` where nothing is found that it knows. */
+/** Task `ingest.discover`. Fails with `source-unreadable` if no known service is found. */
 export async function discoverRemote(request: RemoteRequest, asking: RemoteAccess): Promise<Discovery> {
   const end = Date.now() + request.timeoutMs;
   const { origin } = new URL(request.url);
@@ -34,7 +34,7 @@ type Read = (url: string, accept: string) => Promise<RemoteAnswer>;
 const JSON_TYPES = 'application/json';
 const XML_TYPES = 'application/xml, text/xml;q=0.9';
 
-/** Fails for what is no success. */
+/** Fails for responses without success. */
 export function wellAnswered(answer: RemoteAnswer, url: string): RemoteAnswer {
   const { host } = new URL(url);
   if (answer.status >= 500 || answer.status === 429)
@@ -88,7 +88,7 @@ async function readResource(resource: string, address: string, read: Read): Prom
   return document;
 }
 
-/** GeoServices answer 200 to failures, and say so in the body. */
+/** GeoServices return failures with status 200 and an error in the body. */
 export function requireNoError(document: RemoteJson): void {
   const { error } = document;
   if (typeof error !== 'object' || error === null) return;
@@ -114,7 +114,10 @@ async function ofOpenServices(address: string, read: Read): Promise<Discovery> {
   return ofCapabilities(address, ['WFS', 'WMS', 'WMTS'], read);
 }
 
-/** What a server says to a request that it may not know is not its last word; that it may not be asked, is. */
+/**
+ * Handles the error of a request that the server may not support: other requests follow. A refusal by the allow list
+ * ends the discovery.
+ */
 function later(error: unknown): undefined {
   if (error instanceof TaskFailure && /returned \d/.test(error.message)) return undefined;
   throw error;
@@ -132,7 +135,7 @@ async function ofLanding(url: string, landing: RemoteJson, read: Read): Promise<
   return { url, isCatalog: services.length > 1, services, warnings };
 }
 
-/** Lists of collections have pages too. */
+/** Lists of collections can also have several pages. */
 async function allCollections(first: string, read: Read, warnings: string[]): Promise<RemoteJson[]> {
   const collections: RemoteJson[] = [];
   const seen = new Set<string>();
@@ -175,7 +178,7 @@ async function ofCapabilities(address: string, kinds: readonly string[], read: R
   return { url: removeOgcParameters(address), isCatalog: services.length > 1, services, warnings: [] };
 }
 
-/** The address without the parameters of OGC's services: others, such as `map`, stay. */
+/** Returns the URL without the parameters of OGC services. Other parameters, such as `map`, remain. */
 export function removeOgcParameters(address: string): string {
   const url = new URL(address);
   for (const name of [...url.searchParams.keys()])

@@ -11,7 +11,7 @@ import {
   string,
 } from '../json.js';
 
-/** What of a landing page, and of its list of collections, is data. */
+/** Link relations of data on a landing page and in its list of collections. */
 
 const RELATIONS = 'http://www.opengis.net/def/rel/ogc/1.0/';
 
@@ -28,7 +28,7 @@ export function findRelationLink(links: readonly RemoteLink[], name: string): Re
   );
 }
 
-/** Services of a landing page with its collections: features, tiles, maps and items of STAC are told apart. */
+/** Returns the services of a landing page and its collections: features, tiles, maps, and STAC items separately. */
 export function parseLandingPage(
   url: string,
   landing: RemoteJson,
@@ -74,7 +74,7 @@ function parseLayer(kind: SourceKind, collection: RemoteJson): RemoteLayer {
   };
 }
 
-/** Collections of a list, or those of a catalog of STAC that stand in the landing page. */
+/** Returns the collections of a list, or the collections of a STAC catalog that the landing page contains. */
 export function listApiCollections(document: RemoteJson): RemoteJson[] {
   return listJsonObjects(document['collections']).filter(({ id }) => string(id) !== undefined);
 }

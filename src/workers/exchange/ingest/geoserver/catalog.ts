@@ -31,8 +31,8 @@ const SLD = 'application/vnd.ogc.sld+xml';
 const SERVICES = ['wfs', 'wms', 'wcs'] as const;
 
 /**
- * Body of task `ingest.geoserver`. Fails with `source-unreadable` for what is no GeoServer, and with `access-denied` where
- * the credentials are refused; a part that cannot be read is a gap of the answer.
+ * Task `ingest.geoserver`. Fails with `source-unreadable` if the server is not a GeoServer, and with `access-denied`
+ * if the credentials are refused. An unreadable part is a gap in the result.
  */
 export async function readGeoServer(
   { withStyles, ...request }: GeoServerTask,
@@ -214,7 +214,7 @@ class Walk {
     });
   }
 
-  /** What lies in workspaces, and what lies in none. */
+  /** Reads resources of each workspace, and resources without a workspace. */
   async #everywhere<T>(
     workspaces: readonly GeoServerWorkspace[],
     { path, member, entry }: Listing,

@@ -1,8 +1,8 @@
 import { listJsonObjects, object, type RemoteJson } from '../json.js';
 
 /**
- * JSON as GeoServer writes it, out of XML: an empty list is `""` in the place of its object, a list of one may be that
- * one alone, and texts that look like numbers or booleans are such.
+ * JSON as GeoServer converts it from XML. An empty list is `""` instead of its object, and a list of one member can
+ * be that member. Strings that resemble numbers or booleans have those types.
  */
 
 /** The list below a member: `{"layers": {"layer": [..]}}`. */
@@ -11,7 +11,7 @@ export function listRestObjects(document: RemoteJson, member: string, entry: str
   return Array.isArray(value) ? listJsonObjects(value) : listJsonObjects([value]);
 }
 
-/** As `listRestObjects`, of texts. */
+/** Same as `listRestObjects`, for strings. */
 export function listRestStrings(document: RemoteJson, member: string, entry: string): string[] {
   const value = object(document[member])[entry];
   return (Array.isArray(value) ? value : [value]).flatMap((one) => parseRestString(one) ?? []);

@@ -12,7 +12,7 @@ import { parseObject, type RemoteJson } from '../json.js';
 /** Names that lead to a resource, from the root of the REST API. */
 export type Path = readonly string[];
 
-/** What is asked for, and how. */
+/** Requested resource and the form of the request. */
 interface Resource {
   readonly path: Path;
   readonly extension: string;
@@ -28,8 +28,9 @@ const TRIES = 2;
 const LONE_SURROGATE = /\p{Cs}/u;
 
 /**
- * Reads resources of a REST API within bounds. URLs are built of names: what an answer links to is not followed, as it
- * may lead anywhere. A resource that cannot be read is a gap; a server that is away, or late, fails the whole.
+ * Reads resources of a REST API within limits. URLs are built from names: links in responses are not followed,
+ * because they can lead anywhere. An unreadable resource is a gap. An unavailable or slow server fails the complete
+ * task.
  */
 export class GeoServerReader {
   readonly gaps: GeoServerGap[] = [];
@@ -45,7 +46,10 @@ export class GeoServerReader {
     this.#end = Date.now() + request.timeoutMs;
   }
 
-  /** The answer to the first request, which tells whether there is a server that may be read. Fails where there is none. */
+  /**
+   * Returns the response to the first request, which shows whether the server exists and can be read. Fails
+   * otherwise.
+   */
   async first(path: Path): Promise<RemoteJson> {
     const answer = await this.#answer({ path, ...JSON_FORM });
     if (answer.status === 401 || answer.status === 403)
@@ -67,8 +71,9 @@ export class GeoServerReader {
   }
 
   /**
-   * What is read out of a document of the tile cache, whose root has that name; undefined where there is none, with a gap
-   * where it cannot be read for another reason. It is XML: of its JSON, the documentation itself advises against.
+   * Returns the result of reading a tile cache document whose root has this name. Undefined if the document does not
+   * exist; with a gap if it cannot be read for another reason. The request is for XML, because GeoServer's
+   * documentation advises against its JSON.
    */
   tileCache<T>(path: Path, name: RegExp, read: (root: XmlNode) => T): Promise<T | undefined> {
     const resource = { path, extension: '.xml', accept: 'application/xml', isOfTileCache: true } as const;
@@ -144,7 +149,7 @@ export class GeoServerReader {
     return url.href;
   }
 
-  /** Beyond the bounds nothing more is read: the answer has what was read until then. */
+  /** Stops reading at the limits. The result contains everything that was read until then. */
   #spend(): void {
     this.#requests++;
     if (this.#requests <= EXCHANGE_LIMITS.geoServerRequests && this.#bytes <= EXCHANGE_LIMITS.geoServerBytes)

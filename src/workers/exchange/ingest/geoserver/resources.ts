@@ -20,7 +20,7 @@ import {
 
 /** Resources of the REST API, each from its own document. */
 
-/** Parameters of stores that say where data lies; others may hold secrets. */
+/** Store parameters that state the location of data. Other parameters can contain secrets. */
 const PLACES = new Set(['host', 'port', 'database', 'schema', 'dbtype', 'url', 'namespace']);
 
 export function parseGeoServerStore(
@@ -146,7 +146,7 @@ export function parseGeoServerLayer(
   };
 }
 
-/** Layers name styles by their name, with the workspace beside it or before it. */
+/** Layers reference styles by name, with the workspace in a separate member or as a prefix. */
 function styleId(style: RemoteJson): string | undefined {
   const name = parseRestString(style['name']);
   if (name === undefined) return undefined;
@@ -176,7 +176,7 @@ export function parseLayerGroup(
       const id = parseRestString(one['name']);
       if (id === undefined) return [];
       const kind = parseRestString(one['@type']) === 'layerGroup' ? 'layerGroup' : 'layer';
-      // An entry that is no object stands for the style of the layer itself.
+      // An entry that is not an object means the style of the layer itself.
       return [{ kind, id, style: styleId(object(list[i])) } as const];
     }),
   };

@@ -11,9 +11,9 @@ import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files
 import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { GeoServerReader } from './reader.js';
 
-/** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
+/** Tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers with tiles in them. */
 
-/** Gridsets and tile layers; none of either where there is no tile cache. */
+/** Returns gridsets and tile layers. Both are empty if there is no tile cache. */
 export async function readTileCache(
   reading: GeoServerReader,
 ): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
@@ -45,7 +45,7 @@ const readTexts = (list: XmlNode, entry: string): string[] =>
 
 const readNumbers = (list: XmlNode): number[] => readTexts(list, 'double').map(Number);
 
-/** Fails with `source-unreadable` for a definition that is not whole. */
+/** Returns a gridset. Fails with `source-unreadable` for an incomplete definition. */
 function readGridset(name: string, gridset: XmlNode): GeoServerGridset {
   const srid = Number(findXmlText(gridset, 'srs', 'number'));
   const metresPerUnit = Number(

@@ -1,4 +1,7 @@
-/** How a filter is said to a STAC API: as CQL2 where it takes that, else by the query extension where that can say it. */
+/**
+ * Filters in requests to a STAC API: as CQL2 if the API supports it, otherwise by the query extension if that can
+ * express the filter.
+ */
 
 import { type Expression, isCall, isNumber, isProperty, type Operand } from '../../../../core/cql2/ast.js';
 import { parseText, toJson } from '../../../../core/cql2/index.js';
@@ -8,7 +11,10 @@ import type { RemoteJson } from '../json.js';
 
 type Conformance = (end: RegExp) => boolean;
 
-/** Parameters of a search by GET, whose values are text there, or by POST. Fails with `source-unreadable` for what the API cannot be told. */
+/**
+ * Returns the parameters of a search, with text values for GET or with JSON values for POST. Fails with
+ * `source-unreadable` if the API does not support the filter.
+ */
 export function filterParameters(filter: string, isPost: boolean, conforms: Conformance): RemoteJson {
   if (conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
     // Bodies have filters as CQL2 JSON.

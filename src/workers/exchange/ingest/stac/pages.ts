@@ -1,4 +1,4 @@
-/** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
+/** Pages of a STAC API, requested by GET with a query or POST with JSON, and the links between them. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
@@ -11,7 +11,7 @@ import { wellAnswered } from '../discover/index.js';
 import { get, type RemoteAccess } from '../http.js';
 import { isObject, listJsonObjects, parseObject, type RemoteJson } from '../json.js';
 
-/** What is asked for one page. */
+/** Request for one page. */
 export interface StacPageRequest {
   readonly url: string;
   /** Sent by POST. */
@@ -20,7 +20,7 @@ export interface StacPageRequest {
 
 export interface StacPage {
   readonly document: RemoteJson;
-  /** Where relative addresses in it begin. */
+  /** Base of relative URLs in the page. */
   readonly url: string;
 }
 
@@ -36,7 +36,7 @@ export class Documents {
     this.#end = Date.now() + task.timeoutMs;
   }
 
-  /** Fails with `source-unreadable` for what is no JSON object, and as `get` does. */
+  /** Reads a page. Fails with `source-unreadable` for documents that are not JSON objects, and like `get`. */
   async read({ url, body }: StacPageRequest): Promise<StacPage> {
     const { host } = new URL(url);
     const timeoutMs = this.#end - Date.now();
@@ -70,7 +70,10 @@ function describeReason(bytes: Buffer): string {
   }
 }
 
-/** What the link to the next page asks for; undefined on the last one. Only the origin of the search is sent bodies. */
+/**
+ * Returns the request in the link to the next page. Undefined on the last page. Bodies are sent only to the origin of
+ * the search.
+ */
 export function findNextRequest(
   { document, url }: StacPage,
   before: StacPageRequest,
@@ -100,7 +103,7 @@ function checkBody(body: RemoteJson): void {
     requireBounds(text, { depth: LIMITS.textDepth, values: Infinity, names: Infinity, string: Infinity });
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
-    // A `RangeError` of what is nested deeper than the stack.
+    // A `RangeError` occurs for nesting deeper than the stack.
     throw refused('its link to the next page has a body with too many levels of nesting');
   }
 }

@@ -1,4 +1,4 @@
-/** What a mosaic needs of a STAC item; nothing of it is believed before it is looked at. */
+/** Members of a STAC item that a mosaic needs. All of them are validated. */
 
 import type { Box } from '../../../../core/geometry/box.js';
 import type { Scene } from '../../../../core/stac/stac-scenes.js';
@@ -11,7 +11,7 @@ const MAX_HREF = 8192;
 const MAX_ALTERNATES = 16;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,18})?(Z|[+-]\d{2}:\d{2})$/i;
 
-/** The scene of an item, or why it is none. `page` is the address that it came from. */
+/** Returns the scene of an item, or the reason why it is not a scene. `page` is the URL from which it was read. */
 export function parseScene(
   item: RemoteJson,
   page: string,
@@ -58,7 +58,7 @@ function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID && !UNPRINTABLE.test(value);
 }
 
-/** Its bbox, else the box of its geometry. */
+/** Returns the item's bbox, or otherwise the box of its geometry. */
 function parsePlace(item: RemoteJson): Box | undefined {
   const box = parseJsonBox(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
   if (!box) return undefined;
@@ -67,7 +67,7 @@ function parsePlace(item: RemoteJson): Box | undefined {
   return isOnGlobe && south <= north ? box : undefined;
 }
 
-/** Around all positions, however deep they lie. */
+/** Returns the box around all positions at any nesting depth. */
 function boxAround(coordinates: unknown): Box | undefined {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   const left: unknown[] = [coordinates];
@@ -83,7 +83,7 @@ function boxAround(coordinates: unknown): Box | undefined {
   return west <= east ? [west, south, east, north] : undefined;
 }
 
-/** Its own, then those of the extension for alternate assets, in their order. */
+/** Returns the URL of the asset, followed by the URLs of the extension for alternate assets, in their order. */
 function readAddresses(asset: RemoteJson, base: string): string[] {
   const alternates = Object.values(object(asset['alternate'])).slice(0, MAX_ALTERNATES);
   return [asset, ...alternates.map(object)].flatMap(({ href }) => findAddress(href, base) ?? []);
@@ -103,7 +103,10 @@ function findInstant(value: unknown): string | undefined {
   return new Date(Date.parse(text)).toISOString();
 }
 
-/** Projection extension: `proj:code` from 2.0 on, `proj:epsg` before; the asset's before that of the item. */
+/**
+ * Returns the EPSG code of the projection extension: `proj:code` since 2.0, `proj:epsg` before. The asset precedes
+ * the item.
+ */
 function parseEpsg(properties: RemoteJson, asset: RemoteJson): number | undefined {
   for (const one of [asset, properties]) {
     const [, code] = /^EPSG:(\d{4,6})$/i.exec(string(one['proj:code']) ?? '') ?? [];

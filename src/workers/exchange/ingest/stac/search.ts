@@ -12,19 +12,19 @@ import { filterParameters } from './filter.js';
 import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './pages.js';
 import { parseScene } from './scene.js';
 
-/** Items that are asked for at once. */
+/** Number of items in one page. */
 const PAGE_ITEMS = 250;
 
 /**
- * Body of task `ingest.stacScenes`. Fails with `source-unreadable` for what is no STAC API or does not take the search, with
- * `store-unavailable`, `deadline-exceeded` and `too-large`.
+ * Task `ingest.stacScenes`. Fails with `source-unreadable` if the URL is not a STAC API or does not support the
+ * search, with `store-unavailable`, `deadline-exceeded` and `too-large`.
  */
 export async function searchScenes(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   try {
     return await search(task, asking);
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
-    // Whatever trips over its answers: that is no fault of who asks, nor of this server.
+    // Any error while reading the responses is an error of the API, and not of the client or this server.
     throw new TaskFailure(
       'source-unreadable',
       'The response of the STAC API cannot be read.',
@@ -71,7 +71,7 @@ async function readLanding(documents: Documents): Promise<StacPage> {
   return landing;
 }
 
-/** Around the collections; undefined where one does not say where it lies. */
+/** Returns the box around the collections. Undefined if one of them does not state its extent. */
 async function findExtent(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
   const data = parseLinks(document, url).find(({ rel }) => rel === 'data')?.href;
   if (data === undefined) return undefined;
@@ -95,7 +95,7 @@ function boxOfCollection({ extent }: RemoteJson): Box | undefined {
   return [west, Math.max(-85, south), east, Math.min(85, north)];
 }
 
-/** Where the search is, and what is asked of it. Fails where there is none. */
+/** Returns the request of the search. Fails if there is no search. */
 function searchRequest({ document, url }: StacPage, { query, maxScenes }: SceneSearchTask): StacPageRequest {
   const links = Array.isArray(document['links']) ? document['links'].filter(isObject) : [];
   const searches = links.filter(({ rel }) => rel === 'search');
@@ -141,7 +141,7 @@ const sorting = (text: string): SortTerm[] => [
   { field: text.slice(1), direction: text.startsWith('-') ? 'desc' : 'asc' },
 ];
 
-/** As GET has it. */
+/** Returns the value in the form of GET parameters. */
 function formatText(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   return value.map((one) => (isObject(one) ? sortText(one as unknown as SortTerm) : String(one))).join(',');

@@ -19,7 +19,7 @@ const STRAIGHT = new Set([
   'CSV',
 ]);
 
-/** What to say of arcs that a copy has as lines; undefined where there is none. */
+/** Returns a note about arcs that a copy contains as lines. Undefined if there are none. */
 export async function describeCurves(source: Dataset, layer: Layer): Promise<string | undefined> {
   if (STRAIGHT.has(source.driver.description) || !MAY_HAVE_ARCS.has(baseGeometryCode(layer.geomType)))
     return undefined;

@@ -23,7 +23,7 @@ interface DbfField {
 
 const [HEADER, FIELD, END] = [32, 32, 0x0d];
 const [TYPE_AT, LENGTH_AT, DECIMALS_AT] = [11, 16, 17];
-/** Bytes of records that are read at once. */
+/** Bytes of records in one read. */
 const BLOCK_BYTES = 1 << 20;
 
 interface Layout {
@@ -33,10 +33,10 @@ interface Layout {
   records: number;
 }
 
-/** Type that a field gets in place of its own. */
+/** Type that replaces the type of a field. */
 type DbfType = 'string' | 'integer64' | 'real';
 
-/** How fields must be read so that they keep their values. */
+/** Forms in which fields must be read to keep their values. */
 export interface DbfForms {
   /** By the index of the field. */
   readonly types: ReadonlyMap<number, DbfType>;
@@ -45,7 +45,10 @@ export interface DbfForms {
   readonly notes: readonly string[];
 }
 
-/** Looks at all numbers and dates of a table, whose fields a reader calls `names`; undefined if GDAL reads them as they are. */
+/**
+ * Checks all numbers and dates of a table, whose fields are called `names` by a reader. Undefined if GDAL reads them
+ * without changes.
+ */
 export async function readDbfForms(table: string, names: readonly string[]): Promise<DbfForms | undefined> {
   const layout = await readLayout(table);
   const numbers = layout.fields.flatMap((field, index) =>
@@ -109,7 +112,7 @@ export async function copyWithForms(
     for (const index of types.keys()) {
       const { head } = layout.fields[index]!;
       await file.write(Buffer.from('C'), 0, 1, head + TYPE_AT);
-      // Of text this byte would be a part of the length.
+      // For text, this byte would be a part of the length.
       await file.write(Buffer.from([0]), 0, 1, head + DECIMALS_AT);
     }
     if (dates.size === 0) return shape;
@@ -148,7 +151,7 @@ async function readLayout(path: string): Promise<Layout> {
   }
 }
 
-/** Visits each record with its place in the file; those that are deleted too. */
+/** Visits each record with its position in the file, including deleted records. */
 async function eachRecord(
   path: string,
   { headSize, recordSize, records }: Layout,
@@ -183,10 +186,10 @@ function readText(record: Buffer, { type, offset, length }: DbfField): string {
   return NO_NUMBER.test(text) ? '' : text;
 }
 
-/** What programs write where there is no number. */
+/** Values that programs write for missing numbers. */
 const NO_NUMBER = /^\*|^[+-]?(?:nan|inf(?:inity)?|\d\.#[a-z]+)$/i;
 
-/** Whether text is not a date of a calendar. GDAL reads dates with slashes, too. */
+/** Whether text is not a calendar date. GDAL also reads dates with slashes. */
 function hasNoDay(text: string): boolean {
   return text !== '' && !/^\d\d\/\d\d\/\d\d$/.test(text) && !isDate(text);
 }

@@ -15,7 +15,7 @@ import { vrtFields } from '../virtual-fields.js';
 
 const NOTE = 'Times of the file have more digits than milliseconds: they are rounded to milliseconds.';
 
-/** Formats that hold times as text, and that GDAL reads as its own times. */
+/** Formats that store times as text, and that GDAL reads as its own times. */
 const TEXT_TIMES = new Set(['FlatGeobuf', 'GML', 'KML', 'LIBKML', 'GPX', 'MapInfo File']);
 
 const findTimes = (layer: Layer) =>
@@ -43,13 +43,13 @@ export async function fineColumns(
 interface RowSelection {
   /** Times are text that becomes a time again, plain text, or text that ends with the milliseconds. */
   times: 'marked' | 'text' | 'milliseconds';
-  /** Column with the ids, which replaces the one of the file: rows are in its order, and without it. */
+  /** Column with the ids, which replaces the column of the file. Rows are in its order, and do not contain it. */
   idColumn?: string | undefined;
-  /** A further column has the first bytes of each geometry, also where it cannot be read. */
+  /** Adds a column with the first bytes of each geometry, also if it cannot be read. */
   keepsPlaces?: boolean | undefined;
 }
 
-/** Bytes of a geometry that tell which one it is. */
+/** Bytes of a geometry that identify it. */
 const PLACE_BYTES = 8;
 
 /** SQL of the rows of a layer of a GeoPackage, with the times of some columns as text. */
@@ -101,10 +101,10 @@ export function openTruncated(
 }
 
 const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
-/** Characters of a time at most. */
+/** Maximum characters of a time. */
 const OVERLAP = 64;
 
-/** What to say of times that are rounded; undefined where none is. */
+/** Returns a note about rounded times. Undefined if there are none. */
 export async function describeRoundedTimes(
   path: string,
   driver: string,

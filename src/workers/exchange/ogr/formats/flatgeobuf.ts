@@ -11,7 +11,7 @@ const MAX_HEADER_BYTES = 10 << 20;
 const CRS = 10;
 const [ORGANISATION, CODE, WKT, CODE_TEXT] = [0, 1, 4, 5];
 
-/** What a header states of its CRS. Fails with `source-unreadable`. */
+/** Returns the CRS definitions of a header. Fails with `source-unreadable`. */
 export async function readHeaderCrs(path: string): Promise<string[]> {
   const bytes = await readHeader(path);
   try {
@@ -47,7 +47,7 @@ async function readHeader(path: string): Promise<Buffer> {
 
 const damaged = () => new TaskFailure('source-unreadable', 'The header of the FlatGeobuf file is damaged.');
 
-/** Where a table has a field; undefined where it does not have it. */
+/** Returns the offset of a table's field. Undefined if the table does not have it. */
 function fieldAt(bytes: Buffer, table: number, field: number): number | undefined {
   const fields = table - bytes.readInt32LE(table);
   const at = 4 + 2 * field;
@@ -55,7 +55,7 @@ function fieldAt(bytes: Buffer, table: number, field: number): number | undefine
   return offset === 0 ? undefined : table + offset;
 }
 
-/** Where what a field refers to begins. */
+/** Returns the start of the value to which a field refers. */
 function follow(bytes: Buffer, table: number, field: number): number | undefined {
   const at = fieldAt(bytes, table, field);
   return at === undefined ? undefined : at + bytes.readUInt32LE(at);

@@ -3,15 +3,15 @@
 import { createReadStream } from 'node:fs';
 import { INT64_MAX, INT64_MIN } from '../../../../core/values/exact-number.js';
 
-/** What the ids of the features of a file are together. */
+/** Summary of the ids of a file's features. */
 export interface FeatureIds {
-  /** Features that have none. */
+  /** Number of features without an id. */
   missing: number;
-  /** Why those that are there cannot be kept; undefined where they can, or where there are none. */
+  /** Reason why the existing ids cannot be kept. Undefined if they can, or if there are none. */
   problem?: 'repeated' | 'too-large' | 'too-small' | 'other';
-  /** The ids that can be kept: whole numbers from -2^63 to 2^63 - 1. */
+  /** Number of ids that can be kept: integers from -2^63 to 2^63 - 1. */
   integers: number;
-  /** The least of them. */
+  /** Minimum of these ids. */
   least?: bigint;
 }
 
@@ -22,7 +22,10 @@ const LONGEST = 64;
 /** Digits of an id may be more. */
 const LONGEST_ID = 1 << 16;
 
-/** Reads the whole file. Text that is not JSON gives some answer: whoever reads it says that it is broken. */
+/**
+ * Reads the complete file. For text that is not JSON the result is arbitrary, because the reader of the data reports
+ * the error.
+ */
 export async function featureIdsIn(path: string): Promise<FeatureIds> {
   const scanner = new IdScanner();
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>)
@@ -41,24 +44,24 @@ export async function* idTextsIn(path: string): AsyncGenerator<string | undefine
   }
 }
 
-/** A feature as far as it was read. */
+/** Part of a feature that was read so far. */
 interface OpenObject {
   isFeature: boolean;
   id: string | undefined;
 }
 
-/** Depths of features: alone or in a sequence of texts; in the list of a collection. */
+/** Nesting depths of features: as a single text or in a sequence of texts, and in the list of a collection. */
 const [ALONE, AMONG_FEATURES] = [1, 3];
 
 class IdScanner {
   #depth = 0;
-  /** Whether the depth is one of features: nothing else is looked at. */
+  /** Whether the depth can be a feature's depth. All other text is ignored. */
   #isNear = false;
   /** Whether the list at depth 2 is the member `features`. */
   #isInFeatures = false;
   #alone: OpenObject | undefined;
   #among: OpenObject | undefined;
-  /** Of the member at hand, at the depth of a feature. */
+  /** Name and value of the current member at the depth of a feature. */
   #name = '';
   #value = '';
   #isValue = false;
@@ -180,7 +183,7 @@ export function areKept(ids: FeatureIds): boolean {
 /** Whether some are negative. GDAL keeps none of the ids of a file then: they are written after it. */
 export const haveNegative = ({ least = 0n }: FeatureIds): boolean => least < 0n;
 
-/** What to say of ids that are not kept, or not all; undefined where none was there. */
+/** Returns a note about ids that are not kept. Undefined if the file does not have ids. */
 export function describeLostIds(ids: FeatureIds): string | undefined {
   const { missing, problem, integers } = ids;
   if (problem === 'repeated')

@@ -17,9 +17,9 @@ import { declaredBits } from '../../../providers/geopackage/schema/columns.js';
 const DRIVER = 'GPKG';
 
 /**
- * An open dataset of a GeoPackage, or a copy of it in which columns have the types of their values: integers beyond their
- * column are 64-bit integers, integers with fractions are decimals, and other misfits are text. `layer` is the only one that
- * will be read.
+ * Returns an open GeoPackage dataset, or a copy in which columns have the types of their values. Integers beyond
+ * their column become 64-bit integers, integers with fractions become decimals, and other misfits become text.
+ * `layer` is the only layer that will be read.
  */
 export async function keepGeoPackageValues(dataset: Dataset, path: string, layer?: string): Promise<Dataset> {
   if (dataset.driver.description !== DRIVER) return dataset;
@@ -48,7 +48,7 @@ interface ColumnInfo {
   pk: number;
 }
 
-/** What the values of a column are in the copy. */
+/** Type of a column's values in the copy. */
 type Form = 'text' | 'boolean text' | 'decimal' | 'wide integer' | 'wide decimal' | 'base64';
 
 interface MisfitTable {

@@ -14,12 +14,12 @@ import { hasText } from '../text-search.js';
 
 const DRIVER = 'GML';
 
-/** The file that GDAL writes beside GML with the types that it found. */
+/** Path of the file that GDAL writes next to GML with the detected types. */
 export const guessPath = (path: string): string => path.replace(/\.[^./]*$/, '.gfs');
 
 /**
- * An open dataset of GML, or another one of the same file whose properties with leading zeros, and with numbers that no
- * column of numbers holds, are text. Files with a schema keep its types.
+ * Returns an open GML dataset, or another dataset of the same file with some properties as text. These are properties
+ * with leading zeros, and with numbers that no numeric column can store. Files with a schema keep its types.
  */
 export async function keepGmlDigits(
   dataset: Dataset,
@@ -36,7 +36,7 @@ export async function keepGmlDigits(
 
 /** An element whose text is a number with a leading zero, many digits or an exponent. */
 const ODD_NUMBER = />\s*[+-]?(?:0\d[\d.]*|[\d.]{16,}|[\d.]+[eE][+-]?\d+)\s*</;
-/** Characters of such an element at most. */
+/** Maximum characters of such an element. */
 const OVERLAP = 1024;
 
 /** Undefined if GDAL guesses no types, or reads all of them as the file has them. */
@@ -47,7 +47,7 @@ async function openExact(path: string, exactness: ValueReadOptions): Promise<Dat
     const first = await openWith(link, [DRIVER]);
     first.close();
     const guess = guessPath(link);
-    // GDAL guesses nothing of a file with a schema.
+    // GDAL does not detect types of a file with a schema.
     if (!(await exists(guess))) return openWith(link, [DRIVER]);
     const guessed = await readFile(guess, 'utf8');
     await writeGuess(
@@ -80,7 +80,7 @@ async function linkInto(folder: string, path: string): Promise<string> {
   return join(folder, basename(path));
 }
 
-/** Writes types where GDAL looks for them; it passes over files that are older than the data. */
+/** Writes types to the file that GDAL reads. GDAL ignores files that are older than the data. */
 async function writeGuess(guess: string, text: string, link: string): Promise<void> {
   await writeFile(guess, text);
   const { mtimeMs } = await stat(link);
@@ -102,7 +102,7 @@ interface GuessedNumber {
   readonly isReal: boolean;
 }
 
-/** Properties that GDAL takes for numbers, by `makeKey`. */
+/** Returns the properties that GDAL detects as numbers, by `makeKey`. */
 function numbersIn(guess: string): ReadonlyMap<string, GuessedNumber> {
   const numbers = new Map<string, GuessedNumber>();
   for (const [layer] of guess.matchAll(CLASS))

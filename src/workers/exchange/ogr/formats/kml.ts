@@ -1,4 +1,7 @@
-/** KML whose fields have names in other scripts: GDAL makes `______` of each, and one column of all of that length. */
+/**
+ * KML whose fields have names in other scripts. GDAL converts each to `______`, and names of the same length to one
+ * column.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -10,7 +13,7 @@ import { openInScratch } from '../../../gdal/scratch.js';
 import { vrtFields } from '../virtual-fields.js';
 
 const DRIVERS = ['LIBKML', 'KML'];
-/** Larger files are read as GDAL reads them: the text is held in memory. */
+/** Maximum bytes of the text, which is read into memory. Larger files are read by GDAL without changes. */
 const MAX_BYTES = 256 << 20;
 /** Names of fields: of the schema and of values, and of untyped data. */
 const NAMES = /(<(?:[\w.-]+:)?(?:SimpleField|SimpleData|Data)\b[^<>]*?\bname\s*=\s*)("[^"<]*"|'[^'<]*')/g;
@@ -26,8 +29,8 @@ const READ_TIME = /^\d{4}(-\d\d){1,2}(T|$)/;
 const MAX_EXAMPLES = 3;
 
 /**
- * Opens a KML file. Names that GDAL would replace by underscores are put back by a virtual dataset around it. A year or a
- * month is its first day; other times that GDAL reads as null are noted.
+ * Opens a KML file. A virtual dataset restores names that GDAL would replace by underscores. A year or a month
+ * becomes its first day; other times that GDAL reads as null are noted.
  */
 export async function openKml(path: string): Promise<Dataset> {
   const { size } = await stat(path);
@@ -68,7 +71,7 @@ function withWholeTimes(text: string): { filled: string; unread: ReadonlySet<str
   return { filled, unread };
 }
 
-/** The text with numbered names in the place of those that are not ASCII, and what these stand for. */
+/** Returns the text with numbered names instead of names that are not ASCII, and the original names. */
 function withPlainNames(text: string): { plain: string; names: ReadonlyMap<string, string> } {
   const plainNames = new Map<string, string>();
   const plain = text.replace(NAMES, (whole: string, before: string, quoted: string) => {

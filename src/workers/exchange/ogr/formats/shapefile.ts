@@ -1,4 +1,4 @@
-/** Shapefiles whose texts are in an encoding that GDAL does not find by itself, or whose values it changes. */
+/** Shapefiles whose text encoding GDAL does not detect, or whose values GDAL changes. */
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { open, readFile, writeFile } from 'node:fs/promises';
@@ -13,9 +13,9 @@ import { vrtFields } from '../virtual-fields.js';
 import { copyWithForms, readDbfForms } from './dbf.js';
 
 const DRIVER = 'ESRI Shapefile';
-/** Bytes of records by which encodings are told apart. */
+/** Bytes of records from which the encoding is detected. */
 const SAMPLE_BYTES = 1 << 20;
-/** Labels that GDAL reads as what they say. */
+/** Labels that GDAL interprets correctly. */
 const KNOWN_LABEL = /^(utf-?8|cp\d+|\d+|iso-?8859-\d+|ldid\/\d+)$/i;
 
 export async function openShapefile(path: string): Promise<Dataset> {
@@ -75,7 +75,7 @@ interface EncodingGuess {
   reason?: string;
 }
 
-/** The encoding that GDAL has to be told; undefined where it finds it, or all is ASCII. */
+/** Returns the encoding that GDAL needs as an option. Undefined if GDAL detects it, or if all text is ASCII. */
 async function encodingFor(path: string): Promise<EncodingGuess | undefined> {
   const [table, label] = await Promise.all([findSidecar(path, '.dbf'), findLabel(path)]);
   if (table === undefined) return undefined;
@@ -129,7 +129,7 @@ async function readTexts(path: string): Promise<{ language: number; values: Uint
   }
 }
 
-/** Columns of characters within a record, which begins with a mark of deletion. */
+/** Text columns within a record, which starts with a deletion mark. */
 function readColumns(fields: Buffer) {
   const columns: { offset: number; length: number }[] = [];
   const names: Uint8Array[] = [];
@@ -144,7 +144,7 @@ function readColumns(fields: Buffer) {
   return { columns, names };
 }
 
-/** A value without its blanks; what fills its column may end within a character. */
+/** Returns a value without its blanks. A value that fills its column can end within a character. */
 function textIn(cell: Buffer): Uint8Array {
   let end = cell.length;
   while (end > 0 && (cell[end - 1] === 0x20 || cell[end - 1] === 0)) end--;

@@ -1,4 +1,4 @@
-/** Tables of spreadsheets whose columns hold the coordinates of points. */
+/** Spreadsheet tables whose columns contain the coordinates of points. */
 
 import { extname } from 'node:path';
 import type { Layer } from 'gdal-async';

@@ -1,9 +1,9 @@
-/** What precedes the root element of an XML file. */
+/** Text before the root element of an XML file. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { readFileStart } from '../../../files/start-of-file.js';
 
-/** Bytes that are looked at first, and at most. */
+/** Number of bytes in the first read, and the maximum. */
 const FIRST_BYTES = 4096;
 const MAX_BYTES = 1 << 20;
 /** White space, processing instructions and comments. */
@@ -11,8 +11,8 @@ const BEFORE_ROOT = /(?:\s+|<\?[\s\S]*?\?>|<!--[\s\S]*?-->)*/y;
 const BYTE_ORDER_MARK = /^(?:\u00ef\u00bb\u00bf|\u00fe\u00ff|\u00ff\u00fe)/;
 
 /**
- * Fails with `invalid-input` for an XML file with a document type. Drivers drop the references to its entities, or put texts of
- * other files in their place. Other files pass.
+ * Fails with `invalid-input` for an XML file with a document type. Drivers drop the references to its entities, or
+ * replace them by the text of other files. Other files are accepted.
  */
 export async function requireNoDocumentType(path: string): Promise<void> {
   for (const bytes of [FIRST_BYTES, MAX_BYTES]) {
@@ -35,7 +35,7 @@ function parseRoot(text: string): string | undefined {
   if (!text.trimStart().startsWith('<')) return '';
   BEFORE_ROOT.lastIndex = 0;
   const root = text.slice(BEFORE_ROOT.exec(text)![0].length, text.length);
-  // Something that is not closed, or the end of what was read.
+  // An unclosed construct, or the end of the read text.
   return root.length < '<!DOCTYPE'.length || /^<(\?|!--)/.test(root) ? undefined : root;
 }
 

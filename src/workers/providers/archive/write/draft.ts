@@ -17,7 +17,7 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 
 type Db = Database.Database;
 
-/** Writes one kind of container. The database holds the cursor beside the tiles, so both move in one transaction. */
+/** Writes one kind of container. The database contains the cursor and the tiles, so one transaction advances both. */
 export interface ContainerWriter {
   /** Tables of a new draft. */
   create(db: Db): void;
@@ -34,7 +34,7 @@ export interface ContainerWriter {
 
 /** The file that becomes the archive. */
 export const getPartialPath = (output: string) => `${output}.partial`;
-/** Where a container that is no database keeps its index meanwhile. */
+/** Path of the index of a container that is not a database, while the container is written. */
 export const getPartialIndexPath = (output: string) => `${output}.partial.index`;
 
 const DRAFT = 'graticule_draft';
@@ -42,7 +42,7 @@ const CONTENTS = 'graticule_contents';
 /** Wait for another process that is about to lose the draft. */
 const BUSY_MS = 10_000;
 
-/** Opens the database of a draft; one of another plan, or that no server left behind, is begun anew. */
+/** Opens the database of a draft. A draft of another plan, or one that no server left, is created again. */
 export function openArchiveDraft(path: string, draft: ArchiveDraft, create: (db: Db) => void): Db {
   const draftDb = existsSync(path) ? reopened(path, draft.plan) : undefined;
   if (draftDb) return draftDb;
@@ -65,7 +65,7 @@ export function openArchiveDraft(path: string, draft: ArchiveDraft, create: (db:
 function connect(path: string): Db {
   const db = new Database(path, { timeout: BUSY_MS });
   db.pragma('journal_mode = WAL');
-  // A commit that power loss takes back takes its cursor back too.
+  // A commit that a power failure reverts also reverts its cursor.
   db.pragma('synchronous = NORMAL');
   return db;
 }
@@ -76,7 +76,7 @@ function reopened(path: string, plan: string): Db | undefined {
     db = connect(path);
     if (db.prepare(`SELECT plan FROM ${DRAFT}`).pluck().get() === plan) return db;
   } catch {
-    // Not a draft, or not a whole one.
+    // Not a draft, or an incomplete one.
   }
   db?.close();
   return undefined;
@@ -97,8 +97,8 @@ export function advance(db: Db, from: DraftCursor, to: string, add: () => void):
 }
 
 /**
- * The place of a content that was stored before, else that which `store` puts it in. Tiles of sea and of nothing but
- * one landuse are often most of an archive.
+ * Returns the position of content that was stored before, otherwise the position at which `store` puts it. Equal
+ * tiles of sea or of a single land use are often most of an archive.
  */
 export function storeContent(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
   const digest = createHash('sha256').update(data).digest().subarray(0, 16);
@@ -133,13 +133,16 @@ export function closeAsFile(db: Db): void {
   db.close();
 }
 
-/** Vector tiles are stored as gzip throughout: the containers cannot say it of single tiles. */
+/**
+ * Returns the stored form of a tile. All vector tiles are stored as gzip, because the containers cannot state the
+ * coding of single tiles.
+ */
 export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
   if (!isVectorArchive(format) || (data[0] === 0x1f && data[1] === 0x8b)) return data;
   return gzipSync(data);
 }
 
-/** Gives the whole file its name, for good. What names the plan goes last: until then a crash loses nothing. */
+/** Renames the complete file to its final name. The plan is removed last, so a crash before that loses no data. */
 export function publishDraft(output: string, isDatabase: boolean): void {
   sync(getPartialPath(output));
   if (existsSync(output)) throw new TaskFailure('invalid-input', 'A file of this name already exists.');

@@ -75,7 +75,7 @@ function describe(db: Db, table: string, about: ArchiveDescription, webp: boolea
   if (!doubles(grid)) extension.run(table, 'zoom_level', 'gpkg_zoom_other', ZOOM_OTHER_DEFINITION);
 }
 
-/** Whether cells halve from each zoom to the next, as the standard takes for granted. */
+/** Whether cells halve from each zoom to the next, as the standard assumes. */
 function doubles({ matrices }: TileGrid): boolean {
   return matrices.every((matrix, i) => {
     const before = matrices[i - 1];

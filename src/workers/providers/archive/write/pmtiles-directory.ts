@@ -1,6 +1,9 @@
 import { gzipSync } from 'node:zlib';
 
-/** An entry of a PMTiles directory; run length 0 points to a leaf. Offsets begin at the section that they lie in. */
+/**
+ * Entry of a PMTiles directory. Run length 0 refers to a leaf. Offsets are relative to the section that contains the
+ * entry.
+ */
 export interface DirectoryEntry {
   id: number;
   runLength: number;
@@ -8,7 +11,7 @@ export interface DirectoryEntry {
   offset: number;
 }
 
-/** A directory as it is stored: gzip of its columns one after the other (PMTiles 3, 4.2). */
+/** Returns a directory as stored: its columns one after the other, compressed with gzip (PMTiles 3, 4.2). */
 export function directory(entries: readonly DirectoryEntry[]): Buffer {
   const out = new Varints(entries.length * 8 + 16);
   out.write(entries.length);

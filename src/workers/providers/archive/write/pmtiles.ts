@@ -22,12 +22,13 @@ const TILES_AT = PMTILES_HEAD_BYTES;
 const LEAF = 4096;
 /** Leaves that a root directory surely has room for. */
 const LEAVES = 1500;
-/** Rows between looks at the cancellation. */
+/** Rows between checks of the cancellation. */
 const CHECK_EVERY = 10_000;
 
 /**
- * PMTiles 3. Tiles go straight to their place in the file, equal ones once; the database beside it holds where each is,
- * by its id. Directories are written from there in one pass, so memory holds one leaf.
+ * Writer of PMTiles 3. Tiles are written to their final position in the file, equal tiles only once. The database
+ * next to the file stores the position of each tile by its id. Directories are written from it in one pass, so memory
+ * contains only one leaf.
  */
 export const pmtilesWriter: ContainerWriter = {
   create(db) {
@@ -38,7 +39,7 @@ export const pmtilesWriter: ContainerWriter = {
     const fd = openPartial(draft.output);
     try {
       addTiles(db, draft, fd, tiles);
-      // What the database is about to say of the file must be true after power loss too.
+      // The tiles must be on the disk before the database refers to them, also after a power failure.
       fdatasyncSync(fd);
     } finally {
       closeSync(fd);
@@ -56,7 +57,9 @@ export const pmtilesWriter: ContainerWriter = {
   },
 };
 
-/** Neither cut short nor appended to: what lies behind the known tiles is written over. */
+/**
+ * Opens the file neither truncated nor for appending, because new tiles overwrite the bytes behind the known tiles.
+ */
 function openPartial(output: string): number {
   const path = getPartialPath(output);
   closeSync(openSync(path, 'a'));
@@ -92,7 +95,7 @@ interface Directories {
   root: Buffer;
   entries: number;
   leafBytes: number;
-  /** Whether tiles lie in the order of their ids. */
+  /** Whether tiles are stored in the order of their ids. */
   clustered: boolean;
 }
 

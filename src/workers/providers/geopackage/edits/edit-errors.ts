@@ -2,7 +2,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EditRefusal } from '../../../edits/session.js';
 import { isOver } from '../../time-limit.js';
 
-/** Runs a step of an edit; what SQLite says against it becomes an `EditRefusal` or a `TaskFailure`. */
+/** Runs a step of an edit. SQLite errors become an `EditRefusal` or a `TaskFailure`. */
 export function guarded<T>(step: () => T): T {
   try {
     return step();
@@ -11,7 +11,7 @@ export function guarded<T>(step: () => T): T {
   }
 }
 
-/** What clients did wrong, by the extended result code. */
+/** Refusals for client errors, by extended result code. */
 const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   SQLITE_CONSTRAINT_NOTNULL: (message) => EditRefusal.member(formatMember(message), 'must not be null'),
   SQLITE_CONSTRAINT_UNIQUE: (message) => conflict(message),
@@ -29,7 +29,7 @@ const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   SQLITE_TOOBIG: () => new EditRefusal('invalid', 'The feature is too large for the store.'),
 };
 
-/** What may pass: another program writes, the file has become read-only. */
+/** Result codes of temporary problems: another program writes, or the file has become read-only. */
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|READONLY|CANTOPEN|IOERR)/;
 
 function convertError(error: Error & { code?: string }): Error {

@@ -50,7 +50,7 @@ export function edit(task: EditTask): Promise<EditResult> {
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
-/** What a transaction must know of its task. */
+/** Members of a task that a transaction needs. */
 type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 
 type Bound = string | number | bigint | Uint8Array | null;
@@ -124,7 +124,7 @@ export class GeoPackageSession implements EditSession {
     return storedFeature(rowName, [texts.stored, texts.in84, ...(texts.shown ? [texts.shown] : [])]);
   }
 
-  /** Whether the row is one of those that exist for who asks. */
+  /** Whether the row is visible to the caller. */
   #passes(key: bigint): boolean {
     const { filter } = this.task;
     if (passesAll(filter)) return true;
@@ -266,7 +266,9 @@ export class GeoPackageSession implements EditSession {
     this.#extent = around(this.#extent ?? extent, extent);
   }
 
-  /** gpkg_contents: when the table changed, and a box that holds every row (OGC 12-128r18, 1.1.3). */
+  /**
+   * Updates gpkg_contents: the time of the change, and a bounding box that contains every row (OGC 12-128r18, 1.1.3).
+   */
   #noteContents(): void {
     const now = "strftime('%Y-%m-%dT%H:%M:%fZ','now')";
     const { table } = this.#source;

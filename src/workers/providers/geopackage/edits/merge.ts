@@ -24,7 +24,7 @@ export function merge(task: MergeTask, cancellation?: Cancellation): Promise<Mer
   return runMerge(task, begin, cancellation);
 }
 
-/** It lies in the file that it speaks of, as the outbox does. */
+/** Table of merge receipts. It is in the file that it describes, like the outbox. */
 const RECEIPTS = `CREATE TABLE IF NOT EXISTS graticule_merges (
   token TEXT PRIMARY KEY, answer TEXT NOT NULL,
   merged_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')))`;

@@ -8,8 +8,8 @@ import { reader } from '../connection.js';
 import type { Writer } from './writer.js';
 
 /**
- * The outbox lies in the file that it speaks of, so that a row and its event become durable in one commit. A file has
- * one writer at a time: cursors are committed in their order.
+ * The outbox is in the file that it describes, so that one commit makes a row and its event durable. A file has one
+ * writer at a time, so cursors are committed in their order.
  */
 const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   cursor INTEGER PRIMARY KEY AUTOINCREMENT, event_id TEXT NOT NULL UNIQUE, time TEXT NOT NULL,
@@ -18,7 +18,10 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   envelope_before TEXT, envelope_after TEXT, geometry TEXT, attributes TEXT, changed_attributes TEXT NOT NULL,
   geometry_changed INTEGER NOT NULL, geometry_before TEXT, attributes_before TEXT)`;
 
-/** Names the file, whatever its path and its rows: a copy has the same name, another file that replaces it does not. */
+/**
+ * Table with the identity of the file, independent of its path and its rows. A copy has the same identity, and
+ * another file that replaces it does not.
+ */
 const IDENTITY = 'CREATE TABLE IF NOT EXISTS graticule_store (id TEXT NOT NULL)';
 const NAME = 'INSERT INTO graticule_store (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM graticule_store)';
 
@@ -41,7 +44,9 @@ const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_
   geometry_changed, geometry_before, attributes_before)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** By count, and by age: what is too old comes first, so only that is looked at. */
+/**
+ * Deletes events beyond the maximum count, and events that are too old. Old events come first, so only they are read.
+ */
 const TRIM = `DELETE FROM graticule_outbox WHERE cursor <= ? OR
   cursor < (SELECT cursor FROM graticule_outbox WHERE time >= ? ORDER BY cursor LIMIT 1)`;
 
@@ -62,7 +67,7 @@ export function recordEvents(
   return cursor;
 }
 
-/** Writes that things have changed which are not told one by one; returns its cursor. */
+/** Records that features changed without an event for each; returns the cursor of the gap. */
 export function recordGap(writer: Writer, table: string, origin: EditOrigin): number {
   return recordEvents(writer, table, origin, [GAP]);
 }

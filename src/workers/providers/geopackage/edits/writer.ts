@@ -27,12 +27,12 @@ const MAX_STATEMENTS = 64;
 /** Milliseconds for which another writer of the file is waited for. */
 const BUSY_MS = 10_000;
 const END_IN = 'SELECT gr_end_in(?)';
-/** Milliseconds after which the time of a statement is counted anew. */
+/** Milliseconds after which the time limit of a statement is renewed. */
 const RENEWAL_MS = 1000;
-/** Attempts to begin on a file that changes each time. */
+/** Maximum attempts to open a transaction on a file that changes each time. */
 const MAX_ATTEMPTS = 5;
 
-/** What an edit must know of a table beyond its source. */
+/** Facts about a table that an edit needs in addition to its source. */
 export interface EditTableFacts {
   srsId: number;
   /** Type of the geometry column, in capitals. */
@@ -43,7 +43,7 @@ export interface EditTableFacts {
   defaults: ReadonlyMap<string, string>;
 }
 
-/** A read-write connection to one file, with what was prepared on it. */
+/** Read-write connection to one file, with its prepared statements. */
 export class Writer {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: MAX_STATEMENTS });
   readonly #tables = new Map<string, EditTableFacts>();
@@ -87,7 +87,10 @@ export class Writer {
     return prepared;
   }
 
-  /** Call in the transaction of each edit: another program may have restored the file as it was without an outbox. */
+  /**
+   * Creates the outbox if it is missing. Call it in the transaction of each edit: another program can have restored
+   * an older version of the file without an outbox.
+   */
   keepOutbox(): void {
     if (this.#readSchemaVersion() === this.#outboxVersion) return;
     createOutbox(this.db);
@@ -119,7 +122,10 @@ export function writer(path: string): Writer {
   return opened.get(path);
 }
 
-/** Begins a transaction on the file that has the name now: a file may be replaced while others write to it. */
+/**
+ * Starts a transaction on the file that currently has the name: a file can be replaced while another program writes
+ * to it.
+ */
 export function beginOn(path: string): Writer {
   for (let attempt = 1; ; attempt++) {
     const file = writer(path);
@@ -136,9 +142,9 @@ export function beginOn(path: string): Writer {
   }
 }
 
-/** What the open transaction is among the commits to its file. Undefined where these cannot be counted. */
+/** Position of the open transaction among the commits to its file. Undefined if the commits cannot be counted. */
 export function writesBegun(path: string, { opening }: Writer): FileWrites | undefined {
-  // The file is not looked at anew while it is written to.
+  // The state of the file is not read again while the file is written to.
   const settled = opened.settled(path);
   const commits = countCommits(path);
   if (!settled || !commits) return undefined;
@@ -147,7 +153,7 @@ export function writesBegun(path: string, { opening }: Writer): FileWrites | und
   return { content: contentName(settled), before, after: count + 1, log };
 }
 
-/** Call after each commit. Throws when it went to a file that was replaced meanwhile. */
+/** Throws if a commit was written to a file that was replaced before it. Call it after each commit. */
 export function requireCommitted(path: string): void {
   requireCurrent(opened, path);
   boundLog(path, opened.get(path).db);
@@ -173,7 +179,7 @@ export function emptyWriteAheadLog(path: string): EmptiedLog {
 /** Closes every writing connection of this thread. */
 export const { closeAll: closeWriters } = opened;
 
-/** Readers go on while a write-ahead log is written; with FULL each commit is on the disk before it returns. */
+/** Readers continue while a write-ahead log is written. With FULL each commit is on the disk before it returns. */
 function openWriter(path: string): Writer {
   requireQuiet(path, settleFile(path));
   const db = connect(path, false);
@@ -222,7 +228,9 @@ function readFacts(db: Db, source: GeoPackageSource): EditTableFacts {
   };
 }
 
-/** Whether the file keeps its rtree by itself; versions of the extension name their update triggers differently. */
+/**
+ * Whether triggers of the file maintain its rtree. Versions of the extension name their update triggers differently.
+ */
 function hasTriggers(db: Db, { table, geometryColumn }: GeoPackageSource): boolean {
   const names = db
     .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE")

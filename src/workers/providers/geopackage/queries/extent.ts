@@ -16,8 +16,8 @@ export interface ExtentTable {
 }
 
 /**
- * The extent of a table. The spatial index tells it; what the table states of itself (`gpkg_contents`) may be out of date,
- * and counts only where there is no index.
+ * Returns the extent of a table from its spatial index. The extent in `gpkg_contents` can be out of date, so it is
+ * used only without an index.
  */
 export function computeTableExtent(db: Database.Database, table: ExtentTable, stated?: Box): SensibleExtent {
   const all = table.hasIndex ? indexedExtent(db, table) : (stated ?? scannedExtent(db, table));
@@ -52,10 +52,10 @@ export function computeFilteredExtent(source: GeoPackageSource, filter: Expressi
   return step.value;
 }
 
-/** Longitudes and latitudes, with what is often written across the antimeridian. */
+/** Range of longitudes and latitudes, with the values that are often written across the antimeridian. */
 const GLOBE: Box = [-360.000001, -90.000001, 360.000001, 90.000001];
 
-/** Part, 0 to 1, of the geometries that lie within what longitudes and latitudes can be; 1 when there are none. */
+/** Returns the share, 0 to 1, of the geometries within the range of longitudes and latitudes. 1 if there are none. */
 export function shareOnGlobe(db: Database.Database, table: ExtentTable): number {
   const boxes = table.hasIndex ? quote(formatIndex(table)) : formatBoxes(table);
   const [all, within] = db
@@ -105,7 +105,9 @@ function indexedExtent(db: Database.Database, table: ExtentTable): Box | undefin
 /** Part of a number by which the index, in single precision, may be beyond it. */
 const SINGLE = 2 ** -22;
 
-/** The exact sides of a box that the index tells in single precision: only the rows at the sides are read. */
+/**
+ * Returns the exact box for a box from the index, which has single precision. Only the rows at its sides are read.
+ */
 function exactExtent(db: Database.Database, table: ExtentTable, box: Box): Box {
   const column = quote(table.geometryColumn);
   const side = (i: 0 | 1 | 2 | 3, bound: string, extreme: string) => {
@@ -129,7 +131,10 @@ function exactExtent(db: Database.Database, table: ExtentTable, box: Box): Box {
 
 const CELL_BYTES = 24;
 
-/** The box around all that an R-tree holds, out of its root node: 4 bytes, then cells of an id and minx, maxx, miny, maxy. */
+/**
+ * Returns the box around all entries of an R-tree from its root node: 4 bytes, then cells of an id and minx, maxx,
+ * miny, maxy.
+ */
 function rootBox(db: Database.Database, index: string): Box | undefined {
   const sql = `SELECT data FROM ${quote(`${index}_node`)} WHERE nodeno = 1`;
   const node = db.prepare(sql).pluck().get() as Buffer | undefined;

@@ -26,19 +26,26 @@ import { computeLiteralBoxes, isSpatialLiteral, writeLiteralWkb } from '../../sp
 import { quote } from '../connection.js';
 
 /**
- * An instant of a column as text in UTC with microseconds, as which timestamps are compared: `2020-02-29T12:00:00.000000`.
- * What producers write differs, so all are rewritten; SQLite reads the forms that have no seconds, to milliseconds.
+ * SQL for an instant of a column as text in UTC with microseconds, for comparison with timestamps:
+ * `2020-02-29T12:00:00.000000`. Producers write different forms, so all values are converted. SQLite reads the forms
+ * without seconds, to milliseconds.
  */
 export const instantSql = (column: string) =>
   `coalesce(gr_instant(${column}), strftime('%Y-%m-%dT%H:%M:%f000', ${column}), ${farSql(column, INSTANT)})`;
 
-/** How the rest of an instant or a date follows its year: after one that has the same days, moved to UTC. */
+/**
+ * SQL for the rest of an instant or date after its year. The rest follows a year with the same days and is moved to
+ * UTC.
+ */
 const INSTANT = (rest: string) => `gr_instant(${rest})`;
 const DAY = (rest: string) => `date(${rest})`;
 
 const FAR_YEAR = `'[+-]${'[0-9]'.repeat(6)}-*'`;
 
-/** As `sortableYear`, of a column: of instants and dates whose years have a sign and six digits. NULL for all others. */
+/**
+ * Same as `sortableYear` for a column: for instants and dates whose years have a sign and six digits. NULL for all
+ * other values.
+ */
 function farSql(column: string, read: (rest: string) => string): string {
   const year = `CAST(substr(${column}, 1, 7) AS INTEGER)`;
   const isLeap = `(${year} % 4 = 0 AND (${year} % 100 <> 0 OR ${year} % 400 = 0))`;
@@ -51,8 +58,8 @@ function farSql(column: string, read: (rest: string) => string): string {
 }
 
 /**
- * A value as listings are sorted by it: times and dates in the order of time, whatever form, zone and year they have. Others
- * sort as they are stored.
+ * SQL for a value by which listings are sorted: times and dates sort by time, for any form, zone and year. Other
+ * values sort as stored.
  */
 export function sortableSql(type: FieldType | undefined, value: string): string {
   if (type === 'date-time') return `coalesce(${instantSql(value)}, ${value})`;
@@ -91,7 +98,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     const column = this.stored(name).sql;
     if (kind === 'date') return raw(`coalesce(date(${column}), ${farSql(column, DAY)})`);
     if (kind === 'timestamp') return raw(instantSql(column));
-    // A column may have been declared with a collation of its own.
+    // The column can be declared with another collation.
     return raw(kind === 'string' ? `${column} COLLATE BINARY` : column);
   }
 
@@ -103,7 +110,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return sql`CAST(${value} AS REAL)`;
   }
 
-  /** Integers of 64 bits; SQLite goes on with doubles beyond them. It has no decimals. */
+  /** Integers of 64 bits. Beyond them SQLite computes with doubles. It does not have decimals. */
   protected exact(value: Operand): Fragment {
     return isNumber(value) ? this.text(toInt64(value) ?? toDouble(value)) : this.operand(value);
   }
@@ -138,7 +145,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return sql`(${date} || 'T23:59:59.999999')`;
   }
 
-  /** GLOB, because LIKE of SQLite does not tell upper from lower case. */
+  /** GLOB, because LIKE of SQLite is case-insensitive. */
   protected like(value: Fragment, pattern: string): Fragment {
     const glob = patternParts(pattern).map(({ character, wildcard }) => {
       if (wildcard) return character === '%' ? '*' : '?';
@@ -150,7 +157,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
   protected translated(value: Fragment, fold: FoldName): Fragment {
     const { from, to, several } = getFoldTable(fold);
     const single = sql`gr_translate(${value}, ${this.text(from)}, ${this.text(to)})`;
-    // Letters of our own tables, without quotes.
+    // Letters of the built-in tables, without quotes.
     return several.reduce(
       (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
       single,
@@ -211,7 +218,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return named(comparison, this.#array(a), this.#array(b));
   }
 
-  /** JSON text of an array; NULL for anything else. */
+  /** Returns the JSON text of an array. NULL for everything that is not an array. */
   #array(operand: Operand): Fragment {
     if (isArray(operand)) return this.#listed(operand);
     const column = this.stored((operand as { property: string }).property);
@@ -230,14 +237,17 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 }
 
-/** An instant as text that sorts after those of the years 0 to 9999 where its year follows them, and before where it precedes. */
+/**
+ * Text of an instant whose year is outside 0 to 9999. It sorts after all years of four digits if the year follows
+ * them, and before them if the year precedes them.
+ */
 function sortableYear(instant: string): string {
   const [, sign, year, rest] = /^([+-])(\d{6})(-.*)$/.exec(instant) ?? [];
   if (sign === undefined) return instant;
   return sign === '+' ? `A${year}${rest}` : `-${String(999_999 - Number(year)).padStart(6, '0')}${rest}`;
 }
 
-/** Where the parts of an instant are in its text: the first character, and how many they are. */
+/** Positions of the parts in the text of an instant: the first character and the number of characters. */
 const PARTS = {
   year: [1, 4],
   month: [6, 2],

@@ -23,8 +23,8 @@ import {
 const MAX_VALUES = 32_000;
 
 /**
- * Selects `row` of every row that the filter lets through. No row comes twice; the order is undefined. The spatial index
- * serves what stands alone or between ANDs.
+ * Selects `row` of every row that matches the filter, once each, in undefined order. The spatial index is used for
+ * conditions at the top of the filter or between ANDs.
  */
 export function passingRows(source: GeoPackageSource, filter: Expression | undefined): Query {
   const { sql, values } = passing(source, filter);
@@ -32,8 +32,8 @@ export function passingRows(source: GeoPackageSource, filter: Expression | undef
 }
 
 /**
- * As `passingRows`, to be read in the order of the id, which is selected as `id` where it is not `row`; `count` is how
- * many rows will be read.
+ * Same as `passingRows`, in the order of the id. The id is selected as `id` if it is not `row`. `count` is the number
+ * of rows that will be read.
  */
 export function passingInOrder(
   source: GeoPackageSource,
@@ -42,14 +42,17 @@ export function passingInOrder(
 ): Query {
   const { sql, values, rowsAlone } = passing(source, filter, count);
   if (!source.rowColumn || !rowsAlone) return { sql, values };
-  // The order of the tables is fixed by CROSS JOIN: rows that are found are looked up.
+  // CROSS JOIN fixes the order of the tables: each found row is read from the table.
   return {
     sql: `SELECT ${rowAndId(source)} FROM (${sql}) r CROSS JOIN ${quote(source.table)} t ON ${quoteRowColumn(source)} = r.row`,
     values,
   };
 }
 
-/** Selects `row`, and `id` where that is something else unless `rowsAlone` says that it could not be had for nothing. */
+/**
+ * Selects `row`, and `id` if it differs. With `rowsAlone` the id is not selected, because it would require an
+ * additional read.
+ */
 interface FilterQuery extends Query {
   rowsAlone?: boolean;
 }
@@ -69,7 +72,8 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
 function writeConditions(source: GeoPackageSource, conditions: readonly Expression[]): Query {
   const writer = new GeoPackageFilterWriter(source);
   const parts = conditions.flatMap((condition) => listConditions(source, condition, writer));
-  // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
+  // This is the only way to stop SQLite, and a thread that computes for a disconnected client is not available to
+  // other requests.
   parts.unshift({ sql: 'gr_before(?)', values: [0] });
   const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
   if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
@@ -100,7 +104,7 @@ function listConditions(
   return windows ? [sql`${row} IN (${touching(source, windows)})`, exact] : [exact];
 }
 
-/** The box of a condition that asks for nothing but what touches it. */
+/** Returns the box of a condition that only requires rows to touch that box. */
 function boxCondition(source: GeoPackageSource, condition: Expression): BoxLiteral | undefined {
   if (condition.op !== 's_intersects') return undefined;
   const literal = findNearby(source, condition)?.literal;

@@ -31,13 +31,13 @@ export function groups(task: GroupsTask): GroupsResult {
   return { rows: page.map((values) => shownValues(values, columns)), more };
 }
 
-/** How many groups there are. */
+/** Returns the number of groups. */
 export function groupCount(task: GroupCountTask): number {
   const query = sql`SELECT count(*) FROM ${groupRows(task).rows}`;
   return read(task, query, (rows) => Number([...rows][0]![0]));
 }
 
-/** What `take` makes of the rows of a statement. */
+/** Returns the result of `take` for the rows of a statement. */
 function read<T>(
   { source }: GroupCountTask,
   { sql: text, values }: Fragment,
@@ -61,7 +61,7 @@ function* plainRows(rows: Iterable<FeatureRow['values']>): Iterable<FeatureRow['
 
 const bound = (value: number): Fragment => ({ sql: '?', values: [value] });
 
-/** The groups that pass as a table `t`, to stand behind FROM. */
+/** Table `t` of the matching groups, for a FROM clause. */
 function groupRows(task: GroupCountTask): { columns: Field[]; rows: Fragment } {
   const source = task.source as GeoPackageSource;
   const columns = groupColumns(source, task);
@@ -80,7 +80,10 @@ function commas(parts: readonly Fragment[]): Fragment {
   return parts.slice(1).reduce((list, part) => sql`${list}, ${part}`, parts[0]!);
 }
 
-/** Nothing else can stop SQLite: a statement that computes for nobody ends itself. */
+/**
+ * Writes a condition with a deadline, because this is the only way to stop a SQLite statement whose client has
+ * disconnected.
+ */
 export function writePassingCondition(source: GeoPackageSource, { filter }: FeatureQuery): Fragment {
   const before = sql`gr_before(${bound(Date.now() + LIMITS.requestDeadlineMs)})`;
   return passesAll(filter)
@@ -88,12 +91,12 @@ export function writePassingCondition(source: GeoPackageSource, { filter }: Feat
     : sql`${before} AND ${quoteRowColumn(source)} IN (${passingRows(source, filter)})`;
 }
 
-/** By the places of the columns: a name would be that of a column of the table. */
+/** GROUP BY with the positions of the columns, because a name would refer to a column of the table. */
 function groupBy({ groupBy }: GroupCountTask): string {
   return groupBy.length === 0 ? '' : ` GROUP BY ${groupBy.map((_, i) => i + 1).join(', ')}`;
 }
 
-/** Values in one form each, whatever producers wrote: those that are no instants are none. */
+/** Values in one form for all producers. Text that is not an instant becomes NULL. */
 export function groupValue(source: GeoPackageSource, name: string): Fragment {
   const column = `t.${quote(name)}`;
   switch (valueField(source, name).type) {
@@ -111,7 +114,7 @@ export function groupValue(source: GeoPackageSource, name: string): Fragment {
 function binValue(source: GeoPackageSource, { field, limits }: BinKey): Fragment {
   const { type } = valueField(source, field);
   const value = groupValue(source, field);
-  // Days since noon of the first day of the Julian calendar, which SQLite counts in whole milliseconds.
+  // Days since noon of the first day of the Julian calendar, which SQLite counts in integer milliseconds.
   const number =
     type === 'date' || type === 'date-time'
       ? sql`round((julianday(${value}) - 2440587.5) * 86400000)`
@@ -123,7 +126,7 @@ function binValue(source: GeoPackageSource, { field, limits }: BinKey): Fragment
   return sql`gr_bin(${number}, ${blob}, ${areIntegers ? '1' : '0'})`;
 }
 
-/** Columns hold values of any type, whatever they are declared as. */
+/** Columns can contain values of any type, independent of their declaration. */
 const number = (column: string) => `CASE WHEN typeof(${column}) IN ('integer', 'real') THEN ${column} END`;
 
 function statisticSql(source: GeoPackageSource, { type, field, percentile }: GroupStatistic): Fragment {
@@ -150,8 +153,8 @@ function statisticSql(source: GeoPackageSource, { type, field, percentile }: Gro
 }
 
 /**
- * A sum with all its digits, and a double beyond 64 bits, where sum() of SQLite fails. Columns of integers may hold other
- * numbers.
+ * Sum with all its digits, and a double beyond 64 bits, where SQLite's sum() fails. Integer columns can also contain
+ * other numbers.
  */
 function wholeSum(value: Fragment): Fragment {
   const part = (expression: string, type: string) =>

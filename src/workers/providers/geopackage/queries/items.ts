@@ -30,7 +30,7 @@ interface PageRow {
   returned: number;
   firstId: string | null;
   lastId: string | null;
-  /** Rows that pass, one more than the page holds when another page follows. */
+  /** Number of matching rows: one more than the page contains if another page follows. */
   rowCount: number;
 }
 
@@ -46,7 +46,7 @@ export function items(task: ItemsTask): ItemsResult {
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
   const columns = columnList(source, fields, !readsGeometry(task));
-  // `candidates` is read in its order: first the page, then the row that tells that there is more.
+  // `candidates` is read in its order: first the page, then the row that shows that another page follows.
   const sql = `WITH candidates AS MATERIALIZED (${rows.sql} LIMIT ? OFFSET ?),
     page AS MATERIALIZED (SELECT row FROM candidates LIMIT ?),
     written AS MATERIALIZED (SELECT ${writer} AS features FROM (
@@ -94,7 +94,7 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
   };
 }
 
-/** One feature by id, or null. Ids that are not whole numbers name no feature. */
+/** Returns one feature by id, or null. Ids that are not integers match no feature. */
 export function item(task: ItemTask): ItemResult | null {
   const id = readIntegerId(task.id);
   if (id === undefined) return null;
@@ -102,7 +102,7 @@ export function item(task: ItemTask): ItemResult | null {
   const fields = fieldsNamed(source, task.fields);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
   const stored = featureSql(source, 'geojson', fieldsNamed(unmasked(source), undefined));
-  // Whoever may not read all fields gets a name that nothing of the others is in.
+  // A caller who cannot read all fields gets an ETag that does not depend on the other fields.
   const part = task.fields && {
     sql: featureSql(source, 'geojson', fields),
     options: partOptions(source, fields),
@@ -126,7 +126,10 @@ export function item(task: ItemTask): ItemResult | null {
   return { data: hit.data, row: name, shown: hit.part ? rowName(hit.part) : name };
 }
 
-/** An expression that writes one feature; its parameters are options and id. Of length 0 when there is none. */
+/**
+ * SQL expression that writes one feature. Its parameters are options and id. The result has length 0 if there is no
+ * feature.
+ */
 export function featureSql(
   source: GeoPackageSource,
   format: FeatureOutput['format'],
@@ -137,10 +140,10 @@ export function featureSql(
     FROM ${quote(source.table)} t WHERE ${quoteIdColumn(source)} = ?))`;
 }
 
-/** Decimal places that tell any two stored positions apart. */
+/** Decimal places that distinguish any two stored positions. */
 const EXACT = 15;
 
-/** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
+/** Options that write a feature as stored: all attributes, in the source's CRS, with every digit. */
 export function storedOptions(source: GeoPackageSource): string {
   return partOptions(source, fieldsNamed(unmasked(source), undefined));
 }

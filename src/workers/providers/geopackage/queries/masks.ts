@@ -3,7 +3,9 @@ import { maskedValue } from '../../../../core/access/field-masks.js';
 import type { Field } from '../../../../core/sources/vector-source.js';
 import type Database from '../../../../native/sqlite.js';
 
-/** Masked values are made within the statement: neither pages nor tiles ever hold the stored ones. */
+/**
+ * Function that computes masked values within the statement, so that pages and tiles never contain the stored values.
+ */
 
 const FUNCTION = 'gr_masked';
 const MAX_FIELDS = 1000;
@@ -23,7 +25,7 @@ function parseField(text: string): Pick<Field, 'type' | 'mask'> {
   return field;
 }
 
-/** The SQL of what a field shows of a column. */
+/** SQL for the value that a field shows of a column. */
 export function writeMaskedValue(column: string, { type, mask }: Field): string {
   if (!mask) return column;
   return `${FUNCTION}(${column}, '${JSON.stringify({ type, mask })}')`;

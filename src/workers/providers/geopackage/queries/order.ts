@@ -8,11 +8,11 @@ import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 /** The order of a listing as SQL over the table alias `t`. Rows without a value come last, first when descending. */
 export interface Order {
-  /** Order that rows are found in: the opposite of that of the listing when a page before a key is asked for. */
+  /** Order in which rows are found: the reverse of the listing's order for a page before a key. */
   reading: string;
   /** Rows beyond the key, in the order of reading. */
   place: Query | undefined;
-  /** What follows FROM in a query of the rows `t` of the table `page`, in the order of the listing. */
+  /** FROM clause and order of a query of the rows `t` of the table `page`, in the order of the listing. */
   ofPage: string;
 }
 
@@ -40,8 +40,8 @@ export function buildOrder(task: ItemsTask): Order {
   const reading = sorted ? keys : [{ column: id, parameter: '?', descending: false, nullable: false }];
   const turned = backwards ? reading.map((key) => ({ ...key, descending: !key.descending })) : reading;
   const table = `${quote(source.table)} t`;
-  // Without a filter no row lies between those of a page: one walk instead of a search for each. Otherwise they are
-  // looked up as they were found, which CROSS JOIN holds to.
+  // Without a filter, no row is between the rows of a page, so one walk replaces a search for each row. Otherwise
+  // CROSS JOIN looks the rows up in the order in which they were found.
   const walks = !sorted && task.filter === undefined && !backwards && !source.rowColumn;
   return {
     reading: orderBy(turned),
@@ -101,7 +101,7 @@ function after({ column, parameter, descending, nullable }: Key, value: Value, u
   return descending ? `${column} < ${parameter}` : `(${column} > ${parameter} OR ${column} IS NULL)`;
 }
 
-/** The values of a key as the columns hold them: whole numbers travel as text, where they keep all digits. */
+/** Values of a key as the columns store them. Integers are transferred as text with all their digits. */
 function listValues(
   source: GeoPackageSource,
   sort: readonly SortKey[] = [],
@@ -115,7 +115,7 @@ function listValues(
   return [...stored, wholeNumber(id)];
 }
 
-/** Text that is no integer of 64 bits names no row: the least one stands before all others. */
+/** Text that is not a 64-bit integer does not match any row; the minimum integer sorts before all rows. */
 const wholeNumber = (text: string): bigint => toInt64(exactNumber(text)) ?? INT64_MIN;
 
 function isWhole(source: GeoPackageSource, name: string): boolean {

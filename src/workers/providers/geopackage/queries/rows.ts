@@ -10,7 +10,7 @@ import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 const BATCH = 1024;
 
-/** Rows in the order they are stored in, which is that of the id but in copies; in batches. */
+/** Returns rows in batches, in the order in which they are stored. This is the order of the id, except in copies. */
 export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const source = query.source as GeoPackageSource;
   const row = quoteRowColumn(source);
@@ -19,7 +19,7 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const fields = listFields(source, query);
   const columns = [quoteIdColumn(source), geometry, ...fields.map(shownColumn)];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t${where.sql} ORDER BY ${row} LIMIT ?`;
-  // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
+  // The statement is prepared only for this read: a cached statement could be used again while its cursor is open.
   const cursor = reader(source.path)
     .prepare(sql)
     .safeIntegers()
@@ -42,7 +42,7 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Where all rows pass, none is looked up. */
+/** If all rows match, the table is read without a subquery. */
 function buildWhere(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
   if (passesAll(filter)) return { sql: '', values: [] };
   const { sql, values } = passingRows(source, filter);

@@ -13,7 +13,7 @@ export function quoteIndexTable(source: GeoPackageSource): string {
   return quote(`rtree_${source.table}_${source.geometryColumn}`);
 }
 
-/** The INTEGER PRIMARY KEY, of the table alias `t`: what the index names a row by. */
+/** Returns the INTEGER PRIMARY KEY of the table alias `t`, by which the index names a row. */
 export function quoteRowColumn({ rowColumn, idColumn }: GeoPackageSource): string {
   return `t.${quote(rowColumn ?? idColumn)}`;
 }
@@ -23,14 +23,14 @@ export function quoteIdColumn({ idColumn }: GeoPackageSource): string {
   return `t.${quote(idColumn)}`;
 }
 
-/** What a query selects of the rows of a table with the alias `t`: `row`, and `id` where that is something else. */
+/** Columns that a query selects from the rows of a table with the alias `t`: `row`, and `id` if it differs. */
 export function rowAndId(source: GeoPackageSource): string {
   return `${quoteRowColumn(source)} AS row${source.rowColumn ? `, ${quoteIdColumn(source)} AS id` : ''}`;
 }
 
 /**
- * Selects `row` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS): a row whose
- * envelope merely does is left out. No row comes twice; the order is undefined.
+ * Selects `row` of every row, or of the rows whose geometry touches one of the boxes (in the source's CRS). A row
+ * whose envelope touches but whose geometry does not is omitted. Each row appears once; the order is undefined.
  */
 export function matchingRows(source: GeoPackageSource, boxes: readonly Box[] | undefined): Query {
   const row = quoteRowColumn(source);
@@ -66,12 +66,12 @@ function touches(box: Box, geometry: string): { condition: string; values: numbe
 
 /** Looking one row up while walking costs as much as finding so many by the index and sorting their ids. */
 const LOOK_UP = 7;
-/** Rows in a window from which on counting them costs more than it tells. */
+/** Maximum number of rows in a window that are counted, because counting more rows costs more than it helps. */
 const COUNTED = 5000;
 
 /**
- * Whether walking through the table in the order of the id comes upon `wanted` rows of the boxes sooner than the index
- * has found all of them: for a page of a window that holds much of the table.
+ * Whether a walk through the table in the order of the id reaches `wanted` rows of the boxes before the index has
+ * found all of them. This is the case for a page of a window that contains much of the table.
  */
 export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], count: number): boolean {
   const [box] = boxes;
@@ -87,7 +87,10 @@ export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], c
   return inside > (LOOK_UP * count * last) / inside;
 }
 
-/** Rows in the window, at most COUNTED; rows of the table at most; the window's share of the extent. */
+/**
+ * SQL for the rows in the window (at most COUNTED), the maximum rows of the table, and the window's share of the
+ * extent.
+ */
 function estimateSql(source: GeoPackageSource): string {
   const overlap = (axis: 'x' | 'y') =>
     `max(0, min(?, max_${axis}) - max(?, min_${axis})) / nullif(max_${axis} - min_${axis}, 0)`;
@@ -99,7 +102,9 @@ function estimateSql(source: GeoPackageSource): string {
 const TOUCHING = 'minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?';
 const touchingValues = ([minx, miny, maxx, maxy]: Box) => [maxx, minx, maxy, miny];
 
-/** As `matchingRows` of one box, by looking up every row of the table: in the order of the id when that is asked for. */
+/**
+ * Same as `matchingRows` for one box, with a look-up of every row of the table, in the order of the id if required.
+ */
 export function rowsByWalk(source: GeoPackageSource, box: Box): Query {
   const { condition, values } = touches(box, `t.${quote(source.geometryColumn)}`);
   const sql = `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t

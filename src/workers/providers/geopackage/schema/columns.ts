@@ -8,7 +8,7 @@ import { addFieldDescriptions } from './data-columns.js';
 /** Columns of a feature table, and which of them identifies its rows. */
 export interface TableColumns {
   idColumn: string;
-  /** Column of the row numbers, where ids are others. */
+  /** Column of the row numbers, if the ids are in another column. */
   rowColumn?: string;
   isView: boolean;
   fields: Field[];
@@ -22,7 +22,7 @@ interface ColumnRow {
   pk: number;
 }
 
-/** Throws `source-unreadable` for a table whose rows nothing identifies. */
+/** Throws `source-unreadable` for a table without a column that identifies its rows. */
 export function readTableColumns(db: Database.Database, table: string, geometryColumn: string): TableColumns {
   const rows = db
     .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)
@@ -30,7 +30,7 @@ export function readTableColumns(db: Database.Database, table: string, geometryC
   if (rows.length === 0) throw unreadable('The file registers the table, but does not contain it.');
   const isView = isViewName(db, table);
   const key = isView ? keyOfView(db, table, geometryColumn, rows) : keyOfTable(rows);
-  // Copies keep the ids of their file beside the order of their rows.
+  // Copies keep the ids of their file in addition to the order of their rows.
   const id = key.name === ROW_COLUMN ? rows[key.cid + 1]! : key;
   const fields = rows
     .filter((row) => row !== key && row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
@@ -65,9 +65,9 @@ function keyOfTable(rows: readonly ColumnRow[]): ColumnRow {
   );
 }
 
-/** Names of the ids of views; programs look for the first ones. */
+/** Column names that views can use for ids, by preference. */
 const KEY_NAMES = ['ogc_fid', 'fid', 'id', 'gid', 'objectid'];
-/** Rows of a view whose ids are looked at. */
+/** Number of rows of a view whose ids are checked. */
 const SAMPLE = 10_000;
 
 /** A column of integers none of which repeats: by its name, or the first one (OGC 12-128r18, 2.1.6). */

@@ -35,7 +35,7 @@ INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES
    'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]',
    'longitude/latitude');`;
 
-/** Primary key of the tables of copies, whose rows are stored in another order than that of their ids. */
+/** Primary key of tables in copies, whose rows are stored in another order than their ids. */
 export const ROW_COLUMN = 'graticule_row';
 
 const STORE_TABLES = `
@@ -44,8 +44,8 @@ CREATE TABLE IF NOT EXISTS graticule_loads (
   loaded_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')));`;
 
 /**
- * Makes an empty or existing SQLite file a GeoPackage store: write-ahead log, core tables. One that is `unpublished` is
- * written without a log, and waits for no disk: a crash leaves nothing that anybody would look for.
+ * Makes an empty or existing SQLite file a GeoPackage store with a write-ahead log and core tables. An `unpublished`
+ * store is written without a log and without waits for the disk, because no program needs it after a crash.
  */
 export function prepareStore(db: Db, { unpublished = false } = {}): void {
   db.pragma(`journal_mode = ${unpublished ? 'MEMORY' : 'WAL'}`);
@@ -57,7 +57,7 @@ export function prepareStore(db: Db, { unpublished = false } = {}): void {
   db.exec(STORE_TABLES);
 }
 
-/** Whether a file is a store that loads were made into. */
+/** Whether a file is a store into which data was imported. */
 export function hasLoads(db: Db): boolean {
   const sql = "SELECT count(*) FROM sqlite_master WHERE name = 'graticule_loads'";
   return db.prepare(sql).pluck().get() === 1;
@@ -70,7 +70,7 @@ export function createCore(db: Db): void {
   db.exec(CORE_TABLES);
 }
 
-/** Of data without a place on Earth (OGC 12-128r18, 1.1.2.1.2). */
+/** Id of the undefined CRS, for data without a georeference (OGC 12-128r18, 1.1.2.1.2). */
 const UNDEFINED_CRS = -1;
 /** Id of a CRS without a code in EPSG. */
 const OWN_CRS = 100_000;
@@ -144,7 +144,9 @@ export function createSpatialIndex(db: Db, table: string, column: string, id: st
   );
 }
 
-/** Tables of GeoPackage and its extensions that tell about other tables, and their column that names one. */
+/**
+ * Tables of GeoPackage and its extensions that describe other tables, and the column that names the described table.
+ */
 const REFERENCES = [
   ['gpkg_extensions', 'table_name'],
   ['gpkg_data_columns', 'table_name'],
@@ -154,7 +156,10 @@ const REFERENCES = [
   ['gpkg_contents', 'table_name'],
 ] as const;
 
-/** Removes a feature table with its index and all that is said of it, but for its styles. False for a table that is none; it stays. */
+/**
+ * Removes a feature table with its index and its metadata, except its styles. Returns false for other tables, which
+ * remain.
+ */
 export function dropTable(db: Db, table: string): boolean {
   const column = db
     .prepare('SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?')

@@ -2,7 +2,7 @@ import type { Field } from '../../../../core/sources/vector-source.js';
 import { exactInteger, readNumber } from '../../../../core/values/exact-number.js';
 import type Database from '../../../../native/sqlite.js';
 
-/** What the schema extension of GeoPackage says of columns (OGC 12-128r18, F.9): names, meanings, values. */
+/** Column description of the GeoPackage schema extension (OGC 12-128r18, F.9): names, meanings, values. */
 
 interface DataColumn {
   column_name: string;
@@ -18,7 +18,10 @@ interface Constraint {
   max: number | bigint | null;
 }
 
-/** The fields with what `gpkg_data_columns` adds to them; unchanged where the file has no such table, or a wrong one. */
+/**
+ * Returns the fields with the additions of `gpkg_data_columns`. Unchanged if the file has no such table, or an
+ * invalid one.
+ */
 export function addFieldDescriptions(
   db: Database.Database,
   table: string,

@@ -46,8 +46,8 @@ const CONTENTS = `
   ORDER BY c.table_name`;
 
 /**
- * Lists the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), or some of them, empty ones too: they may be there to be edited.
- * Those that cannot be read are left out: `otherTables` names them.
+ * Returns the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), or some of them. Empty tables are
+ * included, because they can be edited. Unreadable tables are omitted; `otherTables` names them.
  */
 export function inspectGeoPackage(
   path: string,
@@ -71,10 +71,10 @@ export function inspectGeoPackage(
   );
 }
 
-/** Attempts to begin a reading while others write. */
+/** Maximum attempts to start a read while other programs write. */
 const MAX_ATTEMPTS = 5;
 
-/** Reads in one transaction, which sees these commits and no others; undefined where they cannot be counted. */
+/** Reads in one transaction, which sees exactly these commits. Undefined if the commits cannot be counted. */
 function atOneMoment<T>(
   db: Database.Database,
   path: string,
@@ -83,7 +83,7 @@ function atOneMoment<T>(
   for (let attempt = 1; ; attempt++) {
     db.exec('BEGIN');
     try {
-      // SQLite opens the log, or makes one, when it first reads.
+      // SQLite opens or creates the log at its first read.
       db.prepare('SELECT 1 FROM sqlite_master').get();
       const commits = countCommits(path);
       db.exec('ROLLBACK; BEGIN');
@@ -102,7 +102,7 @@ const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
 /** Milliseconds for a view, which may have no end, and for all views of a file. */
 const VIEW_MS = 5000;
 const VIEWS_MS = 10_000;
-/** Milliseconds for a view whose problem is looked for again. */
+/** Milliseconds for a view that is read again to find its problem. */
 const PROBLEM_MS = 1000;
 
 /** Reads tables without a limit, and views until their time is over. */
@@ -158,7 +158,7 @@ const TOO_SLOW = `The view takes longer than ${VIEW_MS / 1000} seconds to read, 
 
 type Read<T> = { value: T } | { problem: string };
 
-/** One table that cannot be read, such as a view over something that is gone, must not hide the others. */
+/** An unreadable table, such as a view of a dropped table, must not hide the other tables. */
 function readable<T>(read: () => T): Read<T> {
   try {
     return { value: read() };
@@ -171,9 +171,11 @@ function readable<T>(read: () => T): Read<T> {
 }
 
 /**
- * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; of those with rows
- * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register;
- * and the feature tables that `inspectGeoPackage` left out, which are all but those of these names.
+ * Returns the other tables of a GeoPackage.
+ * - `tiles`: tile tables (OGC 12-128r18, 2.2), including value grids.
+ * - `plain`: tables with rows but without geometries: attributes (2.4), features without a stated column, and
+ *   unregistered tables.
+ * - `problems`: the feature tables that `inspectGeoPackage` omitted, which are all except `inspected`.
  */
 export function otherTables(path: string, inspected: readonly string[]): OtherTables {
   return reading(path, (db) => {
@@ -202,11 +204,11 @@ const PLAIN = `
     AND lower(name) NOT IN (
       SELECT lower(table_name) FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage'))
   ORDER BY 1`;
-/** Tables of SQLite, of GeoPackage and its extensions, and of programs that keep there what is theirs. */
+/** Tables of SQLite, of GeoPackage and its extensions, and of programs that store their own data in the file. */
 const OF_PROGRAMS =
   /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
 
-/** A view that cannot be read has none. */
+/** Unreadable views count as empty. */
 function hasRows(db: Database.Database, table: string, views: ViewTime): boolean {
   try {
     const found = views.read(table, () => db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get());
@@ -274,7 +276,7 @@ function layer(
       hasIndex,
       crs,
       fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
-      // Items are what their catalog says.
+      // Items are defined by their catalog.
       writable: !stac && !isView && isWritableStore(path),
       ...(isView ? { readOnly: 'it is a view', reads: tablesBehind(db, table) } : {}),
     },
@@ -293,8 +295,8 @@ function layer(
 }
 
 /**
- * Names of tables that a view may read, by way of other views too: those that its SQL contains as words. One that it does
- * not read does no harm.
+ * Returns the names of tables that a view can read, also through other views: all names that its SQL contains as
+ * words. An extra table is harmless.
  */
 function tablesBehind(db: Database.Database, view: string): string[] {
   const named = db
@@ -317,7 +319,9 @@ function tablesBehind(db: Database.Database, view: string): string[] {
   return [...found].sort();
 }
 
-/** Attributes that a call of an SQL function can have (SQLITE_MAX_FUNCTION_ARG), beside options, id and geometry. */
+/**
+ * Maximum attributes of a call of an SQL function (SQLITE_MAX_FUNCTION_ARG), in addition to options, id and geometry.
+ */
 const MAX_FIELDS = 990;
 
 const noteOfColumns = (count: number) =>
@@ -333,7 +337,7 @@ const GEOMETRY_TYPES: Record<string, GeometryType> = {
   MULTILINESTRING: 'MultiLineString',
   MULTIPOLYGON: 'MultiPolygon',
   GEOMETRYCOLLECTION: 'GeometryCollection',
-  // Curves are read as lines, surfaces as polygons.
+  // Curves are read as lines, and surfaces as polygons.
   CURVE: 'LineString',
   CIRCULARSTRING: 'LineString',
   COMPOUNDCURVE: 'LineString',
@@ -358,10 +362,13 @@ function findCrs(row: ContentsRow): string | undefined {
   return row.srs_id > 0 && row.definition && !isUndefinedCrs(row.definition) ? row.definition : undefined;
 }
 
-/** Part of the features that must have coordinates of places for all to be taken for longitudes and latitudes. */
+/** Minimum share of features with possible longitudes and latitudes for which all coordinates count as such. */
 const MOST = 0.9;
 
-/** What data in an unnamed CRS is taken for: longitudes and latitudes, unless more than some stray rows contradict. */
+/**
+ * Returns the assumed CRS of data in an unnamed CRS: longitudes and latitudes, unless more than a few stray rows
+ * contradict.
+ */
 function crsByExtent(db: Database.Database, row: ContentsRow, hasIndex: boolean) {
   const { table_name: table, column_name: geometryColumn } = row;
   const place = { table, geometryColumn, hasIndex, crs: 'OGC:CRS84' };
@@ -369,7 +376,7 @@ function crsByExtent(db: Database.Database, row: ContentsRow, hasIndex: boolean)
   return { crs: planeCrs(row.identifier ?? table), takenFor: 'plane' as const };
 }
 
-/** WKT 2 of a plane that has a name, and no place on Earth. */
+/** WKT 2 of a local CRS that has a name and no georeference. */
 function planeCrs(name: string): string {
   const quoted = name.replaceAll('"', '""');
   return `ENGCRS["Plane of ${quoted}",EDATUM["Unknown place"],CS[Cartesian,2],AXIS["x",east],AXIS["y",north],LENGTHUNIT["metre",1]]`;
@@ -394,7 +401,7 @@ function statedExtent({ min_x, min_y, max_x, max_y }: ContentsRow): Box | undefi
   return minx <= maxx && miny <= maxy ? [minx, miny, maxx, maxy] : undefined;
 }
 
-/** The document of the STAC collection whose items a table holds. */
+/** Returns the document of the STAC collection whose items a table contains. */
 function stacDocument(db: Database.Database, table: string): Record<string, unknown> | undefined {
   const exists = db.prepare('SELECT count(*) FROM sqlite_master WHERE name = ?').pluck().get(STAC_TABLE);
   if (exists !== 1) return undefined;

@@ -1,4 +1,7 @@
-/** An integer of SQLite, which statements with `safeIntegers` give as `bigint`: a number where that holds all its digits. */
+/**
+ * Converts an SQLite integer, which statements with `safeIntegers` return as `bigint`, to a number if a number can
+ * represent all its digits.
+ */
 export function plainInteger<T>(value: T): T | number {
   if (typeof value !== 'bigint') return value;
   const number = Number(value);

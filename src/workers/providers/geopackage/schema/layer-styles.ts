@@ -14,7 +14,10 @@ interface StyleRow {
   sld: Buffer | null;
 }
 
-/** Styles of a table that QGIS keeps beside it in the file, the default one first. Never throws for a bad one. */
+/**
+ * Returns the styles of a table that QGIS stores in the same file, the default style first. Never throws for an
+ * invalid style.
+ */
 export function layerStyles(
   db: Database.Database,
   table: string,
@@ -26,14 +29,17 @@ export function layerStyles(
   });
 }
 
-/** As QGIS makes it. */
+/** Table of styles as QGIS creates it. */
 const TABLE = `CREATE TABLE IF NOT EXISTS layer_styles (
   id INTEGER PRIMARY KEY AUTOINCREMENT, f_table_catalog TEXT(256), f_table_schema TEXT(256), f_table_name TEXT(256),
   f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT, useAsDefault BOOLEAN,
   description TEXT, owner TEXT(30), ui TEXT(30),
   update_time DATETIME DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))`;
 
-/** Keeps a style beside a table under its name, in the place of one of that name. It is no default. */
+/**
+ * Stores a style of a table under its name and replaces a style of the same name. The style does not become the
+ * default.
+ */
 export function putLayerStyle(db: Database.Database, table: string, { name, sld }: NamedSld): void {
   db.exec(TABLE);
   db.prepare('DELETE FROM layer_styles WHERE f_table_name = ? AND styleName = ?').run(table, name);
@@ -44,7 +50,7 @@ export function putLayerStyle(db: Database.Database, table: string, { name, sld 
   ).run(name, sld, table);
 }
 
-/** Hands the styles of a table that is gone over to the one that took its place. */
+/** Assigns the styles of a dropped table to the table that replaced it. */
 export function moveLayerStyles(
   db: Database.Database,
   from: string,

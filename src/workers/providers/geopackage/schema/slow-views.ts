@@ -8,7 +8,10 @@ const VIEW_MS = 1000;
 const VIEWS_MS = 4000;
 const SQLITE = 'SQLite format 3\0';
 
-/** Returns the names of the views of a foreign file that cannot be read to their end in time. Files without tables have none. */
+/**
+ * Returns the names of the views of a foreign file that cannot be read completely in time. Empty for files without
+ * tables.
+ */
 export async function findSlowViews({ path }: { path: string }): Promise<string[]> {
   if ((await readFileStart(path, SQLITE.length)).toString('latin1') !== SQLITE) return [];
   const db = connect(path, true);

@@ -1,7 +1,7 @@
 import type Database from '../../../../native/sqlite.js';
 import { quote } from '../connection.js';
 
-/** Geometries that are looked at, and the milliseconds for that. */
+/** Maximum number of geometries to inspect, and the time limit in milliseconds. */
 const SAMPLE = 20_000;
 const SAMPLE_MS = 200;
 

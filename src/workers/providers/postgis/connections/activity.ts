@@ -3,7 +3,7 @@ import type { PostgresConnection } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from './database.js';
 
-/** What PostgreSQL counts of the writes to tables. TRUNCATE shows in the rows that are left. */
+/** PostgreSQL's counters of writes to tables. TRUNCATE changes the number of remaining rows. */
 
 type Task = TableTasks['vector.activity'];
 
@@ -14,7 +14,10 @@ const ACTIVITY = `
     JOIN pg_namespace n ON starts_with(w.name, n.nspname || '.')
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = substr(w.name, length(n.nspname) + 2)::name`;
 
-/** Counters of each table, in the order of the names; null for one that is gone. One statement for all tables. */
+/**
+ * Returns the counters of each table in the order of the names, with one statement for all tables. Null for a dropped
+ * table.
+ */
 export function tableActivity(
   { database, tables }: Task['input'],
   cancellation?: Cancellation,

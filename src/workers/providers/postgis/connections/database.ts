@@ -35,13 +35,16 @@ export function closeAll(): void {
 
 export interface UseOptions {
   cancellation?: Cancellation;
-  /** Of work that must not be done twice: whether something was done. From then on it is not repeated when the connection breaks. */
+  /**
+   * Whether work that must not run twice has already had an effect. From then on it is not repeated after a broken
+   * connection.
+   */
   hasBegun?: () => boolean;
 }
 
 /**
- * Runs `work` with a connection of its own. A task uses one at a time, or tasks could wait for each other. Work whose
- * connection breaks is repeated once on a new one. Rejects with `TaskFailure`.
+ * Runs `work` with its own connection. A task uses one connection at a time, because otherwise tasks could wait for
+ * each other. Work whose connection breaks is repeated once on a new connection. Rejects with `TaskFailure`.
  */
 export async function withConnection<T>(
   url: string,
@@ -82,12 +85,15 @@ async function attempt<T>(
   }
 }
 
-/** A cancellation that nobody asked for and that came too early for a timeout was meant for the statement before. */
+/**
+ * Whether to repeat a statement. A cancellation without a request and too early for a timeout was meant for the
+ * previous statement.
+ */
 function mayRepeat(error: PgError, elapsedMs: number): boolean {
   return isRepeatable(error) || (error.code === CANCELED && elapsedMs < statementBound());
 }
 
-/** Rows in batches. The connection is given back when the consumer stops. Rejects with `TaskFailure`. */
+/** Yields rows in batches. The connection is returned when the consumer stops. Rejects with `TaskFailure`. */
 export async function* batches(
   url: string,
   sql: string,

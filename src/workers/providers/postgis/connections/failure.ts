@@ -5,15 +5,15 @@ import type { PgError } from '../../../../native/postgres.js';
 export const CANCELED = '57014';
 export const TOO_MANY_CONNECTIONS = '53300';
 
-/** More than an answer may have, or than PostgreSQL can. */
+/** SQLSTATE for results above the limit of a response, and for statements above a limit of PostgreSQL. */
 export const TOO_MUCH = '54000';
-/** Classes and codes of SQLSTATE that mean that the database is not there for us now. */
+/** Classes and codes of SQLSTATE that mean that the database is currently unavailable to the server. */
 export const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
-/** The table, a column, a schema or the right to read is gone. */
+/** SQLSTATEs of a missing table, column, schema or read privilege. */
 export const MISSING = /^(42P01|42703|42501|3F000)$/;
 /** A value that an operator or function of the filter cannot work with; geometry functions raise XX000. */
 const BAD_VALUE = /^(22|XX000$|42883$|42804$)/;
-/** What another attempt on a fresh connection gets over: plans and statements that went stale, conflicts. */
+/** SQLSTATEs that another attempt on a new connection resolves: stale plans and statements, conflicts. */
 const REPEATABLE = /^(0A000|26000|40001|40P01)$/;
 
 /** True for a failure that the same read on a fresh connection may not meet. */
@@ -21,7 +21,7 @@ export function isRepeatable({ code, alive }: PgError): boolean {
   return !alive || REPEATABLE.test(code);
 }
 
-/** What an error of the database means to a client. */
+/** Converts a database error to the failure that a client receives. */
 export function convertPgError(error: PgError, cancelled: boolean): TaskFailure {
   const cause = `${error.code}: ${error.message}`;
   if (cancelled) return new TaskFailure('cancelled', 'The task was cancelled.');

@@ -8,7 +8,7 @@ const STORED_MS = 5000;
 /** pg_class.relkind of tables and materialised views. */
 const STORED = 'rmp';
 
-/** Bounds the time for which tables are looked at, so that slow views keep no other table waiting. */
+/** Limits the time for the inspection of tables, so that slow views do not delay the other tables. */
 export class LookTime {
   /** Milliseconds that were spent on tables which took too long. */
   #lost = 0;
@@ -24,7 +24,7 @@ export class LookTime {
     return [...tables].sort((a, b) => isView(a) - isView(b));
   }
 
-  /** What `look` finds; undefined when it takes too long. */
+  /** Returns the result of `look`. Undefined if it takes too long. */
   async within<T>({ kind }: SpatialTable, look: () => Promise<T>): Promise<T | undefined> {
     const { tableMs, allMs } = this.patience;
     const left = STORED.includes(kind) ? Math.max(STORED_MS, tableMs) : Math.min(tableMs, allMs - this.#lost);

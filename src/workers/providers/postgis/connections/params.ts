@@ -9,8 +9,8 @@ export class SqlParams {
   readonly #values: (string | null)[] = [];
 
   /**
-   * The SQL for a value: `$1::int8`. `type` becomes part of the statement: it is a word of ours, or comes from the
-   * database's catalog (`Field.sqlType`).
+   * Adds a value and returns its SQL: `$1::int8`. `type` becomes part of the statement, so it must be a constant of
+   * the server or come from the database's catalog (`Field.sqlType`).
    */
   add(value: SqlValue, type: string): string {
     this.#values.push(value === null ? null : formatText(value, type));

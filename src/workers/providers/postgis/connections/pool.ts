@@ -7,15 +7,15 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 import { convertPgError, createUnavailableFailure, isRepeatable, TOO_MANY_CONNECTIONS } from './failure.js';
 import { openSession } from './session.js';
 
-/** Connections that are left to others when the server runs short of them. */
+/** Number of connections that remain free for other programs if the server has few of them. */
 const MARGIN = 3;
-/** How long a pool contents itself with the connections it has after the server ran short. */
+/** Milliseconds for which a pool does not open connections after the server ran out of them. */
 const SHORTAGE_MS = 10_000;
 /** Idle connections are closed after this time. */
 const IDLE_MS = 60_000;
-/** After a failed attempt to connect, requests are told at once for so long. */
+/** Milliseconds after a failed connection attempt in which requests fail immediately. */
 const DOWN_MS = 1000;
-/** Waiting for a server that has no connection left at all. */
+/** Milliseconds between attempts while the server has no free connection. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 const WAIT_MS = 20_000;
@@ -43,7 +43,10 @@ export class ConnectionPool {
     return this.#count >= this.max && this.#idle.length === 0;
   }
 
-  /** A connection for the caller alone, who gives it back by `release` or `discard`. Rejects with `TaskFailure`. */
+  /**
+   * Returns a connection for exclusive use, which the caller must return by `release` or `discard`. Rejects with
+   * `TaskFailure`.
+   */
   async acquire(cancellation?: Cancellation): Promise<PostgresConnection> {
     const started = performance.now();
     try {
@@ -83,7 +86,7 @@ export class ConnectionPool {
 
   release(connection: PostgresConnection): void {
     this.counts.add('active', -1);
-    // A transaction that was left open must not become that of the next one.
+    // A connection with an open transaction must not be used by the next task.
     if (!connection.idle) return this.#drop(connection);
     this.#idle.push({ connection, since: performance.now() });
     this.#sweeper ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref();
@@ -95,7 +98,7 @@ export class ConnectionPool {
     if (error.alive && !isRepeatable(error)) return this.release(connection);
     this.counts.add('active', -1);
     this.#drop(connection);
-    // What broke this one, a restart most of all, has broken those that slept too.
+    // The cause, most often a restart, has also broken the idle connections.
     if (!error.alive) for (const { connection: idle } of this.#idle.splice(0)) this.#drop(idle);
   }
 
@@ -108,7 +111,7 @@ export class ConnectionPool {
 
   #check(cancellation: Cancellation | undefined): void {
     if (!cancellation?.requested) return;
-    // The turn that this one may have got goes on to the next.
+    // The place in the queue that this request may have received passes to the next request.
     this.#wake();
     cancellation.check();
   }
@@ -117,7 +120,7 @@ export class ConnectionPool {
     return this.#count === 0 || (this.#count < this.max && performance.now() >= this.#shortUntil);
   }
 
-  /** Opens a connection; answers with the failure when the server is short of them. */
+  /** Opens a connection; returns the failure if the server has no free connections. */
   async #open(
     cancellation: Cancellation | undefined,
   ): Promise<{ connection: PostgresConnection } | { failure: TaskFailure }> {
@@ -154,7 +157,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Waits until a connection is given back or dropped, or the task is cancelled. */
+  /** Waits until a connection is returned or dropped, or the task is cancelled. */
   #turn(cancellation: Cancellation | undefined): Promise<void> {
     return new Promise((resolve) => {
       const unwatch = cancellation?.onRequest(() => {

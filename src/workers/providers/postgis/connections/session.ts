@@ -10,8 +10,9 @@ let checkMs: number | undefined;
 export const statementBound = () => statementMs;
 
 /**
- * Sets how long statements of this thread may take. Statements of minutes must not go on for a client that is gone:
- * the server looks for it every `checkEveryMs`, where it is able to (PostgreSQL 14 and later). Call it before the first one.
+ * Sets the statement timeout of this thread. Long statements must not continue after the client has disconnected: the
+ * server checks the connection every `checkEveryMs`, if it can (PostgreSQL 14 and later). Call it before the first
+ * statement.
  */
 export function boundStatements(ms: number, checkEveryMs: number): void {
   statementMs = ms;
@@ -22,11 +23,14 @@ const CHECK_CLIENT = `SELECT set_config(name, $1::text, false) FROM pg_settings
   WHERE name = 'client_connection_check_interval'`;
 
 /**
- * One round trip sets a session up and asks how many connections the server has left. PostGIS may live in a schema
- * that the search path does not name. Plans are made for the values at hand: where a window lies decides what is
- * fast. Compiling (jit) costs more than it saves in answers of milliseconds. The server forgets sessions whose machine
- * does not answer any more, or a few losses of the network would take all its connections. An edit holds the lock of the
- * outbox, for which all others wait: one whose process is paused, or cut off, is undone soon.
+ * Statement that sets up a session and returns the number of free connections of the server, in one round trip.
+ * - PostGIS can be in a schema outside the search path.
+ * - Plans are made for the actual values, because the position of a window decides which plan is fast.
+ * - Compilation (jit) costs more than it saves for responses of milliseconds.
+ * - The server closes sessions whose machine no longer responds; otherwise a few network failures would use up its
+ *   connections.
+ * - An edit locks the outbox, for which all other edits wait. The edit of a paused or disconnected process is soon
+ *   rolled back.
  */
 const SETUP = `SELECT
   set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''),
@@ -43,7 +47,7 @@ const SETUP = `SELECT
   current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
     - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int4`;
 
-/** Opens a session that answers in UTC and ISO 8601. Rejects with `PgError`. */
+/** Opens a session that returns times in UTC and ISO 8601. Rejects with `PgError`. */
 export async function openSession(
   url: string,
   opening: (connection: PostgresConnection) => void,

@@ -6,21 +6,23 @@ import { cutAtAntimeridian } from '../antimeridian.js';
 import { flatSurfaces, partsSql, quote, shownArray } from '../schema/names.js';
 import { LOCK } from './outbox.js';
 
-/** Rows that one statement of others may change and still be told one by one; beyond it the feed tells a gap. */
+/** Maximum rows of a foreign statement that are published one by one. Above it the feed sends a gap. */
 const MAX_ROWS = 1000;
 const CRS84 = 4326;
 const DECIMALS = 7;
 
 /**
- * Setting of the server's own transactions: the table whose edits they report themselves, and the image of its rows.
- * Rows of other tables that an edit changes, by foreign keys or triggers, are captured as those of other programs.
+ * Setting of the server's own transactions: the table whose edits the server reports itself, and the image of its
+ * rows. Rows of other tables that an edit changes, by foreign keys or triggers, are captured like edits of other
+ * programs.
  */
 const TOLD = 'graticule.told';
 export const TRIGGER = 'graticule_capture';
 
 /**
- * What all captured tables share. Events are staged by the statements that make them and get their cursors when their
- * transaction commits: the lock on cursors is held no longer than by our own edits, and nobody waits for a row with it.
+ * Objects that all captured tables share. Statements stage their events, and the events get their cursors when the
+ * transaction commits. The lock on cursors is therefore as short as for the server's own edits, and no transaction
+ * waits for a row while it has the lock.
  */
 export const shared = () => [
   `CREATE TABLE IF NOT EXISTS graticule_events.staged (
@@ -54,7 +56,10 @@ export const shared = () => [
    FOR EACH ROW EXECUTE FUNCTION graticule_events.tell()`,
 ];
 
-/** SQL that begins an own transaction; returns whether captured rows can be taken back. A merge names no image. */
+/**
+ * SQL that starts one of the server's own transactions. It returns whether captured rows can be withdrawn. A merge
+ * does not name an image.
+ */
 export function beginTold({ schema, table }: PostgisSource, image: string): string {
   const told = literal(`${schema}.${table}|${image}`);
   return `SELECT set_config('${TOLD}', ${told}, true),
@@ -68,8 +73,8 @@ export function writeStagedDelete({ schema, table }: PostgisSource, ids: string)
 }
 
 /**
- * The function that stages what a statement did to a table, named after the table and its definition. `sources` are one
- * for each image of the rows.
+ * Returns the function that stages the changes of a statement on a table, named after the table and its definition.
+ * `sources` has one entry for each image of the rows.
  */
 export function buildCaptureFunction(
   sources: readonly PostgisSource[],
@@ -158,7 +163,9 @@ function whole(source: PostgisSource, table: string, operation: 'insert' | 'dele
     FROM (${formatImage(source, rows)}) AS i`;
 }
 
-/** Events of rows that changed: one that got another key is deleted and inserted. What stayed as it was is not told. */
+/**
+ * SQL for the events of changed rows. A row with a new key is deleted and inserted. Unchanged rows cause no events.
+ */
 function changed(source: PostgisSource, table: string): string {
   const moved = 'o.raw IS DISTINCT FROM n.raw';
   return `SELECT pg_current_xact_id(), ${table}, ${literal(rowImage(source))}, coalesce(n.id, o.id),
@@ -195,7 +202,7 @@ function formatImage(source: PostgisSource, rows: string): string {
 /** A geometry as features show it: of the kinds of GeoJSON, its rings ordered, in CRS84; NULL without positions. */
 function formatShape(source: PostgisSource, geometry: string): string {
   const shown = source.geography ? cutAtAntimeridian(geometry) : geometry;
-  // GeoJSON of PostGIS has no curves; of simple geometries it makes nothing else.
+  // GeoJSON of PostGIS does not support curves. Simple geometries are converted without changes.
   const isSimple = !source.curved && !source.mayHoldSurfaces;
   const flat = `CASE GeometryType(${shown}) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(${shown}))
     ELSE ST_CurveToLine(${flatSurfaces(shown)}) END`;
@@ -225,7 +232,7 @@ function formatTime(timestamp: string): string {
     THEN ${formatDay(timestamp)} || to_char(${timestamp}, '"T"HH24:MI:SS') || ${fraction} || 'Z' END`;
 }
 
-/** Years as ISO 8601 has them: 1 BC is 0000, and others than those of four digits have a sign and six. */
+/** Years in ISO 8601: 1 BC is 0000, and years without exactly four digits have a sign and six digits. */
 function formatDay(value: string): string {
   const year = `extract(year FROM ${value})`;
   const signed = `CASE WHEN ${year} > 0 THEN '+' || lpad((${year})::int::text, 6, '0')

@@ -25,8 +25,9 @@ interface CaptureSetup {
 }
 
 /**
- * Makes the triggers that tell edits by others of these tables, and removes those of all others. What cannot be done is
- * reported by table: the triggers need the privilege TRIGGER, and views and foreign tables have none that serve.
+ * Creates the triggers that capture foreign edits of these tables, and removes the triggers of all other tables.
+ * Problems are returned by table: the triggers need the privilege TRIGGER, and they do not work for views and foreign
+ * tables.
  */
 export function capture(
   { database, tables }: CaptureTask,
@@ -97,12 +98,13 @@ async function remove(
   await connection.query(`DROP FUNCTION IF EXISTS graticule_events.${quote(old.function)}()`);
 }
 
-/** Several servers may do this at once: each waits for the other. */
+/** Several servers can do this at the same time: each waits for the other. */
 async function inTransaction(connection: PostgresConnection, work: () => Promise<void>): Promise<void> {
   await connection.query('BEGIN');
   try {
     await lockOutbox(connection);
-    // Whoever holds the table must not make everybody wait for us, who hold the lock on cursors.
+    // Another transaction that has locked the table must not block all edits, because this one has the lock on
+    // cursors.
     await connection.query(`SET LOCAL lock_timeout = '2s'`);
     await work();
     await connection.query('COMMIT');

@@ -5,7 +5,7 @@ import { column } from '../schema/names.js';
 
 /** Ids of rows that several columns identify: the values as text, in the order of the key, with colons between. */
 
-/** The key of several columns, where the ids of a source are made of it. */
+/** Returns the key of several columns from which the ids of a source are built. */
 export function findCompositeKey({ compositeKey, idColumn }: PostgisSource): CompositeKey | undefined {
   return compositeKey?.name === idColumn ? compositeKey : undefined;
 }
@@ -32,7 +32,10 @@ export function buildCompositeCondition(
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Values of other types are compared as the text that the id has: a cast of what clients send could fail. */
+/**
+ * SQL that compares a part of a key. Values of other types are compared as the text in the id, because a cast of a
+ * client's value could fail.
+ */
 function partIs(
   { name, type, sqlType = 'text' }: Field,
   text: string,

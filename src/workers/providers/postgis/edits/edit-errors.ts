@@ -4,7 +4,10 @@ import { isPgError } from '../../../../native/postgres.js';
 import { EditRefusal } from '../../../edits/session.js';
 import { CANCELED, MISSING, TOO_MUCH, UNAVAILABLE } from '../connections/failure.js';
 
-/** What clients did wrong, by SQLSTATE. No text of the database reaches them but names, and what a trigger says. */
+/**
+ * Refusals for client errors, by SQLSTATE. They contain only names and the messages of triggers from the database's
+ * texts.
+ */
 const REFUSALS: Record<string, (message: string) => EditRefusal> = {
   '23502': (message) => EditRefusal.member(`/properties/${quoted(message)}`, 'must not be null'),
   '23503': (message) =>
@@ -39,7 +42,7 @@ const WRONG_GEOMETRY = 'geometry: the column does not take a geometry of this ty
 const TRANSIENT = /^(40001|40P01|55P03)$/;
 /** This is a standby, or a database that cannot be written to now. */
 const READ_ONLY = '25006';
-/** The context of an error of RAISE in a function, which has a SQLSTATE of its own. */
+/** Context of a RAISE error in a function, which has its own SQLSTATE. */
 const RAISED = /\bRAISE$/m;
 const IN_FUNCTION = /function/;
 const INDEX = /index/;
@@ -50,7 +53,7 @@ function raised(message: string): EditRefusal {
   return new EditRefusal('invalid', `The database rejected the row: ${message}.`);
 }
 
-/** Runs a step of an edit; what PostgreSQL says against it becomes an `EditRefusal`, or a `TaskFailure` where it may pass. */
+/** Runs a step of an edit. PostgreSQL errors become an `EditRefusal`, or a `TaskFailure` if they are temporary. */
 export async function guarded<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
@@ -93,7 +96,10 @@ function convertError(error: PgError): Error | undefined {
   );
 }
 
-/** Undefined for a database that is not there, or takes too long, and for a table that has changed. */
+/**
+ * Returns the refusal for an error. Undefined for a database that is unavailable or too slow, and for a table that
+ * has changed.
+ */
 function findRefusal(error: PgError): EditRefusal | undefined {
   const { code, alive, message } = error;
   if (!alive || code === CANCELED || UNAVAILABLE.test(code)) return undefined;
@@ -103,7 +109,7 @@ function findRefusal(error: PgError): EditRefusal | undefined {
   return new EditRefusal('conflict', `The database rejected the edit (SQLSTATE ${code}).`);
 }
 
-/** The message without its severity, and without the lines after it: these hold values that clients may not see. */
+/** The message without its severity and without its other lines, which contain values that clients may not see. */
 function firstMessage({ message }: PgError): string {
   return message
     .split('\n', 1)[0]!

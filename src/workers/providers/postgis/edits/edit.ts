@@ -57,7 +57,7 @@ export async function edit(task: EditTask): Promise<EditResult> {
   return withConnection(database, work, { hasBegun: () => hasBegun });
 }
 
-/** Whether what is edited, or how, has to do with the numbers of keys: they must be there. */
+/** Whether an edit depends on the numbers of keys, which must then exist. */
 function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
   return numbers !== undefined && isAnyBy(numbers, [filter, ...listOperands(calculation)]);
 }
@@ -70,7 +70,7 @@ const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | u
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
-/** What a transaction must know of its task. */
+/** Members of a task that a transaction needs. */
 type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 
 export class PostgisSession implements EditSession {
@@ -183,14 +183,17 @@ export class PostgisSession implements EditSession {
     return key;
   }
 
-  /** The key of a new row. A trigger may write the row elsewhere, such as to a child table: then it is looked for. */
+  /**
+   * Returns the key of a new row. If a trigger writes the row elsewhere, such as to a child table, the row is
+   * searched.
+   */
   async #storedKey([row]: PgValue[][], requestedId: string | undefined): Promise<string> {
     if (row) return String(row[0]);
     if (requestedId === undefined || !(await this.exists(requestedId))) throw rowNotInserted();
     return requestedId;
   }
 
-  /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
+  /** Returns the key that an insert names: the client's key, unless the table (of a view) numbers its rows itself. */
   async #newId(id: string | undefined): Promise<string | undefined> {
     const { idType } = this.#source;
     const { isNumbered } = await this.#facts();
@@ -310,7 +313,7 @@ function severalRows({ idColumn }: PostgisSource, id: string): EditRefusal {
   );
 }
 
-/** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
+/** Rows of a calculation. With key numbers, only rows whose key has a number, because queries return only those. */
 function findRows({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
   const { filter } = calculation;
   if (!numbers || !isAnyBy(numbers, listOperands(calculation))) return filter;
@@ -320,7 +323,7 @@ function findRows({ numbers }: PostgisSource, calculation: Calculation): Express
 /** SQLSTATE of a session that was ended because its transaction was idle for too long. */
 const IDLE_IN_TRANSACTION = '25P03';
 
-/** A connection that breaks during a commit does not tell whether that took place. */
+/** Converts the error of a connection that breaks during a commit, because the result of the commit is unknown. */
 function asUnknown(error: unknown): never {
   if (!isPgError(error) || error.alive || error.code === IDLE_IN_TRANSACTION) throw error;
   throw new TaskFailure(

@@ -9,8 +9,8 @@ import { SqlParams } from '../connections/params.js';
 import { unlimitedType, writeValueSql } from '../queries/values.js';
 
 /**
- * Types that store some values in another form without an error, and types whose values only the database can read.
- * `core/column-capacity.ts` checks all others.
+ * Checks values of types that the database changes without an error, and of types whose values only the database can
+ * read. `core/column-capacity.ts` checks all other types.
  */
 
 /** Characters of a value in an error text. */
@@ -49,7 +49,7 @@ export async function requireFit(
   }
 }
 
-/** Whether the database is asked about values of a column. */
+/** Whether the database must check values of a column. */
 function isByDatabase({ type, items, sqlType = 'text', enumeration }: Field): boolean {
   if (type === 'string') return !enumeration && !PLAIN.test(sqlType);
   if (type === 'array') return items === 'string' && !PLAIN_MEMBERS.test(sqlType);
@@ -90,7 +90,7 @@ async function storedMisfit(
       return isKept ? undefined : 'has members or digits that its column cannot store';
     }
     const sent = writeValueSql(value, { ...field, sqlType: sentType(sqlType) }, params);
-    // Blanks at the end of `character(n)` are no difference, but they would be in the text of an array.
+    // Blanks at the end of `character(n)` are not a difference, but they would be in the text of an array.
     const form = PADDED.test(sqlType) ? '' : '::text';
     const sql = `SELECT (${sent})::${sqlType}${form} IS DISTINCT FROM (${sent})${form}`;
     const [[differs]] = (await connection.query(sql, params.values)) as [[PgValue]];

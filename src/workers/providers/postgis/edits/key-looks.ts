@@ -10,26 +10,29 @@ import { SqlParams } from '../connections/params.js';
 import { getKeySqlType, quoteNumbersTable, writeKeyedTable, writeKeySql } from '../schema/names.js';
 import { ensureTable, LOCK } from './outbox.js';
 
-/** Looks for keys without a number, which rows that others write have: at all keys, range by range. */
+/** Finds keys without a number, which foreign rows have. All keys are scanned, range by range. */
 
 /** Keys that get their numbers in one transaction. */
 const BATCH = 100_000;
-/** Keys with numbers that are looked at in one statement: it must end within its bound, whatever the table. */
+/** Number of keys with numbers that one statement scans. It must finish within its time limit for any table. */
 const RANGE = 500_000;
-/** A reading of a table whose keys have had numbers waits for so long; the next look goes on from there. */
+/** Milliseconds that a read of a numbered table waits for new numbers. The next scan continues from there. */
 const LOOK_MS = 2000;
-/** Looking takes one part in so many of the time. */
+/** Maximum share of the time for scans: one part in this number. */
 const SHARE = 20;
-/** After so long a table is looked at although nothing was committed: rows of foreign tables come from elsewhere. */
+/**
+ * Milliseconds after which a table is scanned although no transaction committed, because rows of foreign tables come
+ * from elsewhere.
+ */
 const STALE_MS = 60_000;
-/** Tables that a thread remembers. */
+/** Maximum number of tables whose scans a thread keeps. */
 const TABLES = 1000;
 
-/** What a thread knows of the numbers of a table. */
+/** State of the key numbers of a table in this thread. */
 interface KeyRecord {
-  /** What was committed when all keys were looked at for the last time; undefined while they have not been. */
+  /** Snapshot at the last complete scan. Undefined before the first. */
   readonly snapshot: string | undefined;
-  /** A look that is not over: the last key that it came to, and what was committed at its beginning. */
+  /** Unfinished scan: its last key, and the snapshot at its start. */
   readonly rest: { readonly after: string | null; readonly snapshot: string } | undefined;
   /** When the last look, or part of one, ended. */
   readonly time: number;
@@ -51,7 +54,7 @@ export function withNumbers<T extends { source: VectorSource }, R>(
   };
 }
 
-/** Gives numbers to keys that have none, where rows may have been written since the last time. */
+/** Numbers the keys without a number, if rows may have been written since the last scan. */
 export async function numberKeys(target: VectorSource, cancellation?: Cancellation): Promise<void> {
   if (!isNumbered(target)) return;
   const source = target as PostgisSource;
@@ -121,7 +124,7 @@ async function look(
   }
 }
 
-/** Looks at the keys, or at those that the last look has left, and remembers how far it came. */
+/** Scans the keys, or the rest of an unfinished scan, and stores its position. */
 async function lookOn(
   connection: PostgresConnection,
   source: PostgisSource,
@@ -143,13 +146,16 @@ async function lookOn(
         ? { snapshot: origin, rest: undefined }
         : { snapshot: last?.snapshot, rest: { after, snapshot: origin } }),
       time,
-      // The first time all keys may have been new, which says nothing of how long looking for them takes.
+      // In the first scan all keys can be new, so its duration does not predict the next scan.
       cost: isFirst ? 0 : time - begin,
     });
   } while (after !== null && (isFirst || performance.now() - begin < LOOK_MS));
 }
 
-/** Numbers keys behind one: those of a range, or as many as one transaction may. `after` is the last one, null at the end. */
+/**
+ * Numbers the keys after a key: the keys of a range, or the maximum of one transaction. The returned `after` is the
+ * last key; null at the end.
+ */
 async function addNumbers(
   connection: PostgresConnection,
   source: PostgisSource,
@@ -199,7 +205,10 @@ function within(key: string, { numbers }: PostgisSource, { after, to }: KeyRange
   return to === null ? start : `${start} AND ${key} <= ${params.add(to, type)}`;
 }
 
-/** One after the other: whoever waits finds the keys numbered. Undefined where another one is at it, without waiting. */
+/**
+ * Runs one scan after the other, so that a waiting scan finds the keys numbered. Without waiting, returns undefined
+ * while another scan runs.
+ */
 async function locked<T>(
   connection: PostgresConnection,
   { table, waits }: { table: string; waits: boolean },
@@ -218,7 +227,7 @@ async function locked<T>(
   }
 }
 
-/** SQLSTATE of a database that is only read by now, as after a failover. */
+/** SQLSTATE of a database that has become read-only, for example after a failover. */
 const READ_ONLY = '25006';
 
 function asUnnumbered(error: unknown): never {

@@ -5,8 +5,8 @@ import { SqlParams } from '../connections/params.js';
 import { EVENTS_SCHEMA, getKeySqlType, quoteNumbersTable } from '../schema/names.js';
 
 /**
- * Numbers of keys that are no whole numbers: a table of the database gives each key the next one when it is first seen,
- * and never takes it back.
+ * Numbers of keys that are not integers. A table of the database assigns the next number to each new key and never
+ * removes it.
  */
 
 /** Whether the database can be written to, and the user may make the table of numbers, or write to it. */
@@ -18,7 +18,10 @@ const MAY_NUMBER = `SELECT NOT pg_is_in_recovery() AND current_setting('default_
   FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = '${EVENTS_SCHEMA}'
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $1::text`;
 
-/** How the keys of a table are numbered; undefined where they are numbers themselves, or cannot be. `names` are those of all columns. */
+/**
+ * Returns the numbering of a table's keys. Undefined if the keys are numbers or cannot be numbered. `names` are the
+ * names of all columns.
+ */
 export async function keyNumbers(
   connection: PostgresConnection,
   source: Pick<PostgisSource, 'schema' | 'table' | 'idType'>,
@@ -42,7 +45,10 @@ function freeColumn(names: readonly string[]): string {
   return name;
 }
 
-/** Numbers for keys of new rows, in the transaction that writes them: whoever sees the rows sees their numbers. */
+/**
+ * Numbers the keys of new rows in the transaction that writes them, so the rows and their numbers become visible
+ * together.
+ */
 export async function numberNewKeys(
   connection: PostgresConnection,
   { numbers }: PostgisSource,

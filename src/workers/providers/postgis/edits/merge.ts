@@ -44,13 +44,16 @@ class PostgisMerge implements MergeSession {
     this.#source = task.source as PostgisSource;
   }
 
-  /** The thread may have other things to do; the lock that others wait for is taken at the end alone. */
+  /**
+   * Returns the receipt of an earlier run. The timeout is long because the thread can be busy; the lock for which
+   * other edits wait is acquired only at the end.
+   */
   async receipt(): Promise<string | undefined> {
     await this.#query("SELECT set_config('idle_in_transaction_session_timeout', $1::text, true)", [
       String(PROVIDER_LIMITS.mergeIdleMs),
     ]);
     const { token } = this.task;
-    // Where another transaction carries out the same merge, this waits for its end.
+    // If another transaction runs the same merge, this statement waits for its end.
     const claim = `INSERT INTO graticule_events.merges (token) VALUES ($1) ON CONFLICT DO NOTHING RETURNING token`;
     if ((await this.#query(claim, [token])).length > 0) return undefined;
     const sql = 'SELECT answer::text FROM graticule_events.merges WHERE token = $1';
@@ -69,7 +72,7 @@ class PostgisMerge implements MergeSession {
   async lock(): Promise<void> {
     const table = writeTableSql(this.#source).replace(/ t$/, '');
     await this.#query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
-    // Some statements that follow look at all of the table.
+    // Some of the following statements read the complete table.
     await this.#query("SELECT set_config('statement_timeout', $1::text, true)", [
       String(PROVIDER_LIMITS.mergeStatementMs),
     ]);
@@ -118,7 +121,7 @@ class PostgisMerge implements MergeSession {
     return guarded(recordGap(this.connection, `${schema}.${table}`, this.task.origin));
   }
 
-  /** Of all rows that exist for who asks. */
+  /** Rows that are visible to the caller. */
   #passing(): { from: string; params: SqlParams } {
     const params = new SqlParams();
     const where = buildWhere(this.#source, this.task.filter, params);

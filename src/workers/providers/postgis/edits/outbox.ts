@@ -19,7 +19,7 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   envelope_before json, envelope_after json, geometry json, attributes json, changed_attributes json NOT NULL,
   geometry_changed boolean NOT NULL, geometry_before json, attributes_before json)`;
 
-/** What merges have answered, by their tokens: no answer is that of one whose transaction is open. */
+/** Results of merges, by token. A row without a result belongs to an open transaction. */
 const RECEIPTS = `CREATE TABLE IF NOT EXISTS graticule_events.merges (
   token text PRIMARY KEY, answer json, time timestamptz NOT NULL DEFAULT now())`;
 
@@ -30,7 +30,7 @@ export function ensureOutbox(connection: PostgresConnection): Promise<void> {
   return ensureTable(connection, `${EVENTS_SCHEMA}.outbox`, [OUTBOX]);
 }
 
-/** As `ensureOutbox`, of the table that remembers merges. */
+/** Same as `ensureOutbox`, for the table of merge receipts. */
 export function ensureReceipts(connection: PostgresConnection): Promise<void> {
   return ensureTable(connection, `${EVENTS_SCHEMA}.merges`, [RECEIPTS]);
 }
@@ -45,7 +45,7 @@ export async function ensureTable(
   if (!missing) return;
   await connection.query('BEGIN');
   try {
-    // Of two that find none, one waits here for the other to make it.
+    // If two servers find no table, one waits here until the other has created it.
     await lockOutbox(connection);
     const [[noSchema, stillMissing]] = (await connection.query(
       `SELECT to_regnamespace('${EVENTS_SCHEMA}') IS NULL, to_regclass($1) IS NULL`,
@@ -101,7 +101,7 @@ export async function recordEvents(
   const trim = new SqlParams();
   const { count, ageMs } = eventsKept();
   const first = trim.add(cursor - count, 'int8');
-  // What is too old comes first: only that is looked at.
+  // Old events come first, so only they are read.
   const young = trim.add(new Date(Date.now() - ageMs).toISOString(), 'timestamptz');
   await connection.query(
     `DELETE FROM graticule_events.outbox WHERE cursor <= ${first} OR
@@ -111,7 +111,7 @@ export async function recordEvents(
   return cursor;
 }
 
-/** Writes that things have changed which are not told one by one; returns its cursor. */
+/** Records that features changed without an event for each; returns the cursor of the gap. */
 export function recordGap(
   connection: PostgresConnection,
   table: string,

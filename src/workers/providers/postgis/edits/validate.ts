@@ -22,11 +22,11 @@ import { quote } from '../schema/names.js';
 import { findGeometryColumn } from '../schema/table-layers.js';
 import { postgisVersion } from '../schema/tables.js';
 
-/** Rows whose geometries are looked at, and the time for that. */
+/** Maximum number of rows whose geometries are inspected, and the time limit in milliseconds. */
 const SAMPLE_ROWS = 10_000;
 const SAMPLE_MS = 3000;
 
-/** Looks at a table from all sides: every finding is told at once, and no look scans a large table. */
+/** Validates a table. All findings are returned together, and no check scans a large table. */
 export function validateTable(
   { database, choice }: TableTasks['vector.validate']['input'],
   cancellation?: Cancellation,
@@ -302,7 +302,10 @@ class Validation {
       });
   }
 
-  /** Of the first rows: how many have no geometry, or an invalid one; SRIDs and types. Undefined when it takes too long. */
+  /**
+   * Statistics of the first rows: the number without a geometry, the number with an invalid geometry, SRIDs and
+   * types. Undefined if it takes too long.
+   */
   async #sample(column: string, judged: boolean): Promise<[number, number, number[], string[]] | undefined> {
     const valid = judged ? 'NOT ST_IsValid(g)' : 'false';
     const timer = setTimeout(() => this.connection.cancel(), SAMPLE_MS);

@@ -10,10 +10,13 @@ import { mapSql } from './map.js';
 import { nearestSql } from './nearest.js';
 import { summarySql } from './summary.js';
 
-/** Geometries may be large: a batch of rows is what one native call takes. */
+/** Rows in a batch: the rows of one native call, because geometries can be large. */
 const BATCH = 1024;
 
-/** What a process makes of tables of one database, by one statement there. A connection is in use until the consumer stops. */
+/**
+ * Returns the result of a process on tables of one database, computed there by one statement. The connection is in
+ * use until the consumer stops.
+ */
 export async function* process(
   task: FeatureProcessTask,
   cancellation?: Cancellation,
@@ -29,7 +32,7 @@ export async function* process(
     }));
 }
 
-/** Id, geometry and values of the result. Throws `invalid-input` for a process that has no statement. */
+/** Returns id, geometry and values of the result. Throws `invalid-input` for a process without a statement. */
 function readStatement(
   { process: { ...process }, input, overlay }: FeatureProcessTask,
   params: SqlParams,

@@ -7,7 +7,7 @@ import { statisticSql } from './statistics.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
 
-/** Features of the input with what they meet: `LATERAL`, so that the spatial index of the others finds it. */
+/** SQL for features of the input with the features that they meet. `LATERAL` allows the use of the spatial index. */
 export function joinSql(
   join: Join,
   input: ProcessFeatures,
@@ -34,7 +34,7 @@ const buildPart = (values: readonly string[], rest: string): Part => ({
   columns: values.map((_, i) => `b.v${i}`),
 });
 
-/** How many of the others a row `a` meets, and their statistics. */
+/** SQL for the number of join features that a row `a` meets, and their statistics. */
 function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
   const source = others.source as PostgisSource;
   const numbers = join.statistics.map((statistic) => statisticSql(source, statistic, params));
@@ -44,7 +44,7 @@ function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, par
   );
 }
 
-/** The values of the others that a row `a` meets; nearest first where a distance counts. */
+/** SQL for the values of the join features that a row `a` meets. With a distance, the nearest come first. */
 function partners(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
   const [, , ...values] = listSelectedColumns(others, params, false);
   const rest = writeRowsClause(others, params, ...meets(join, input, others, params));
@@ -69,7 +69,7 @@ function meets(
     case 'within':
       return [somewhere, `ST_Within(a.geom, ${geometry})`];
     case 'intersects':
-      // Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone.
+      // Prepared lines of GEOS, which ST_Intersects uses, consider only the lines of a collection.
       return mayBeCollections(input.source) || mayBeCollections(others.source)
         ? [somewhere, `a.geom && ${geometry}`, `NOT ST_Disjoint(a.geom, ${geometry})`]
         : [somewhere, `ST_Intersects(a.geom, ${geometry})`];

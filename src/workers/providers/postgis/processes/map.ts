@@ -32,7 +32,7 @@ function operationSql(operation: GeometryOperation, geometry: string, params: Sq
   throw new TaskFailure('invalid-input', `The operation '${name}' has no statement.`);
 }
 
-/** GEOS takes an invalid area for another one there, and says nothing. */
+/** GEOS misinterprets an invalid area there without an error. */
 const valid = (geometry: string) =>
   `CASE WHEN ST_IsValid(${geometry}) THEN ${geometry} ELSE ST_MakeValid(${geometry}, 'method=structure keepcollapsed=false') END`;
 

@@ -6,7 +6,10 @@ import { inputColumns, inputRows, isSomewhere, listSelectedColumns, writeRowsCla
 
 type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
 
-/** A row for each of the nearest others, with distance and rank: the index gives them in the order of `<->`. */
+/**
+ * SQL that returns a row for each of the nearest features, with distance and rank. The index returns them in the
+ * order of `<->`.
+ */
 export function nearestSql(
   { count, measure, reach, innerOnly }: Nearest,
   input: ProcessFeatures,

@@ -6,7 +6,7 @@ import { buildWhere } from '../queries/filter.js';
 import { writeRowColumns } from '../schema/columns.js';
 import { keepFinite, writeTableSql } from '../schema/names.js';
 
-/** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
+/** Features of a process as parts of a statement, with the same rows and masks as a query of the features. */
 
 /** Id, geometry and values, as an exact query selects them. */
 export function listSelectedColumns(
@@ -28,7 +28,7 @@ export function writeRowsClause(
   return `${writeTableSql(source as PostgisSource)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}`;
 }
 
-/** Features that lie somewhere: overlays and joins omit the others. */
+/** SQL for features with a location: overlays and joins omit all other features. */
 export const isSomewhere = ({ source }: ProcessFeatures) =>
   `NOT ST_IsEmpty(${keepFinite(source as PostgisSource)})`;
 

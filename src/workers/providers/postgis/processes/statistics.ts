@@ -33,17 +33,17 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
   }
 }
 
-/** The number of a field as a double: of a `real` that of its shortest digits, which is the one that is read. */
+/** SQL for a field as a double. A `real` is read through its shortest digits, as features show it. */
 export function numberSql(source: PostgisSource, field: string): string {
   const isReal = findField(source, field)!.sqlType === 'real';
   return numberOrNull(source, field, `${column(field)}${isReal ? '::text' : ''}::float8`);
 }
 
-/** Texts in the order of their bytes; a UUID is text, too. */
+/** SQL that orders text by its bytes. A UUID also counts as text. */
 export const textOrder = (value: string, sqlType: string | undefined) =>
   `${value}${sqlType === 'uuid' ? '::text' : ''} COLLATE "C"`;
 
-/** What is no finite number, and an instant without an end, is no value: they are read as null. */
+/** SQL that returns null for numbers that are not finite and for infinite instants. */
 function numberOrNull(source: PostgisSource, field: string, value: string): string {
   const { type } = findField(source, field)!;
   const name = column(field);
@@ -52,7 +52,7 @@ function numberOrNull(source: PostgisSource, field: string, value: string): stri
   return `CASE WHEN ${name}::float8 NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${value} END`;
 }
 
-/** A decimal of a field with all its digits; undefined for fields of other types, and for those that a mask changes. */
+/** SQL for a decimal field with all its digits. Undefined for fields of other types and for masked fields. */
 export function decimalSql(source: PostgisSource, name: string): string | undefined {
   const field = findField(source, name)!;
   return isDecimal(field) && !field.mask ? numberOrNull(source, name, column(name)) : undefined;

@@ -28,15 +28,15 @@ export function summarySql(
       `percentile_cont(${params.add(share, 'float8')}) WITHIN GROUP (ORDER BY ${numberSql(source, field)})`,
   );
   const columns = ['NULL', 'NULL', ...keys, 'count(*)', ...numbers, ...shares];
-  // What is grouped by is named by its place: parameters of a mask would make two expressions of one.
-  // Equal decimals have one group, whatever zeros end their text.
+  // Grouping uses column positions, because the parameters of a mask would make two different expressions. Equal
+  // decimals form one group, with any number of final zeros.
   const groups = keys.map((_, i) => decimals[i] ?? i + 3);
   return `SELECT ${columns.join(', ')} FROM ${writeRowsClause(input, params)}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')}` : ''} HAVING count(*) > 0
     ORDER BY min(${chooseOrder(source)})`;
 }
 
-/** There is no least UUID before PostgreSQL 18: their text has the same order. */
+/** PostgreSQL before 18 does not have min() of UUIDs. Their text has the same order. */
 function chooseOrder({ idColumn, idType }: PostgisSource): string {
   return idType === 'uuid' ? textOrder(column(idColumn), idType) : column(idColumn);
 }

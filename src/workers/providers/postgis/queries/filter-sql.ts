@@ -44,8 +44,8 @@ function buildSchema(source: PostgisSource): FilterSchema {
 }
 
 /**
- * Filters as conditions on a row `t` in the SQL of PostgreSQL. Expects a session in UTC. Fragments hold `$n` parameters,
- * so that they have no values of their own.
+ * Writes filters as conditions on a row `t` in PostgreSQL's SQL, for a session in UTC. Fragments contain `$n`
+ * parameters and no values.
  */
 /** Spatial conditions of a filter that split geometries with NaN into their parts. */
 const MAX_SPLITTING = 50;
@@ -89,7 +89,7 @@ export class PostgisFilterWriter extends FilterWriter {
 
   protected column(name: string, kind: OperandKind): Fragment {
     const stored = this.stored(name);
-    // The double that the digits of a `real` say, as features show it.
+    // The double with the shortest digits of a `real`, as features show it.
     if (this.#isReal(name)) return sql`${stored}::text::float8`;
     // A key of `character(n)` without the blanks that LIKE would compare. An index on text serves it.
     if (name === this.source.idColumn && this.source.idType === 'string') return sql`${stored}::text`;
@@ -108,7 +108,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return findField(this.source, name)?.sqlType === 'real';
   }
 
-  /** A `real` as such, for its index, beside numbers that are the digits of one. */
+  /** Compares an unchanged `real`, so that its index is used, with numbers that have the digits of a `real`. */
   protected override exactNumbers([first, ...others]: readonly Operand[]): Fragment[] | undefined {
     if (typeof first !== 'object' || !isProperty(first) || !this.#isReal(first.property)) return undefined;
     if (!others.every((other) => typeof other === 'number' && isShownReal(other))) return undefined;
@@ -142,7 +142,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${value} COLLATE "C")`;
   }
 
-  /** UUIDs as such, for their index. What is no UUID equals none. */
+  /** Compares unchanged UUIDs, so that their index is used. Text that is not a UUID does not equal any. */
   protected ownType([first, ...others]: readonly Operand[]): Fragment[] | undefined {
     if (!this.#isUuid(first!)) return undefined;
     const uuids = others.filter((other) => typeof other === 'string' && UUID.test(other)) as string[];
@@ -167,12 +167,12 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${value} LIKE ${this.text(escaped.join(''))})`;
   }
 
-  /** Text of ASCII alone, which is most text, needs no table. */
+  /** Pure ASCII text, which is the most common, does not need a table. */
   protected translated(value: Fragment, fold: FoldName): Fragment {
     const { from, to, several } = getFoldTable(fold);
     const ascii = ASCII_FOLDS[fold];
     const single = sql`translate(${ascii}, ${this.text(from)}, ${this.text(to)})`;
-    // Letters of our own tables, without quotes.
+    // Letters of the built-in tables, without quotes.
     const all = several.reduce(
       (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
       single,
@@ -218,12 +218,15 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${writeGeometrySql(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
   }
 
-  /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
+  /**
+   * PostGIS relates points of NaN and infinity to no geometry, so their columns do not need a guard, and no CASE
+   * hides the index.
+   */
   #isPoints(): boolean {
     return this.source.geometryType === 'Point' && !this.source.mayHoldSurfaces;
   }
 
-  /** A geometry for relations that hold only where envelopes touch. */
+  /** Geometry for relations that are true only if the envelopes touch. */
   #candidate(operand: Operand): Fragment {
     if (isSpatialLiteral(operand)) return this.literal(operand);
     return raw(this.#isPoints() ? writePolygonsSql(this.source) : this.#keepFinite());
@@ -234,14 +237,14 @@ export class PostgisFilterWriter extends FilterWriter {
     return isSpatialLiteral(operand) ? this.literal(operand) : raw(writeGeometrySql(this.source));
   }
 
-  /** Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone. */
+  /** Prepared lines of GEOS, which ST_Intersects uses, consider only the lines of a collection. */
   #mayMissPoints(literal: Operand): boolean {
     const { geometryType } = this.source;
     const collections = geometryType === 'Geometry' || geometryType === 'GeometryCollection';
     return collections && isGeometry(literal) && literal.type.endsWith('LineString');
   }
 
-  /** Not ST_DWithin: it takes an empty geometry for one that is far away, where its distance is unknown. */
+  /** ST_DWithin cannot be used, because it treats an empty geometry as far away, although its distance is unknown. */
   protected near(a: Operand, b: Operand, metres: number): Fragment {
     return sql`(${this.distance(a, b)} <= ${this.#value(metres, 'float8')})`;
   }
@@ -253,10 +256,10 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(ST_Distance(${left}, ${right}) * ${this.#value(metresPerUnit, 'float8')})`;
   }
 
-  /** A geography, whose ellipsoid is that of the SRID. Geographies have no curves. */
+  /** Geography with the ellipsoid of the SRID. Geographies do not have curves. */
   #geography(geometry: Fragment): Fragment {
     const { statedSrid, curved, mayHoldSurfaces } = this.source;
-    // Columns that may hold surfaces may hold curves as well.
+    // Columns that can contain surfaces can also contain curves.
     const straight = curved || mayHoldSurfaces ? sql`ST_CurveToLine(${geometry})` : geometry;
     if (statedSrid === undefined) return sql`${straight}::geography`;
     return sql`ST_SetSRID(${straight}, ${String(statedSrid)})::geography`;
@@ -270,7 +273,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return isSpatialLiteral(operand) ? this.literal(operand) : raw(this.#keepFinite());
   }
 
-  /** PostgreSQL plans each subquery by itself: thousands of conditions would take it minutes. */
+  /** PostgreSQL plans each subquery separately, so thousands of conditions would take minutes. */
   #keepFinite(): string {
     this.#conditions += 1;
     return keepFinite(this.source, this.#conditions <= MAX_SPLITTING);
@@ -287,7 +290,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return named(comparison, this.#array(a), this.#array(b));
   }
 
-  /** As jsonb; NULL for what is no array. */
+  /** Operand as jsonb. NULL if it is not an array. */
   #array(operand: Operand): Fragment {
     if (isArray(operand)) return this.#listed(operand);
     const { property } = operand as { property: string };
@@ -311,7 +314,7 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 }
 
-/** What a fold does to ASCII letters; by the collation C to nothing else. */
+/** SQL for the effect of a fold on ASCII letters. With collation C it changes only those. */
 const ASCII_FOLDS: Record<FoldName, string> = {
   casei: 'lower(v.a COLLATE "C")',
   lower: 'lower(v.a COLLATE "C")',
@@ -328,10 +331,10 @@ function inCalendar(value: string): string {
   return isTooEarly ? '-infinity' : inPostgresCalendar(value);
 }
 
-/** Digits that tell all numbers of single precision apart. */
+/** Digits that distinguish all numbers of single precision. */
 const REAL_DIGITS = 9;
 
-/** Whether a number is the one that a `real` is shown as: that of its shortest digits. */
+/** Whether a number has the shortest digits of a `real`, in which features show it. */
 function isShownReal(value: number): boolean {
   const real = Math.fround(value);
   if (!Number.isFinite(real)) return false;
@@ -342,7 +345,7 @@ function isShownReal(value: number): boolean {
   return false;
 }
 
-/** Types that compare as text does. The others are cast to it. */
+/** Types that compare like text. All other types are cast to text. */
 const TEXT_TYPE = /^(text|character varying|varchar)\b/;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -14,8 +14,8 @@ import { PostgisFilterWriter, writeEnvelope } from './filter-sql.js';
 const MAX_VALUES = 64_000;
 
 /**
- * The condition on a row `t` that a filter states, as SQL; `TRUE` without one. Its values are added to `params`.
- * The session must be in UTC. Throws `invalid-input` for what the database cannot evaluate.
+ * Condition of a filter on a row `t`, as SQL. Default: `TRUE`. Its values are added to `params`. The session must be
+ * in UTC. Throws `invalid-input` for filters that the database cannot evaluate.
  */
 export function buildWhere(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
   if (passesAll(filter)) return 'TRUE';
@@ -49,8 +49,8 @@ function writeWhere(source: PostgisSource, filter: Expression, params: SqlParams
 }
 
 /**
- * What is computed may fail, and is computed only of rows that pass everything else: a failure would tell of rows that a
- * rule hides. Nothing else keeps PostgreSQL from an order of its own.
+ * SQL that evaluates computed conditions only for rows that match all other conditions. A computation can fail, and a
+ * failure would reveal rows that a rule hides. Only CASE fixes the order of evaluation in PostgreSQL.
  */
 function inOrder(plain: string | undefined, computing: string | undefined): string {
   if (plain === undefined || computing === undefined) return plain ?? computing ?? 'TRUE';
@@ -70,7 +70,7 @@ function partition<T>(list: readonly T[], is: (one: T) => boolean): [T[], T[]] {
 
 const COMPUTED: ReadonlySet<string> = new Set(['power', 'mod', 'geodistance']);
 
-/** Relations find the index by themselves; distances do not. */
+/** Adds the index condition of distances. Relations use the index automatically. */
 function indexed(
   source: PostgisSource,
   condition: Expression,

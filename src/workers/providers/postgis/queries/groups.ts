@@ -33,7 +33,7 @@ export async function groups(task: GroupsTask, cancellation?: Cancellation): Pro
   );
 }
 
-/** How many groups there are. */
+/** Returns the number of groups. */
 export async function groupCount(task: GroupCountTask, cancellation?: Cancellation): Promise<number> {
   const params = new SqlParams();
   const sql = `SELECT count(*)::float8 FROM ${groupRows(task, params).rows}`;
@@ -48,7 +48,7 @@ function read({ source }: GroupCountTask, sql: string, params: SqlParams, cancel
   }) as Promise<FeatureRow['values'][]>;
 }
 
-/** The groups that pass as a table `t`, to stand behind FROM. */
+/** Table `t` of the matching groups, for a FROM clause. */
 function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[]; rows: string } {
   const source = task.source as PostgisSource;
   const values = [
@@ -59,7 +59,7 @@ function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[];
   ];
   const columns = groupColumns(source, task).map((field, i) => ({ ...field, sqlType: values[i]!.type }));
   const list = values.map(({ sql }, i) => `${sql} AS ${quote(columns[i]!.name)}`);
-  // By the places of the columns: a name would be that of a column of the table.
+  // The positions of the columns are used, because a name would refer to a column of the table.
   const by = task.groupBy.length === 0 ? '' : ` GROUP BY ${task.groupBy.map((_, i) => i + 1).join(', ')}`;
   const where = buildWhere(source, task.filter, params);
   const table = `(SELECT ${list.join(', ')} FROM ${writeTableSql(source)} WHERE ${where}${by}) t`;
@@ -67,7 +67,7 @@ function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[];
   return { columns, rows: `(SELECT * FROM ${table} WHERE ${having}) t` };
 }
 
-/** Decimals as numbers; those that a double does not hold stay text of their digits. */
+/** Converts decimals to numbers. A decimal that a double cannot represent remains text. */
 function plainNumbers(row: FeatureRow['values'], columns: readonly Field[]): FeatureRow['values'] {
   return row.map((value, i) => {
     if (typeof value !== 'string' || columns[i]!.type !== 'number') return value;
@@ -82,7 +82,9 @@ interface Value {
   type: string;
 }
 
-/** Text by its code points, whatever collation the column has; what is shown as text is grouped as it. */
+/**
+ * Text by its code points, independent of the column's collation. Values that are shown as text are grouped as text.
+ */
 export function groupValue(source: PostgisSource, name: string): Value {
   const value = column(name);
   const field = source.fields.find((one) => one.name === name);
@@ -91,9 +93,9 @@ export function groupValue(source: PostgisSource, name: string): Value {
     case 'integer':
       return { sql: `${value}::int8`, type: 'bigint' };
     case 'number':
-      // Digits beyond those of a double tell values apart.
+      // Digits beyond a double distinguish values.
       if (field && isDecimal(field)) return { sql: value, type: 'numeric' };
-      // The double that the digits of a `real` say, as features show it.
+      // The double with the shortest digits of a `real`, as features show it.
       return { sql: `${value}${sqlType === 'real' ? '::text' : ''}::float8`, type: 'double precision' };
     case 'boolean':
       return { sql: value, type: 'boolean' };
@@ -115,7 +117,7 @@ function binValue(source: PostgisSource, { field, limits }: BinKey, params: SqlP
   const digits = limits.map(writeDigits);
   const all = params.add(`{${digits.join(',')}}`, `${form}[]`);
   const ends = `${params.add(digits[0]!, form)} AND ${params.add(digits.at(-1)!, form)}`;
-  // The bucket of the last limit is that of the last bin.
+  // The bucket of the last limit is the last bin.
   const bucket = `least(width_bucket(${number}, ${all}), ${limits.length - 1}) - 1`;
   return { sql: `CASE WHEN ${number} BETWEEN ${ends} THEN ${bucket} END::int8`, type: 'bigint' };
 }

@@ -53,10 +53,10 @@ export async function items(task: ItemsTask, cancellation?: Cancellation): Promi
   return { features: outputs[0]!, returned, more, first, last };
 }
 
-/** Decimal places that tell any two stored positions apart. */
+/** Decimal places that distinguish any two stored positions. */
 const EXACT = 15;
 
-/** One feature by id, or null. What cannot be an id of the source names no feature. */
+/** Returns one feature by id, or null. Text that cannot be an id of the source matches no feature. */
 export async function item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null> {
   const source = task.source as PostgisSource;
   const params = new SqlParams();
@@ -71,7 +71,7 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
     outputs: [
       buildPageOutput(source, task, fieldsNamed(source, task.fields), all),
       buildPageOutput(source, storedOutput(source), stored, all),
-      // Whoever may not read all fields gets a name that nothing of the others is in.
+      // A caller who cannot read all fields gets an ETag that does not depend on the other fields.
       ...(task.fields
         ? [buildPageOutput(source, storedOutput(source), fieldsNamed(source, task.fields), all)]
         : []),
@@ -89,7 +89,7 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
   return { data: outputs[0]!, row, shown: outputs[2] ? rowName(outputs[2]) : row };
 }
 
-/** Writes a feature as it is stored: in the CRS of the source, every digit. */
+/** Output of a feature as stored: in the source's CRS, with every digit. */
 export function storedOutput(source: PostgisSource): FeatureOutput {
   return { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT, loss: true };
 }
@@ -118,7 +118,7 @@ function and(conditions: readonly string[]): string {
   return conditions.map((condition) => `(${condition})`).join(' AND ');
 }
 
-/** How to write `fields` from rows that hold `selected` after id and geometry. */
+/** Output of `fields` from rows that contain `selected` after id and geometry. */
 export function buildPageOutput(
   source: PostgisSource,
   output: FeatureOutput,

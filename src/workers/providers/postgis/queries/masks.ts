@@ -3,9 +3,9 @@ import type { Field, Mask } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
 import { column } from '../schema/names.js';
 
-/** Masked values are made by the database, which never sends the stored ones. */
+/** The database computes masked values and never sends the stored ones. */
 
-/** The SQL of what a mask leaves of a field: what `maskedValue` makes of the same value. */
+/** SQL for the masked value of a field, equal to the result of `maskedValue`. */
 export function maskedSql(field: Field, mask: Mask, params: SqlParams): string {
   if (mask.treatment === 'null') return 'NULL::text';
   const text = formatText(field);
@@ -43,5 +43,5 @@ function formatText({ name, type, sqlType = 'text' }: Field): string {
   return finite(value, `to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 }
 
-/** Infinite instants are null in answers. */
+/** Infinite instants are null in responses. */
 const finite = (value: string, text: string) => `CASE WHEN isfinite(${value}) THEN ${text} END`;

@@ -18,7 +18,7 @@ export interface Measurement extends SensibleExtent {
   count: number;
   /** True when the count is the planner's. */
   estimated: boolean;
-  /** The extent as a box across 180 degrees, where a geography lies across them. */
+  /** Extent as a box across 180 degrees, if a geography crosses that meridian. */
   crossing?: Box;
 }
 
@@ -47,7 +47,7 @@ export class TableMeasurement {
     return { count, estimated: !counted, ...step.value, ...(crossing ? { crossing } : {}) };
   }
 
-  /** The extent of geographies of which some lie across 180 degrees, as a box that does. */
+  /** Returns the extent of geographies as a box across 180 degrees, if some of them cross that meridian. */
   async #crossing(table: MeasuredTable, extent: Box | undefined): Promise<Box | undefined> {
     if (!isAroundEarth(extent)) return undefined;
     const [row] = (await this.#within(hemispheresSql(formatGeometry(table), formatName(table)))) ?? [];
@@ -91,7 +91,7 @@ export class TableMeasurement {
     return row && findBox(row);
   }
 
-  /** The answer, or undefined when it would take too long or the statement fails. */
+  /** Returns the rows of a statement. Undefined if it takes too long or fails. */
   async #within(sql: string, params: string[] = []): Promise<PgValue[][] | undefined> {
     const left = Math.min(ONE_MS, this.#until - performance.now());
     if (left <= 0) return undefined;
@@ -135,7 +135,7 @@ function areNumbers(geometry: string): string {
   return sides.join(' AND ');
 }
 
-/** The sides of a box, which are numbers unless it is null: what is infinite, or NaN, becomes 1e308. */
+/** Returns the sides of a box, which are numbers unless the box is null. Infinite sides and NaN become 1e308. */
 export function writeBoxSides(box: string): string {
   const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
     (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,
@@ -143,7 +143,10 @@ export function writeBoxSides(box: string): string {
   return sides.join(', ');
 }
 
-/** SQL for the western end of the eastern hemisphere's parts, the eastern end of the others, and whether a part is in both. */
+/**
+ * SQL for the western end of the parts in the eastern hemisphere, and for the eastern end of the remaining parts. A
+ * third column states whether a part is in both.
+ */
 export function hemispheresSql(geometry: string, from: string, where = 'TRUE'): string {
   const [west, east] = ['ST_XMin(d.geom)', 'ST_XMax(d.geom)'];
   const isEastern = `${west} >= 0`;
@@ -152,7 +155,7 @@ export function hemispheresSql(geometry: string, from: string, where = 'TRUE'): 
     FROM ${from}, ST_Dump(${geometry}) AS d WHERE ${where} AND ${west} BETWEEN -180 AND 180 AND ${east} BETWEEN -180 AND 180`;
 }
 
-/** The box across 180 degrees of a row of `hemispheresSql`; undefined where a part lies across 0 degrees. */
+/** Box across 180 degrees from a row of `hemispheresSql`. Undefined if a part crosses 0 degrees. */
 export function crossingBox([, south, , north]: Box, [west, east, isInBoth]: PgValue[]): Box | undefined {
   if (isInBoth !== false || typeof west !== 'number' || typeof east !== 'number') return undefined;
   return [west, south, east, north];

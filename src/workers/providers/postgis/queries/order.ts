@@ -31,7 +31,7 @@ export class Order {
     this.#ids = idKeys(source, backwards);
   }
 
-  /** Columns that make up the page key of a row, besides the id: text that PostgreSQL reads back exactly. */
+  /** Columns of a row's page key, in addition to the id, as text that PostgreSQL reads back exactly. */
   get keyColumns(): string[] {
     return this.#keys.map(({ name }) => `${column(name)}::text`);
   }
@@ -59,7 +59,7 @@ export class Order {
   }
 }
 
-/** What sets a row apart from the value of one key: it follows, or it is the same. */
+/** Conditions that compare a row with the value of one key: it follows, or it is equal. */
 interface Place {
   column: string;
   value: string | null;
@@ -87,7 +87,10 @@ function readPlace(key: OrderKey, value: string | number | boolean | null, param
   };
 }
 
-/** One comparison of rows, which an index over the keys answers; only where all keys run the same way without NULL. */
+/**
+ * Returns one row comparison, for which an index over the keys is used. Undefined unless all keys have the same
+ * direction and no NULL.
+ */
 function asRow(keys: readonly OrderKey[], places: readonly Place[]): string | undefined {
   const alike = keys.every(({ nullable, descending }) => !nullable && descending === keys[0]!.descending);
   if (!alike) return undefined;
@@ -116,7 +119,7 @@ function idKey(source: PostgisSource, backwards: boolean): OrderKey {
   return { name: source.idColumn, sqlType: ID_TYPES[source.idType], nullable: false, descending: backwards };
 }
 
-/** The keys that rows are in the order of at last. Of several columns these themselves: their index has that order. */
+/** Last keys of the order. Composite keys use their own columns, because their index has that order. */
 function idKeys(source: PostgisSource, backwards: boolean): OrderKey[] {
   const parts = findCompositeKey(source)?.parts;
   return parts

@@ -18,7 +18,7 @@ export function writeValueSql(value: FieldValue, field: Field, params: SqlParams
 }
 
 const LENGTH = /\([\d,\s-]+\)(?=[^"]*$)/;
-/** Types whose name alone means a length of 1, and intervals of some fields. */
+/** Types whose bare name implies a length of 1, and intervals with restricted fields. */
 const UNLIMITED: readonly [RegExp, string][] = [
   [/^character(?=(\[\])*$)/, 'bpchar'],
   [/^bit(?=(\[\])*$)/, 'bit varying'],
@@ -32,7 +32,10 @@ export function unlimitedType(sqlType: string): string {
   return found ? name.replace(found[0], found[1]) : name;
 }
 
-/** A date or timestamp as PostgreSQL reads it: of years outside 1 to 9999 it takes the digits alone, or counts them BC. */
+/**
+ * Date or timestamp in a form that PostgreSQL reads. Years outside 1 to 9999 are written as digits without a sign, or
+ * counted BC.
+ */
 export function inPostgresCalendar(text: string): string {
   const [, year, rest] = /^(0000|[+-]\d{6})(-.*)$/.exec(text) ?? [];
   if (year === undefined) return text;
@@ -69,6 +72,6 @@ export function writtenGeometry(
   if (wkb === null) return 'NULL';
   const geometry = `ST_GeomFromWKB(${params.add(wkb, 'bytea')}, ${Math.trunc(srid)})`;
   if (geography) return `${geometry}::geography`;
-  // Columns that are declared to hold curves take no polygons and line strings.
+  // Columns that are declared with curve types do not accept polygons and line strings.
   return curved ? `ST_ForceCurve(${geometry})` : geometry;
 }

@@ -3,7 +3,7 @@ import type { Field, FieldType } from '../../../../core/sources/vector-source.js
 import type { PgValue, PostgresConnection } from '../../../../native/postgres.js';
 import { groupRows } from '../queries/group-rows.js';
 
-/** What the database's catalog says of one geometry column and its table. */
+/** Geometry column and its table, as described by the database's catalog. */
 export interface SpatialTable {
   oid: string;
   schema: string;
@@ -26,8 +26,8 @@ export interface SpatialTable {
 }
 
 /**
- * Columns of geometries that the user may read. Tables of extensions and partitions are left out: the former are nobody's
- * data, the latter are part of their parent.
+ * FROM clause for the geometry columns that the user can read. Tables of extensions and partitions are omitted:
+ * extension tables are not user data, and partitions belong to their parent.
  */
 const FROM_TABLES = `FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_type y ON y.oid = a.atttypid
@@ -55,11 +55,11 @@ const TABLES = `
 const ORDER = 'ORDER BY n.nspname, c.relname, a.attnum';
 const BY_RULE = `AND n.nspname || '.' || c.relname LIKE ANY ($1::text[])
     AND NOT n.nspname || '.' || c.relname LIKE ANY ($2::text[])`;
-/** Names alone: all else that is told of a table costs far more. */
+/** Selects only names, because all other facts about a table cost far more. */
 const NAMES = `SELECT DISTINCT n.nspname::text, c.relname::text ${FROM_TABLES}
   ${BY_RULE} ORDER BY 1, 2`;
 
-/** The tables that a rule leaves, as far as it allows so many, and those beyond. */
+/** Tables that a rule selects, up to its maximum, and the tables beyond it. */
 export interface RuledTables {
   readonly tables: SpatialTable[];
   /** Undefined if there are none. */
@@ -128,7 +128,7 @@ function spatialTable(row: PgValue[]): SpatialTable {
   } as SpatialTable;
 }
 
-/** One attribute of a table that is no geometry. */
+/** Attribute of a table that is not a geometry. */
 export interface TableAttribute {
   field: Field;
   /** Its key type when features can be named by it. */
@@ -273,7 +273,10 @@ function elementType(name: string): FieldType {
 /** The column that identifies the rows of a table, or the columns that do so together, or why there are none. */
 export type TableKey = { column: string } | { columns: readonly string[] } | { problem: string };
 
-/** Primary keys first, then unique indexes over what is not null; names break ties so that the answer is stable. */
+/**
+ * Selects primary keys first, then unique indexes on columns that are not null. Names break ties, so the result is
+ * stable.
+ */
 const KEYS = `
   SELECT i.indrelid::text, i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4,
     (SELECT json_agg(c.attname ORDER BY k.n) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n)
@@ -312,7 +315,7 @@ export async function findPrimaryKey(
   const indexes = await facts.indexesOf(table.oid);
   const isReadable = (part: string) => attributes.some(({ field }) => field.name === part);
   const usable = (name: string) => attributes.some(({ field, idType }) => field.name === name && idType);
-  // A column of a materialised view is never declared not null: its rows are looked at below.
+  // A column of a materialised view is never declared not null, so its rows are checked below.
   const single = indexes.find(([, columns, name, notNull]) => columns === 1 && notNull && usable(name));
   if (single) return { column: single[2] };
   if ('vmf'.includes(table.kind)) {

@@ -4,8 +4,8 @@ import { maskedSql } from '../queries/masks.js';
 import { column, shownArray, writeGeometrySql } from './names.js';
 
 /**
- * Types that `readPgValue` of the native part knows. The server spells out all others: of `character(n)` without the blanks
- * at the end, which PostgreSQL does not compare.
+ * Types that `readPgValue` of the native module can read. The database converts all other types to text:
+ * `character(n)` without the blanks at the end, which PostgreSQL does not compare.
  */
 const BINARY_TYPES = new Set([
   'boolean',
@@ -27,7 +27,7 @@ const BINARY_TYPES = new Set([
   'bytea',
 ]);
 
-/** `exact` keeps every digit of a numeric, as text; `number` makes it a double. */
+/** `exact` keeps every digit of a numeric, as text; `number` converts it to a double. */
 export type NumericForm = 'exact' | 'number';
 
 /** The SQL of a field's value in a SELECT list, of a type that is read in binary. */
@@ -42,7 +42,7 @@ export function writeFieldSql(field: Field, form: NumericForm, params: SqlParams
     : `${value}::text`;
 }
 
-/** Id, geometry and values: what the rows of a page, a tile or a computation begin with. */
+/** First columns of the rows of a page, a tile or a computation: id, geometry and values. */
 export function writeRowColumns(
   source: PostgisSource,
   fields: readonly Field[],
@@ -57,7 +57,9 @@ export function writeRowColumns(
   ];
 }
 
-/** The id of a row as it is shown, compared and ordered; a key of `character(n)` has no blanks at the end. */
+/**
+ * SQL for the id of a row as shown, compared and ordered. A key of `character(n)` does not have blanks at the end.
+ */
 function writeIdSql({ idColumn, idType }: PostgisSource): string {
   return `${column(idColumn)}${idType === 'string' ? '::text' : ''}`;
 }

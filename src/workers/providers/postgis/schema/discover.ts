@@ -34,8 +34,8 @@ import { rasterColumns } from './raster-columns.js';
 import { readIdentifier } from './tables.js';
 
 /**
- * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
- * published is listed with the reason.
+ * Returns the geometry columns of tables and views that the user can read. Tables that cannot be published are listed
+ * with the reason.
  */
 export function discoverTables(
   {
@@ -50,7 +50,10 @@ export function discoverTables(
   });
 }
 
-/** Resolves when the database answers, or all connections of this thread are in use: then tasks tell. */
+/**
+ * Resolves if the database responds, or if all connections of this thread are in use, because then tasks show the
+ * state.
+ */
 export async function ping({ database }: { database: string }, cancellation?: Cancellation): Promise<null> {
   if (getConnectionPool(database).saturated) return null;
   await withConnection(database, (connection) => connection.query('SELECT 1'), { cancellation });
@@ -86,7 +89,7 @@ async function listing(
     const result = await time
       .within(table, () => describeTableLayer(connection, database, table, measure, {}, { facts, systems }))
       .catch((error: unknown) => {
-        // One table that cannot be read, such as a view over something dropped, must not hide the others.
+        // An unreadable table, such as a view of a dropped table, must not hide the other tables.
         if (!isPgError(error) || !error.alive) throw error;
         return { problem: `It cannot be read: ${error.message}` };
       });
@@ -121,7 +124,7 @@ class CrsNames {
     if (known) return known;
     const found = readSpatialRef(this.connection, srid);
     this.#found.set(srid, found);
-    // A statement may have been cancelled: the next table asks again.
+    // The statement may have been cancelled, so the next table repeats it.
     found.catch(() => this.#found.delete(srid));
     return found;
   }
@@ -132,7 +135,7 @@ const SLOW = {
   isSlow: true,
 } as const;
 
-/** A table as a layer; what `choice` states takes the place of what is looked for. */
+/** Returns a table as a layer. Values in `choice` replace discovered values. */
 export async function describeTableLayer(
   connection: PostgresConnection,
   database: string,
@@ -181,7 +184,7 @@ export async function describeTableLayer(
     srid: stored,
     idColumn: keyed.field.name,
     idType: keyed.idType,
-    // An index over geography knows nothing of boxes in degrees.
+    // An index of geographies does not support boxes in degrees.
     hasIndex: table.indexed && !table.geography,
     crs,
     fields: attributes
@@ -206,7 +209,7 @@ export async function describeTableLayer(
   const names = [...attributes.map(({ field }) => field.name), table.geometryColumn, source.idColumn];
   const reads = await tablesBehind(connection, table);
   if (reads.length > 0) source.reads = reads;
-  // Before the rows are counted: what is written meanwhile shows later.
+  // The counters are read before the rows are counted, so that later writes are detected.
   const activity = sumActivity(await readActivity(connection, listActivityTables(source)));
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
@@ -223,7 +226,10 @@ export async function describeTableLayer(
   };
 }
 
-/** Names of the tables that a view reads, by way of other views too, and of those that inherit from a table. */
+/**
+ * SQL for the names of the tables that a view reads, also through other views, and of the tables that inherit from a
+ * table.
+ */
 const TABLES_BEHIND = `WITH RECURSIVE r (oid) AS (
     SELECT $1::oid
     UNION SELECT x.oid FROM r CROSS JOIN LATERAL (
@@ -236,7 +242,10 @@ const TABLES_BEHIND = `WITH RECURSIVE r (oid) AS (
     WHERE pg_class.oid = r.oid AND relkind IN ('r', 'v', 'p', 'f') OFFSET 0) AS c
   WHERE r.oid <> $1::oid ORDER BY 1`;
 
-/** None of a materialised view, which changes by itself alone, nor of a table from which no other inherits. */
+/**
+ * Returns the tables behind a relation. Empty for a materialised view, which changes only when refreshed, and for a
+ * table without child tables.
+ */
 async function tablesBehind(
   connection: PostgresConnection,
   { oid, kind, hasChildren }: SpatialTable,
@@ -251,7 +260,7 @@ interface KeyColumn {
   compositeKey?: CompositeKey;
 }
 
-/** The column of the ids: one of the table, or one that is made of several. */
+/** Returns the column of the ids: a table column, or a column that is built from several. */
 function keyIn(
   key: Exclude<TableKey, { problem: string }>,
   attributes: readonly TableAttribute[],
@@ -280,7 +289,7 @@ function statedKey(column: string, attributes: readonly TableAttribute[]): Table
     : { problem: `Its column ${column} is neither integer, uuid nor text.` };
 }
 
-/** Whether each row has a value of the key that no other row has, as far as a unique index or a sample says. */
+/** Whether each row has a unique value of the key, according to a unique index or a sample. */
 async function identifies(
   connection: PostgresConnection,
   table: SpatialTable,
@@ -294,7 +303,7 @@ async function identifies(
 
 const statedType = (name: string | undefined) => declaredType(name ?? 'Geometry').type;
 
-/** Rows that are looked at for values that repeat. */
+/** Maximum number of rows that are checked for duplicate values. */
 export const UNIQUE_SAMPLE = 10_000;
 
 /** Whether no value comes twice, nor is missing, in a sample. */
@@ -315,11 +324,11 @@ interface Sample {
   srids: number[];
   type: GeometryType;
   hasZ: boolean;
-  /** True when a geometry is a curve, a surface, a TIN or a triangle. */
+  /** Whether any geometry is a curve, a surface, a TIN or a triangle. */
   hasCurves: boolean;
 }
 
-/** What the first rows hold, where the column's declaration leaves something open. */
+/** Returns facts from the first rows that the column's declaration does not state. */
 async function loadSample(
   connection: PostgresConnection,
   name: string,
@@ -344,7 +353,7 @@ async function loadSample(
   };
 }
 
-/** The type that holds all others: a multi type above its single one. */
+/** Returns the type that includes all types: a multi type includes its single type. */
 function commonType(types: ReadonlySet<GeometryType>): GeometryType {
   const [first, second] = [...types].sort((a, b) => a.length - b.length);
   if (types.size === 1) return first!;
@@ -374,7 +383,7 @@ export function declaredType(name: string): {
   type: GeometryType;
   hasZ: boolean;
   curved: boolean;
-  /** True for polyhedral surfaces, TINs and triangles. */
+  /** Whether the type is a polyhedral surface, a TIN or a triangle. */
   surface: boolean;
 } {
   const [, base, flags] = /^(.*?)(ZM|Z|M)?$/.exec(name.toUpperCase())!;
@@ -382,7 +391,7 @@ export function declaredType(name: string): {
   return { type, hasZ: flags?.startsWith('Z') ?? false, curved, surface };
 }
 
-/** EPSG codes by their number, other definitions in whole. */
+/** Returns EPSG codes by their number, and other definitions completely. */
 export async function readSpatialRef(
   connection: PostgresConnection,
   srid: number,

@@ -40,7 +40,7 @@ export function writeKeyedTable({
   return `(SELECT ${partsSql(compositeKey)} AS ${quote(key)}, ${columns} FROM ${stored}) t`;
 }
 
-/** The id of a row of `t` out of the columns of its key. Lists of ids have commas between them. */
+/** SQL for the id of a row of `t` from the columns of its key. Commas separate the parts. */
 export function partsSql({ parts }: CompositeKey): string {
   const texts = parts.map(({ name, type, sqlType }) => {
     const text = `${column(name)}::text`;
@@ -51,7 +51,10 @@ export function partsSql({ parts }: CompositeKey): string {
   return `(${texts.join(` || ':' || `)})`;
 }
 
-/** PostgreSQL plans it as a join: the numbers serve conditions on the id, the indexes of the table all others. */
+/**
+ * SQL for a table with its key numbers. PostgreSQL plans it as a join: the numbers are used for conditions on the id,
+ * the indexes of the table for all other conditions.
+ */
 function numberedRows({ numbers, geometryColumn, fields }: PostgisSource, table: string): string {
   const columns = [geometryColumn, ...fields.map(({ name }) => name)].map(column);
   return `SELECT n.number AS ${quote(numbers!.column)}, ${columns.join(', ')}
@@ -83,16 +86,20 @@ export function writeGeometrySql(source: PostgisSource): string {
   return source.geometryType.endsWith('Point') ? planar : cutAtAntimeridian(planar);
 }
 
-/** As writeGeometrySql(), with surfaces as the polygons that functions of GEOS take. No index serves it. */
+/** Same as writeGeometrySql(), with surfaces converted to polygons for GEOS functions. No index is used for it. */
 export function writePolygonsSql(source: PostgisSource): string {
   const geometry = writeGeometrySql(source);
   return source.mayHoldSurfaces ? flatSurfaces(geometry) : geometry;
 }
 
-/** SQL for a geometry whose surfaces, also those of a collection, became polygons. Other geometries are unchanged. */
+/**
+ * SQL for a geometry whose surfaces, also within a collection, are converted to polygons. Other geometries are
+ * unchanged.
+ */
 export function flatSurfaces(geometry: string): string {
   const face = `CASE GeometryType(d.geom) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(d.geom)) ELSE d.geom END`;
-  // Its text shows the members of a collection without a subquery: a filter may hold thousands of these conditions.
+  // Text shows the members of a collection without a subquery, because a filter can contain thousands of these
+  // conditions.
   const hasSurfaces = `CASE GeometryType(${geometry}) WHEN 'POLYHEDRALSURFACE' THEN TRUE WHEN 'TIN' THEN TRUE WHEN 'TRIANGLE' THEN TRUE
     WHEN 'GEOMETRYCOLLECTION' THEN ST_AsText(${geometry}, 0) ~ 'SURFACE|TIN|TRIANGLE' ELSE FALSE END`;
   return `CASE WHEN ${hasSurfaces} THEN (SELECT ST_Collect(${face} ORDER BY d.path) FROM ST_Dump(${geometry}) AS d)
@@ -120,7 +127,7 @@ function finiteParts({ geography, mayHoldSurfaces }: PostgisSource, type: string
     WHERE ${areFinite(type, 'd.geom')}) AS f)`;
 }
 
-/** SQL that tells whether all positions of a geometry of this type are finite, but for those of multi points. */
+/** SQL that returns whether all positions of a geometry of this type are finite. Multi points are not checked. */
 export function areFinite(type: string, geometry: string): string {
   // An empty point has neither x nor y.
   const isPlace = `coalesce(greatest(abs(ST_X(${geometry})), abs(ST_Y(${geometry}))) < 'Infinity', TRUE)`;
@@ -130,7 +137,7 @@ export function areFinite(type: string, geometry: string): string {
   return `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
 }
 
-/** SQL of an array as it is shown: members of `character(n)` have no blanks at the end, as single values have none. */
+/** SQL for an array as shown: members of `character(n)` do not have blanks at the end, like single values. */
 export function shownArray(value: string, sqlType: string | undefined): string {
   return /^character(\(\d+\))?\[\]/.test(sqlType ?? '') ? `${value}::text[]` : value;
 }

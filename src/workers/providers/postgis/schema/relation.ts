@@ -4,7 +4,7 @@ import { SqlParams } from '../connections/params.js';
 import { guarded } from '../edits/edit-errors.js';
 import { quote, writeTableSql } from './names.js';
 
-/** Properties of a table or view that decide how its rows are written. */
+/** Properties of a table or view that determine how its rows are written. */
 export interface Relation {
   /** Whether the table numbers its rows. */
   readonly isNumbered: boolean;
@@ -17,7 +17,10 @@ export interface Relation {
   readonly lock: 'FOR UPDATE' | '';
 }
 
-/** The unique index of a parent table does not cover the rows of its child tables; that of a partitioned table does. */
+/**
+ * The unique index of a parent table does not cover the rows of its child tables. The index of a partitioned table
+ * does.
+ */
 const FACTS = `SELECT a.atthasdef OR a.attidentity <> '' OR c.relkind = 'v',
     NOT (c.relhassubclass AND c.relkind <> 'p') AND EXISTS (SELECT FROM pg_index i
       WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
@@ -26,7 +29,7 @@ const FACTS = `SELECT a.atthasdef OR a.attidentity <> '' OR c.relkind = 'v',
     c.relkind = 'v', c.relkind = 'v' AND pg_relation_is_updatable(c.oid, false) & 4 = 0
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid`;
 
-/** Reads what an edit needs to know of its table, in the transaction of the edit. */
+/** Returns the facts about its table that an edit needs, in the transaction of the edit. */
 export async function readRelation(connection: PostgresConnection, source: PostgisSource): Promise<Relation> {
   const { schema, table, idColumn } = source;
   const params = new SqlParams();

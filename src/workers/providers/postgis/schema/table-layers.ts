@@ -8,7 +8,7 @@ import { type SpatialTable, spatialTables } from './catalog.js';
 import { describeTableLayer } from './discover.js';
 import { readIdentifier } from './tables.js';
 
-/** Tables as layers, each looked at alone: one that cannot be read must not hide the others. */
+/** Returns tables as layers. Each is read separately, because an unreadable table must not hide the other tables. */
 export function tableLayers(
   { database, choices }: TableTasks['vector.layers']['input'],
   cancellation?: Cancellation,

@@ -34,7 +34,7 @@ const COLUMNS = `
   WHERE ${VISIBLE} AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT')
   ORDER BY a.attrelid, a.attnum`;
 
-/** Its functions are there only where the extension is. */
+/** Its functions exist only if the extension is installed. */
 const GEOMETRIES = `
   SELECT a.attrelid::text, a.attname,
     CASE WHEN y.typname = 'geography' AND a.atttypmod = -1 THEN 'Geometry' ELSE postgis_typmod_type(a.atttypmod) END,
@@ -49,7 +49,7 @@ const GEOMETRIES = `
     AND has_column_privilege(c.oid, a.attnum, 'SELECT')
   ORDER BY a.attrelid, a.attnum`;
 
-/** Lists all that the user may read, by four statements whatever the number of tables. */
+/** Returns everything that the user can read, by four statements for any number of tables. */
 export function databaseTables(
   { database }: Input<'vector.tables'>,
   cancellation?: Cancellation,
@@ -107,7 +107,7 @@ function tableInfo(
     srid: first ? first.srid || null : null,
     geometryColumns: geometries.map(({ name }) => name),
     hasSpatialIndex: first?.isIndexed ?? false,
-    // Views have none, and tables that were never analysed.
+    // Null for views, and for tables that were never analysed.
     estimatedRows: rows < 0 || kind === 'v' || kind === 'f' ? null : Math.round(rows),
     comment,
     columns,
@@ -141,7 +141,10 @@ export function fingerprints(
   });
 }
 
-/** Replicas share the number of their system. Users may be kept from it; then the start of the server tells clusters apart. */
+/**
+ * SQL that identifies the database cluster. Replicas share their system identifier. If the user cannot read it, the
+ * start time of the server is used.
+ */
 const SYSTEM = "SELECT 'system ' || system_identifier FROM pg_control_system()";
 const START = "SELECT 'start ' || extract(epoch FROM pg_postmaster_start_time())";
 
@@ -163,8 +166,8 @@ async function readClusters(connection: PostgresConnection): Promise<string[]> {
 }
 
 /**
- * Returns a function that makes the identities of tables (`VectorLayerInfo.identity`) from their numbers. The URL of the database
- * names a cluster whose number the user may not read: its start changes.
+ * Returns a function that builds the identities of tables (`VectorLayerInfo.identity`) from their numbers. The
+ * database URL identifies a cluster whose number the user cannot read, because its start time changes.
  */
 export async function readIdentifier(
   connection: PostgresConnection,
@@ -194,7 +197,7 @@ export function tableIdentities(
   );
 }
 
-/** What a statement answers about each table, by its place in the list. */
+/** Returns the text that a statement selects for each table, by its position in the list. */
 async function textOfEach(
   connection: PostgresConnection,
   statement: string,

@@ -1,4 +1,4 @@
-/** Bent grids, straightened as they are read. */
+/** Curvilinear grids, resampled when they are read. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { type Dataset, gdal, scratchPath } from '../../../gdal/gdal.js';
@@ -10,16 +10,16 @@ import type { GridGeoreference } from './place.js';
 export interface Geolocation {
   longitude: string;
   latitude: string;
-  /** Of the straight grid: what is covered, and its size. */
+  /** Bounding box and size of the regular grid. */
   box: readonly [number, number, number, number];
   width: number;
   height: number;
   release(): void;
 }
 
-/** Most cells of the arrays that are held in memory. */
+/** Maximum cells of the arrays in memory. */
 const MAX_CELLS = 1 << 26;
-/** How many times more cells than the bent grid the straight one may have. */
+/** Maximum ratio of the numbers of cells of the regular and the curvilinear grid. */
 const MAX_GROWTH = 4;
 
 /** Reads the arrays of a grid; they are named as GDAL names them. Fails with `source-unreadable`. */
@@ -140,7 +140,7 @@ function medianStep(
   return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? Number.NaN;
 }
 
-/** The cells of a grid before they are put in their places. */
+/** Returns the georeference of a grid before its cells are resampled. */
 export async function bentPlace(name: string, driver: string): Promise<GridGeoreference> {
   const dataset = await gdal.openAsync(name, 'r', [driver]);
   try {
@@ -162,7 +162,7 @@ export async function bentPlace(name: string, driver: string): Promise<GridGeore
   }
 }
 
-/** What a straight grid holds of a bent one: in each cell the value that lies there. */
+/** Returns a regular grid in which each cell contains the value of the curvilinear grid at its position. */
 export async function straightened(bent: Dataset, place: Geolocation): Promise<OpenRaster> {
   const path = scratchPath('.vrt');
   const straight = await gdal.warpAsync(

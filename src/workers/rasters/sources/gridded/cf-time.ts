@@ -101,8 +101,8 @@ function buildYears(months: readonly number[]): Calendar {
 }
 
 /**
- * Days are Julian day numbers; years begin in March, so that the leap day is the last. `shift` is what a year's first
- * day is off from that of years of 365 days and a leap day every fourth.
+ * Calendar with leap years. Days are Julian day numbers. Years start in March, so that the leap day is the last day.
+ * `shift` is the offset of a year's first day from a calendar with a leap day every fourth year.
  */
 function leapCalendar(shift: (year: number) => number): Calendar {
   const firstOfMarch = (year: number) => 365 * year + Math.floor(year / 4) + shift(year);

@@ -1,15 +1,15 @@
 import { open } from 'node:fs/promises';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 
-/** Longest header that is looked at. */
+/** Maximum bytes of a header that is checked. */
 const MAX_HEADER = 16 << 20;
-/** Bytes of a value by its type, from NC_BYTE on; the last five are those of CDF-5. */
+/** Bytes of a value by its type, starting with NC_BYTE. The last five types are CDF-5 types. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8];
 
 /**
- * Walks the header of a classic netCDF file (CDF-1, CDF-2, CDF-5): its library sets memory aside for as many dimensions,
- * attributes and variables as the header claims, before it looks whether they are there. Fails with
- * `source-unreadable` when they cannot be. Files of other kinds pass.
+ * Checks the header of a classic netCDF file (CDF-1, CDF-2, CDF-5). Its library allocates memory for all dimensions,
+ * attributes and variables that the header claims, before it checks that they exist. Fails with `source-unreadable`
+ * if they cannot exist. Files of other kinds are accepted.
  */
 export async function checkClassicHeader(path: string): Promise<void> {
   const file = await open(path);
@@ -56,7 +56,10 @@ class Header {
     });
   }
 
-  /** A tag, how many members there are, and the members. Each takes some bytes, so the end is soon met by a lie. */
+  /**
+   * Skips a tag, the number of members, and the members. Each member needs some bytes, so a false number soon reaches
+   * the end of the file.
+   */
   #list(member: () => void): void {
     this.#skip(4);
     const count = this.#number();

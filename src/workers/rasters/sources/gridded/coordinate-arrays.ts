@@ -1,4 +1,4 @@
-/** Grids whose rows and columns are bent: two-dimensional arrays say where each value lies (CF, section 5.2). */
+/** Curvilinear grids: two-dimensional arrays contain the position of each value (CF, section 5.2). */
 
 import type { Dimension, MDArray } from 'gdal-async';
 import type { NamedArray } from './layout.js';
@@ -9,7 +9,7 @@ export interface CoordinateArrays {
   latitude: string;
 }
 
-/** What a variable's rows and columns lie by, if that is two arrays of their own shape. */
+/** Returns the coordinate arrays of a variable, if there are two arrays of the shape of its rows and columns. */
 export function findCoordinateArrays(
   { array, name }: NamedArray,
   all: readonly NamedArray[],
@@ -19,7 +19,7 @@ export function findCoordinateArrays(
     (other) => formatShape([...other.array.dimensions]) === shape && other.name !== name,
   );
   const words = formatText(array, 'coordinates').split(/\s+/);
-  // Those that the variable names go before others of its shape.
+  // Arrays that the variable names precede other arrays of its shape.
   const inOrder = [...alike.filter((other) => words.includes(lastName(other.name))), ...alike];
   const longitude = inOrder.find((other) => findQuantity(other) === 'longitude');
   const latitude = inOrder.find((other) => findQuantity(other) === 'latitude');
@@ -27,7 +27,7 @@ export function findCoordinateArrays(
   return { longitude: longitude.name, latitude: latitude.name };
 }
 
-/** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
+/** Whether the variable itself names such arrays, and does not name a projection with a regular grid. */
 export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArray[]): boolean {
   const arrays = findCoordinateArrays(array, all);
   if (!arrays || formatText(array.array, 'grid_mapping') !== '') return false;
@@ -35,7 +35,7 @@ export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArra
   return words.includes(lastName(arrays.longitude)) && words.includes(lastName(arrays.latitude));
 }
 
-/** Arrays that tell about others: coordinates, bounds of cells, areas, mappings. */
+/** Names of arrays that describe other arrays: coordinates, cell bounds, areas, mappings. */
 export function listHelperArrays(all: readonly NamedArray[]): Set<string> {
   const names = new Set<string>();
   for (const { array } of all) {
@@ -51,7 +51,7 @@ export function listHelperArrays(all: readonly NamedArray[]): Set<string> {
   );
 }
 
-/** Whether it is one of two such arrays: no data of its own. */
+/** Whether an array is one of two coordinate arrays, and therefore not data. */
 export function isCoordinateArray(array: NamedArray, all: readonly NamedArray[]): boolean {
   const quantity = findQuantity(array);
   const dimensions = [...array.array.dimensions];
@@ -65,7 +65,7 @@ export function isCoordinateArray(array: NamedArray, all: readonly NamedArray[])
 
 const isBounds = ({ name }: NamedArray) => /_(bnds|bounds|vertices)$/i.test(name);
 
-/** What an array holds by its CF attributes, or else its unit. */
+/** Quantity of an array, from its CF attributes or otherwise its unit. */
 function findQuantity({ array, name }: NamedArray): keyof CoordinateArrays | undefined {
   const standard = formatText(array, 'standard_name');
   if (standard === 'longitude' || standard === 'latitude') return standard;

@@ -1,4 +1,4 @@
-/** The containers of gridded data, and how GDAL names what is in them. */
+/** Containers of gridded data, and GDAL's names of their contents. */
 
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { stampText } from '../file.js';
 export interface GridFormat {
   title: string;
   driver: string;
-  /** The whole for GDAL's multidimensional interface. */
+  /** Name of the complete file for GDAL's multidimensional interface. */
   rootName(path: string): string;
   /** One slice of a variable as a raster; `slice` are indices into the axes before y and x, of these sizes. */
   sliceName(path: string, variable: string, slice: readonly number[]): string;
-  /** Band of what `sliceName` names. */
+  /** Band number within the dataset that `sliceName` names. */
   sliceBand(slice: readonly number[], sizes: readonly number[]): number;
 }
 
@@ -34,7 +34,9 @@ const ZARR: GridFormat = {
   sliceBand: () => 1,
 };
 
-/** Checks that a path names what it claims to be. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
+/**
+ * Checks that a path names a file of its format. Fails with `invalid-input`, `source-missing` or `source-unreadable`.
+ */
 export async function detectGridFormat(path: string): Promise<{ format: GridFormat; stamp: string }> {
   if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes are not supported.');
   if (/\.zarr\/?$/i.test(path)) return { format: ZARR, stamp: await zarrStamp(path) };
@@ -55,7 +57,7 @@ async function firstBytes(path: string, count: number): Promise<string> {
   }
 }
 
-/** Writers touch the metadata or the folder whenever they add or replace what is in a store. */
+/** Writers change the metadata or the folder whenever they add or replace data of a store. */
 async function zarrStamp(path: string): Promise<string> {
   await plainFolder(path);
   const names = ['', '.zmetadata', '.zgroup'];

@@ -1,4 +1,4 @@
-/** What a multidimensional file or store holds: the variables that share a grid, and the axes of that grid. */
+/** Contents of a multidimensional file or store: the variables that share a grid, and the axes of that grid. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -19,12 +19,12 @@ import type { GridFormat } from './format.js';
 import { requireOneFile } from './hdf5/other-files.js';
 
 export interface Variable {
-  /** Without a leading slash; groups stand before it: `surface/temperature`. */
+  /** Name without a leading slash, with groups: `surface/temperature`. */
   name: string;
-  /** GDAL type name of what is stored. */
+  /** GDAL type name of the stored values. */
   type: string;
   noData: number | null;
-  /** What is stored is multiplied by `scale`, then `offset` is added. */
+  /** Factor of stored values. `offset` is added after the multiplication. */
   scale: number;
   offset: number;
   unit: string;
@@ -38,7 +38,7 @@ interface GridAxes {
   /** Index in the file of each of `times`. */
   timeOrder?: number[];
   levels?: { name: string; unit: string; values: number[] };
-  /** The axes before y and x with their lengths, as they are stored. */
+  /** Axes before y and x with their lengths, in stored order. */
   stored: { kind: 'time' | 'level'; size: number }[];
 }
 
@@ -47,7 +47,7 @@ export interface VariableGrid {
   axes: GridAxes;
   width: number;
   height: number;
-  /** Where its cells lie, unless its rows and columns are straight. */
+  /** Coordinate arrays of the cells. Default: rows and columns are straight. */
   lies?: CoordinateArrays;
 }
 
@@ -74,9 +74,9 @@ const TYPES = new Set([
 ]);
 
 /**
- * GDAL's multidimensional objects keep a file open until they are collected, and HDF5 gives every reader what it
- * remembers of an open file, however it has changed. Not read in a process of its own: forking while another thread is
- * in PROJ hangs the child in PROJ's own handler.
+ * GDAL's multidimensional objects keep a file open until they are collected. HDF5 gives every reader the cached
+ * content of an open file, even after changes. A separate process is not possible: a fork while another thread is in
+ * PROJ hangs the child in PROJ's own handler.
  */
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -86,7 +86,7 @@ export async function readGridLayout(path: string, format: GridFormat): Promise<
   try {
     return await openLayout(path, format);
   } finally {
-    // Each object holds the one that it came from: an attribute its array, that its group, that the dataset.
+    // Each object references its parent: an attribute its array, an array its group, a group the dataset.
     for (let round = 0; round < 6; round++) {
       collectGarbage();
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -130,7 +130,7 @@ async function readLayout(root: Group): Promise<Layout> {
   const helpers = listHelperArrays(all);
   for (const array of all) {
     const dimensions = [...array.array.dimensions];
-    // A list is no grid, and what tells about others is no data of its own.
+    // A list is not a grid, and arrays that describe other arrays are not data.
     if (dimensions.length < 2 || isCoordinateArray(array, all)) continue;
     if (helpers.has(array.name) && !isGridded(dimensions, array.group, root)) continue;
     try {
@@ -151,7 +151,9 @@ async function readLayout(root: Group): Promise<Layout> {
   return layout;
 }
 
-/** The arrays that bend the grid of a variable. Fails for one that nothing places. */
+/**
+ * Returns the coordinate arrays of a variable with a curvilinear grid. Fails for a variable without any georeference.
+ */
 function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): CoordinateArrays | undefined {
   const isStraight = isGridded([...array.array.dimensions], array.group, root);
   if (isStraight && !namesCoordinateArrays(array, all)) return undefined;
@@ -184,7 +186,7 @@ function isGridded(dimensions: readonly Dimension[], group: Group, root: Group):
   return findRole(y, group, root) === 'y' && findRole(x, group, root) === 'x';
 }
 
-/** What a dimension says it is, or its coordinates do (CF, sections 4.1, 4.2 and 5.6), or else its name. */
+/** Role of a dimension from its type, its coordinates (CF, sections 4.1, 4.2 and 5.6), or otherwise its name. */
 function findRole(dimension: Dimension, group: Group, root: Group): 'x' | 'y' | undefined {
   if (dimension.type === 'HORIZONTAL_X') return 'x';
   if (dimension.type === 'HORIZONTAL_Y') return 'y';

@@ -21,12 +21,12 @@ interface LayoutEntry {
 }
 const layouts = new Map<string, LayoutEntry>();
 
-/** The grid that holds the source's variables. Fails with `source-unreadable` when it has changed. */
+/** Returns the grid that contains the source's variables. Fails with `source-unreadable` if it has changed. */
 export async function openSourceGrid(source: GriddedRaster): Promise<VariableGrid> {
   return (await located(source)).grid;
 }
 
-/** All that a file or store holds. */
+/** Returns the complete contents of a file or store. */
 export async function gridLayout(path: string): Promise<Layout> {
   const { format, stamp } = await detectGridFormat(path);
   return buildEntry(path, format, stamp).layout;
@@ -62,13 +62,13 @@ function buildEntry(path: string, format: GridFormat, stamp: string): LayoutEntr
   const now: LayoutEntry = { stamp, layout, places: new Map() };
   layouts.delete(path);
   layouts.set(path, now);
-  // A failure is tried again by the next one who asks.
+  // The next caller retries after a failure.
   layout.catch(() => layouts.get(path) === now && layouts.delete(path));
   if (layouts.size > KEPT) layouts.delete(layouts.keys().next().value as string);
   return now;
 }
 
-/** Indices into the stored axes: the newest time and the first level where nothing is chosen. */
+/** Indices into the stored axes. Default: the newest time and the first level. */
 function buildSlice({ axes }: VariableGrid, at: RasterPosition): number[] {
   return axes.stored.map(({ kind, size }) => {
     const index = (kind === 'time' ? at.time : at.level) ?? (kind === 'time' ? size - 1 : 0);
@@ -133,7 +133,7 @@ async function openBent(
   }
 }
 
-/** A grid whose rows run from south to north, turned over as it is read. */
+/** Returns a grid whose rows run from south to north, flipped when it is read. */
 async function turned(dataset: Dataset): Promise<OpenRaster> {
   const { x: width, y: height } = dataset.rasterSize;
   const [x0, dx, , y0, , dy] = dataset.geoTransform as number[];

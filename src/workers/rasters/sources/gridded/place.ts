@@ -1,4 +1,4 @@
-/** Where a grid lies. */
+/** Georeferences of grids. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { gdal } from '../../../gdal/gdal.js';
@@ -24,7 +24,7 @@ export interface GridGeoreference {
   strips: Strip[];
   /** Rows run from south to north. */
   southUp: boolean;
-  /** There are places within it that no cell of the stored grid covers. */
+  /** Whether there are positions inside the grid that no stored cell covers. */
   hasGaps?: boolean;
 }
 
@@ -77,12 +77,12 @@ function requireDegrees(
     );
 }
 
-/** Part of a column within which a sum of columns counts as the whole circle. */
+/** Share of a column within which a sum of columns counts as the complete circle. */
 const CIRCLE_TOLERANCE = 0.01;
 
 /**
- * Longitudes beyond 180 degrees are moved to the west. A grid across the antimeridian becomes one around the globe;
- * what it does not cover has no data.
+ * Longitudes beyond 180 degrees are moved to the west. A grid across the antimeridian becomes a grid around the
+ * globe, in which uncovered cells have no data.
  */
 function wrapped([x0, dx]: GeoTransform, columns: number): [number, number, Strip[]] | undefined {
   const end = x0 + columns * dx;

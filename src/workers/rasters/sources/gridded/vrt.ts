@@ -13,7 +13,7 @@ export interface SlicedVariable {
   band: number;
 }
 
-/** With a geolocation the raster lies by that alone. */
+/** Returns the VRT of a slice. With geolocation arrays, only they georeference the raster. */
 export function sliceVrt(
   place: GridGeoreference,
   slices: readonly SlicedVariable[],

@@ -1,4 +1,4 @@
-/** What must be known of a member to place it among the others without opening it again. */
+/** Facts about a member that place it among the other members without opening it again. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { MosaicMember } from '../../../../core/rasters/rasters.js';
@@ -22,14 +22,16 @@ export interface MemberBand {
 }
 
 export interface MemberFacts {
-  /** GDAL's name, under which the raster lies in the mosaic's CRS. */
+  /** GDAL's name of the raster in the mosaic's CRS. */
   name: string;
   width: number;
   height: number;
   geoTransform: GeoTransform;
   crs: string;
   bands: MemberBand[];
-  /** A mask tells its values from what surrounds them: it was warped, and has no value for no data. */
+  /**
+   * Whether a mask distinguishes its values from the surroundings: it was warped and does not have a nodata value.
+   */
   isMasked: boolean;
 }
 
@@ -38,11 +40,11 @@ interface Kept {
   facts: Promise<MemberFacts>;
 }
 
-/** Members of all mosaics that are remembered. */
+/** Maximum members of all mosaics in the cache. */
 const KEPT = 20_000;
 const factsByPath = new Map<string, Kept>();
 
-/** Opened once for each state of the member. `crs` absent: that of the member. */
+/** Returns the facts. A member is opened once for each of its states. Default of `crs`: the CRS of the member. */
 export function readMemberFacts(
   member: MosaicMember,
   opening: RasterOpener,
@@ -126,7 +128,7 @@ async function warpTo(
   }
 }
 
-/** `isMasked`: the last band is the mask of the others. */
+/** `isMasked`: the last band is the mask of the other bands. */
 function describe(dataset: Dataset, name: string, isMasked: boolean): MemberFacts {
   const { geoTransform, crs } = getGeoreference(dataset);
   const count = dataset.bands.count() - (isMasked ? 1 : 0);
@@ -147,7 +149,7 @@ function buildBand(dataset: Dataset, number: number): MemberBand {
   const entries = table && Array.from({ length: table.count() }, (_, index) => table.get(index));
   return {
     type: band.dataType ?? 'Byte',
-    // GDAL fills what no member covers with the nearest value of the type, which would be a value.
+    // GDAL fills areas outside all members with the nearest value of the type, which would be a valid value.
     noData: nodataIn(band),
     blockSize: band.blockSize,
     colorInterpretation: band.colorInterpretation ?? 'Undefined',

@@ -1,4 +1,7 @@
-/** Pixel functions of virtual rasters that merge the values of several rasters. GDAL has none of them before 3.8. */
+/**
+ * Pixel functions of virtual rasters that merge the values of several rasters. GDAL has such functions only since
+ * 3.8.
+ */
 
 import { ALL_MERGES, type Merge } from '../../../../core/rasters/rasters.js';
 import { mergeFunction } from '../../../../native/index.js';
@@ -8,21 +11,21 @@ import { formatVrtNumber } from '../vrt-text.js';
 
 const PREFIX = 'graticule_';
 
-/** Rasters that are read at once for one window: each has memory of its own while they are merged. */
+/** Maximum rasters that are read for one window. Each needs separate memory while they are merged. */
 export const MAX_MERGED = 64;
 
 for (const merge of ALL_MERGES) gdal.addPixelFunc(PREFIX + merge, mergeFunction(merge));
 
-/** A band that merges others. */
+/** Band that merges other bands. */
 export interface MergedBand {
   type: string;
-  /** What stands where no source has a value. */
+  /** Value where no source has a value. */
   absent: number;
 }
 
 /**
- * What becomes of bands of a type in which `noData` is no value; null where any may be one. Where a result may be what
- * stands for none, it is a float, and NaN is none.
+ * Returns the result of merging bands of a type with the nodata value `noData`. Null: every number can be a value. If
+ * a result can equal the nodata value, the result is a float band, and NaN represents missing values.
  */
 export function mergedBand(merge: Merge, type: string, noData: number | null): MergedBand {
   const isApart = noData !== null && resultsDiffer(merge, type, noData);
@@ -32,11 +35,11 @@ export function mergedBand(merge: Merge, type: string, noData: number | null): M
 /** Whether no result can be the value of no data. */
 function resultsDiffer(merge: Merge, type: string, noData: number): boolean {
   if (merge === 'max' || merge === 'min') return true;
-  // A middle of values lies on one side of an end of the type, as they do.
+  // A mean or median of values is inside the range of the type, like the values.
   return (merge === 'average' || merge === 'median') && getTypeBounds(type)?.includes(noData) === true;
 }
 
-/** Whether results are not of the kind of what is merged. */
+/** Whether results have another meaning than the merged values. */
 export const isDerivedStatistic = (merge: Merge): boolean =>
   merge === 'standard-deviation' || merge === 'count';
 
@@ -44,9 +47,8 @@ export const isDerivedStatistic = (merge: Merge): boolean =>
 const chooseFloat = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
 
 /**
- * What makes a band of a virtual raster one that merges its sources, which have values of a type. They are read as values
- * of the type of the band: GDAL fills what a source does not cover, and what it has no value for, with the no data of the
- * band.
+ * Returns the elements that make a virtual band merge its sources, which have values of a type. Sources are read in
+ * the type of the band. GDAL fills areas outside a source and missing values with the nodata value of the band.
  */
 export function mergeElements(merge: Merge, { type, absent }: MergedBand, of: string): string {
   const isWhole = of.startsWith('Float') ? 0 : 1;

@@ -13,7 +13,7 @@ import { MAX_MERGED } from './merge.js';
 import { leaveOutFaulty, readableMembers } from './readable.js';
 import { emptyVrt, mosaicVrt } from './vrt.js';
 
-/** Members of one task; the gateway sends those that the window touches. */
+/** Maximum members of one task. The gateway sends the members that touch the window. */
 const MAX_MEMBERS = 2000;
 
 /** `openingOf` opens a member. */
@@ -50,7 +50,7 @@ function buildIdentity({ grid, merge }: RasterMosaic, openings: readonly RasterO
   };
 }
 
-/** Of a mosaic that may miss members. */
+/** Opener of a mosaic that can lack members. */
 async function openingOfReadable(
   source: RasterMosaic,
   { grid, bandTypes }: { grid: RasterGrid; bandTypes: readonly string[] },

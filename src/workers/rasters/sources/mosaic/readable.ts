@@ -1,4 +1,4 @@
-/** Members of a mosaic that may miss some: what cannot be read costs its own pixels only. */
+/** Members of a mosaic that can lack some of them: an unreadable member costs only its own pixels. */
 
 import { basename } from 'node:path';
 import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
@@ -10,7 +10,7 @@ import { mapInLanes } from '../../../../core/values/lanes.js';
 import type { RasterOpener } from '../opener.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 
-/** How long a member that is damaged is left out without another look. */
+/** Milliseconds for which a damaged member is omitted before it is checked again. */
 const DAMAGED_MS = 60_000;
 
 export interface ReadableMember {
@@ -21,7 +21,7 @@ export interface ReadableMember {
 
 export interface ReadableMembers {
   members: ReadableMember[];
-  /** Ids of those that are left out. */
+  /** Ids of the omitted members. */
   lost: string[];
 }
 
@@ -29,7 +29,10 @@ const faults = boundedCache<string, TaskFailure>(20_000, { ttl: DAMAGED_MS });
 
 const buildKey = ({ source }: MosaicMember) => JSON.stringify(source);
 
-/** Whose host is away is no fault of the member: who reads it knows how long it is left alone. */
+/**
+ * Marks a member as faulty. A failure of its host is not stored, because the reader of remote files decides when to
+ * retry.
+ */
 function leaveOut(member: MosaicMember, failure: TaskFailure): void {
   if (!isAway(failure)) faults.set(buildKey(member), failure);
 }
@@ -76,14 +79,14 @@ const hasTypes = ({ bands }: MemberFacts, types: readonly string[]) =>
 const misfit = ({ id }: MosaicMember) =>
   new TaskFailure('source-unreadable', `The raster ${id} has other bands than the mosaic.`);
 
-/** After a read that failed: leaves out the members that it failed at. Whether there were any. */
+/** Omits the members at which a read failed. Returns whether there were any. */
 export async function leaveOutFaulty(members: readonly ReadableMember[], error: unknown): Promise<boolean> {
   const text = error instanceof TaskFailure ? `${error.message} ${error.cause_}` : String(error);
   const names = new Set(text.match(/[\w.-]+/g));
   let isAny = false;
   for (const { member, opening } of members) {
     const { failure, changed } = (await opening.outcome?.(error)) ?? { changed: false };
-    // A file that is not what it was, or is no longer remembered, is read anew: that is no damage.
+    // A file that has changed or is no longer cached is read again; this does not count as damage.
     const isNamed = !changed && (opening.files ?? []).some((file) => names.has(basename(file)));
     if (failure || isNamed)
       leaveOut(

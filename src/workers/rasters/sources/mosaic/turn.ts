@@ -1,4 +1,4 @@
-/** CRS whose x runs once around the earth. What lies across the antimeridian is on both sides of them. */
+/** CRSs whose x coordinate runs once around the Earth. Data across the antimeridian is on both of their sides. */
 
 import { type GdalCrs, getCrs } from '../../../gdal/crs.js';
 
@@ -11,7 +11,10 @@ export interface TurnedCrs {
 
 const MERCATOR_HALF = Math.PI * 6_378_137;
 
-/** Of degrees and of Web Mercator; undefined for others. */
+/**
+ * Returns the CRS with the antimeridian in its middle, for CRSs in degrees and Web Mercator. Undefined for other
+ * CRSs.
+ */
 export function findTurnedCrs({ srs }: GdalCrs): TurnedCrs | undefined {
   const text = srs.toProj4().trim();
   if (/^\+proj=longlat\b/.test(text) && !/\+(pm|lon_wrap)=/.test(text))
@@ -21,7 +24,7 @@ export function findTurnedCrs({ srs }: GdalCrs): TurnedCrs | undefined {
   return undefined;
 }
 
-/** By how much what lies there is moved to be within a grid: perhaps to several places. */
+/** Returns the shifts that move a range into a grid. There can be several. */
 export function movesInto(
   [west, east]: readonly [number, number],
   grid: { crs: string; west: number; east: number },

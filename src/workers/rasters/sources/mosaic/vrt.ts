@@ -39,7 +39,7 @@ function emptyBand(type: string, number: number): string {
   return `<VRTRasterBand dataType="${type}" band="${number}"><NoDataValue>${noData}</NoDataValue></VRTRasterBand>`;
 }
 
-/** Text of the virtual raster of single bands of files that lie over each other. */
+/** Returns the virtual raster of single bands of files that overlap. */
 export function stackVrt(grid: RasterGrid, bands: readonly { part: MemberFacts; index: number }[]): string {
   const texts = bands.map(({ part, index }, i) => stackedBand(grid, part, index, i + 1));
   return rasterVrt(grid, texts.join(''));
@@ -82,13 +82,16 @@ function formatBand(
   );
 }
 
-/** Null where a member has another value for no data, or none: what one leaves out is a value of another. */
+/**
+ * Returns the nodata value that all members share. Null if members differ, because the nodata value of one is a valid
+ * value of another.
+ */
 function sharedNoData(members: readonly MemberFacts[], index: number): number | null {
   const [first, ...others] = members.map(({ bands }) => bands[index]!.noData);
   return others.every((one) => Object.is(one, first)) ? first! : null;
 }
 
-/** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
+/** Value between members without a nodata value: 0, or NaN. An alpha band marks these areas itself. */
 function betweenMembers({ type, colorInterpretation }: MemberBand): number | null {
   if (colorInterpretation === 'Alpha') return null;
   return type.startsWith('Float') ? Number.NaN : 0;
@@ -100,7 +103,7 @@ function colorTable({ colors }: MemberBand): string {
   return `<ColorTable>${entries.join('')}</ColorTable>`;
 }
 
-/** Where the grid runs around the earth a member may be on both sides of it. */
+/** If the grid runs around the Earth, a member can be on both of its sides. */
 function memberSource(grid: RasterGrid, member: MemberFacts, index: number): string {
   const [x0, dx] = grid.geoTransform;
   const [west, mdx] = member.geoTransform;

@@ -3,18 +3,18 @@ import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { type RangeAnswer, type RemoteRange, readRange } from '../../../storage/remote/range.js';
 import type { RemoteAddress } from './protocol.js';
 
-/** What is read of a file when it is opened: enough for the directory of most. */
+/** Bytes that are read when a file is opened: enough for the directory of most files. */
 export const REMOTE_HEAD_BYTES = 65_536;
 
 /** One state of a file that is read by ranges over HTTP. */
 export class RemoteFile {
   /** Why the last read failed. */
   failure: TaskFailure | undefined;
-  /** The file is not what it was when it was opened. */
+  /** Whether the file changed since it was opened. */
   changed = false;
 
   readonly size: number;
-  /** Tells this state of the file from others. */
+  /** Identifies the state of the file. */
   readonly revision: string;
   #head: Uint8Array | undefined;
 
@@ -42,7 +42,7 @@ export class RemoteFile {
     this.#head = other.#head;
   }
 
-  /** Gives its memory up: the head is read from the host when somebody asks for it. */
+  /** Frees the memory of the head. It is requested from the host again when it is needed. */
   dropHead(): void {
     this.#head = undefined;
   }

@@ -8,11 +8,14 @@ import { RemotePauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';
 import type { RangeProxy } from './proxy.js';
 
-/** Files that are remembered: as many as the largest mosaic has (2000 scenes of 32 assets), because it reads any of them at any time. */
+/**
+ * Maximum number of cached files: the number in the largest mosaic (2000 scenes of 32 assets), which reads any of
+ * them at any time.
+ */
 const FILES = 65_536;
-/** Heads that are in memory, 32 MiB at most: all files have one when they are opened. */
+/** Maximum number of heads in memory, at most 32 MiB. All files have a head when they are opened. */
 const HEADS = (32 << 20) / REMOTE_HEAD_BYTES;
-/** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
+/** Milliseconds after which a file is checked again, because GDAL's cached blocks would never show a change. */
 const FRESH_MS = 60_000;
 
 interface Known {
@@ -20,9 +23,9 @@ interface Known {
   lookedAt: number;
 }
 
-/** The proxy answers for those that are remembered, and for no others. */
+/** Cache of remote files. The proxy serves only cached files. */
 export class RemoteFiles {
-  /** By address: who may read a file is a part of it. */
+  /** Files by address, which includes the credentials. */
   readonly #files = boundedCache<string, Known>(FILES, {
     dispose: (entry, _, reason) => reason === 'evict' && this.#forget(entry),
   });
@@ -34,7 +37,10 @@ export class RemoteFiles {
     readonly proxy: RangeProxy,
   ) {}
 
-  /** Rejects as `readRange` does, and as it did where that is to be left alone. */
+  /**
+   * Returns the current state of a file. Rejects like `readRange`, or with the former failure while the file is
+   * paused.
+   */
   async current(address: RemoteAddress): Promise<RemoteFile> {
     const key = buildKey(address);
     const host = chooseHost(address);
@@ -48,7 +54,7 @@ export class RemoteFiles {
     return isFresh ? file : this.#look(address, file);
   }
 
-  /** A file that is as it was stays the same object, so that those who read it go on. */
+  /** Checks a file. An unchanged file remains the same object, so its readers continue. */
   #look(address: RemoteAddress, before: RemoteFile | undefined): Promise<RemoteFile> {
     const key = buildKey(address);
     const host = chooseHost(address);
@@ -88,7 +94,7 @@ export class RemoteFiles {
     this.#heads.delete(file);
   }
 
-  /** What a read of a file failed with. */
+  /** Records the failure of a read. */
   noteFailure({ address, failure }: RemoteFile): void {
     if (failure) this.#pauses.afterFailure('read', chooseHost(address), buildKey(address), failure);
   }

@@ -23,7 +23,7 @@ export async function remoteOpening(source: RemoteRaster): Promise<RasterOpener>
   };
 }
 
-/** What tells the state of the file from others. */
+/** Returns the identifier of the file's state. */
 export async function remoteRevision(source: RemoteRaster): Promise<string> {
   return (await lookAt(source)).revision;
 }

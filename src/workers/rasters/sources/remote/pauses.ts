@@ -1,12 +1,15 @@
-/** Files and hosts that failed, and are left alone for a while. */
+/** Files and hosts that failed, to which no requests are sent for a while. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { HostAway } from '../../../storage/remote/range.js';
 
-/** So long nobody asks a host that is away. */
+/** Milliseconds without requests to an unavailable host. */
 const HOST_MS = 3000;
-/** So long nobody asks for a file that failed: twice as long after each failure, until none comes for a while. */
+/**
+ * Milliseconds without requests for a file that failed. The time doubles with each failure, up to `most`, until there
+ * is none for `forget`.
+ */
 const FILE_MS = { least: 3000, most: 60_000, forget: 300_000 };
 const FILES = 20_000;
 const HOSTS = 1000;
@@ -20,11 +23,11 @@ interface Pause {
 }
 
 interface HostPause extends Pause {
-  /** What is in memory of its files was not enough. */
+  /** Whether the pause also applies to files whose head is in memory, because the head was not enough. */
   isOfAll: boolean;
 }
 
-/** What failed: to open a file, or to read more of one that was opened. */
+/** Step that failed: to open a file, or to read more of an open file. */
 export type RemoteStep = 'look' | 'read';
 
 export class RemotePauses {
@@ -33,18 +36,18 @@ export class RemotePauses {
   /** Files of each host that failed since one could be opened. */
   readonly #rows = boundedCache<string, Set<string>>(HOSTS);
 
-  /** Throws why a file is left alone. */
+  /** Throws the failure of a paused file. */
   checkFile(file: string): void {
     check(this.#files.get(file));
   }
 
-  /** Throws why the files of a host are left alone. Those that are in memory are so only where that was not enough. */
+  /** Throws the failure of a paused host. Files in memory are paused only if their memory was not enough. */
   checkHost(host: string, isInMemory: boolean): void {
     const pause = this.#hosts.get(host);
     if (!isInMemory || pause?.isOfAll) check(pause);
   }
 
-  /** Only of what may be better soon. */
+  /** Starts a pause. Only for temporary failures. */
   afterFailure(step: RemoteStep, host: string, file: string, error: unknown): void {
     if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
     const before = this.#files.get(file);

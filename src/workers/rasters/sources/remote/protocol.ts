@@ -4,7 +4,7 @@ import type { FailureMessage } from '../../../../core/errors/failure.js';
 import type { StoreCredentials } from '../../../../core/sources/object-stores.js';
 import type { TaskResponse } from '../../../threads/failure.js';
 
-/** A URL, and who reads it: by the credentials of the environment where nothing is said. */
+/** URL and the credentials that read it. Default: the credentials of the environment. */
 export interface RemoteAddress {
   url: string;
   credentials?: StoreCredentials;
@@ -26,15 +26,15 @@ export interface ReaderReply {
 export interface RemoteName {
   /** GDAL's name of it. */
   name: string;
-  /** Of the server that GDAL asks. */
+  /** Origin of the server to which GDAL sends its requests. */
   origin: string;
-  /** Tells this state of the file from others. */
+  /** Identifies the state of the file. */
   revision: string;
 }
 
 export interface FileState {
   /** Why the last read failed. */
   failure?: FailureMessage;
-  /** The file is not what it was. */
+  /** Whether the file has changed. */
   changed: boolean;
 }

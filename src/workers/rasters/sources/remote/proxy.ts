@@ -1,7 +1,7 @@
 /**
- * The one way by which GDAL reaches the network: a server on loopback that answers ranges of the files it was told of.
- * It reads them itself, from allowed hosts only. GDAL has it as proxy for everything, so whatever else a file makes
- * GDAL ask for ends here, with a refusal.
+ * Only connection of GDAL to the network: a loopback server that returns ranges of registered files. The server reads
+ * them itself, and only from allowed hosts. It is GDAL's proxy for everything, so it refuses any other request that a
+ * file makes GDAL send.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -10,13 +10,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { RemoteFile } from './file.js';
 
-/** Longest range of one answer. */
+/** Maximum bytes of the range in one response. */
 const MAX_RANGE = 64 << 20;
 
 export class RangeProxy {
   readonly #files = new Map<string, RemoteFile>();
   readonly #paths = new Map<RemoteFile, string>();
-  /** Only this process knows it, so nobody else on this machine can read through the server. */
+  /** Secret of this process, so that no other process on this machine can read through the server. */
   readonly #secret = randomBytes(16).toString('hex');
   #count = 0;
 
@@ -54,7 +54,7 @@ export class RangeProxy {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A proxy is asked for whole URLs.
+    // Requests to a proxy contain complete URLs.
     const url = request.url ?? '';
     const file = this.#files.get(url.startsWith(this.origin) ? url.slice(this.origin.length) : url);
     if (file && request.method === 'HEAD') {
@@ -77,7 +77,7 @@ export class RangeProxy {
       const range = `bytes ${offset}-${offset + length - 1}/${file.size}`;
       response.writeHead(206, { 'content-range': range, 'content-length': length }).end(data);
     } catch {
-      // The file remembers why.
+      // The file stores the reason.
       response.writeHead(502).end();
     }
   }

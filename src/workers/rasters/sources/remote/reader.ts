@@ -23,7 +23,7 @@ let thread: Worker | undefined;
 let count = 0;
 const waiting = new Map<number, Waiter>();
 
-/** The file at an address as it is now. Rejects with `TaskFailure`. */
+/** Returns the current file at an address. Rejects with `TaskFailure`. */
 export async function lookAt({ url, credentials, isAnonymous }: RemoteAddress): Promise<RemoteName> {
   const about = { url, ...(credentials && { credentials }), ...(isAnonymous && { isAnonymous }) };
   const remote = await ask<RemoteName>({ task: 'look', about });
@@ -31,7 +31,7 @@ export async function lookAt({ url, credentials, isAnonymous }: RemoteAddress): 
   return remote;
 }
 
-/** What became of a file that a look found. */
+/** Returns the state of a file that was opened before. */
 export function readFileState(name: string): Promise<FileState> {
   return ask<FileState>({ task: 'state', about: name });
 }
@@ -57,7 +57,7 @@ function start(): Worker {
     if (answer.ok) resolve(answer.value);
     else reject(failureFrom(answer.failure));
   });
-  // The next one who asks starts another.
+  // The next caller starts another thread.
   started.on('error', (error) => {
     thread = undefined;
     for (const { reject } of waiting.values())

@@ -1,6 +1,6 @@
 /**
- * The thread that reads remote files for GDAL. Not the raster thread: some of GDAL's calls hold that one up while they
- * wait for what this one answers.
+ * Thread that reads remote files for GDAL. It is separate from the raster thread, because some of GDAL's calls block
+ * that thread while they wait for these responses.
  */
 
 import { parentPort, workerData } from 'node:worker_threads';

@@ -50,7 +50,7 @@ async function openStack(
   }
 }
 
-/** That of the first part that has one. */
+/** Returns the outcome of the first part that has one. */
 export async function findPartOutcome(
   openings: readonly RasterOpener[],
   error: unknown,

@@ -2,8 +2,8 @@ import { readSync } from 'node:fs';
 import { createArchiveFailure } from '../../../providers/archive/archive-tile.js';
 
 /**
- * Bundles of the compact cache of ArcGIS (its versions 1 and 2): 128 rows and columns of tiles in one file, with an index
- * of where each lies.
+ * Bundles of the ArcGIS compact cache (versions 1 and 2): 128 rows and columns of tiles in one file, with an index of
+ * their positions.
  */
 
 /** Rows and columns of a bundle. */
@@ -13,11 +13,11 @@ const RECORDS = BUNDLE_SIDE * BUNDLE_SIDE;
 /** Bytes of the header of a bundle, in front of its index. */
 const HEADER_BYTES = 64;
 const RECORD_BYTES = 8;
-/** From the beginning of a bundle of version 2: all that its index needs. */
+/** Bytes at the start of a version 2 bundle that contain the complete index. */
 export const INDEX_BYTES = HEADER_BYTES + RECORDS * RECORD_BYTES;
 const VERSION = 3;
 
-/** The index of version 1 lies in a file of its own. */
+/** Sizes of the version 1 index, which is in a separate file. */
 const OLD_HEADER_BYTES = 16;
 const OLD_RECORD_BYTES = 5;
 export const OLD_INDEX_BYTES = OLD_HEADER_BYTES + RECORDS * OLD_RECORD_BYTES;
@@ -27,7 +27,7 @@ const BYTES_40 = 2 ** 40;
 
 export interface BundleAddress {
   readonly level: number;
-  /** Of its first tile; rows are counted from the top. */
+  /** Row of the first tile, counted from the top. */
   readonly row: number;
   readonly column: number;
 }
@@ -35,12 +35,12 @@ export interface BundleAddress {
 export interface BundledTile {
   readonly row: number;
   readonly column: number;
-  /** Bytes of the file that it lies in. */
+  /** Offset and size in bytes in the file that contains the tile. */
   readonly at: number;
   readonly size: number;
 }
 
-/** What the name of a bundle tells: `…/L05/R0080C0100.bundle`, in hexadecimal. */
+/** Returns the address in the name of a bundle: `…/L05/R0080C0100.bundle`, in hexadecimal. */
 export function bundleAddress(name: string): BundleAddress | undefined {
   const match = /(?:^|\/)L(\d\d)\/R([0-9a-f]{4,8})C([0-9a-f]{4,8})\.bundle$/i.exec(name);
   if (!match) return undefined;
@@ -52,7 +52,7 @@ export function bundleAddress(name: string): BundleAddress | undefined {
   return { level, row, column };
 }
 
-/** Tiles of a bundle of version 2, by the beginning of its file. Fails with `source-unreadable`. */
+/** Returns the tiles of a version 2 bundle from the start of its file. Fails with `source-unreadable`. */
 export function parseBundleIndex(head: Buffer, { row, column }: BundleAddress): BundledTile[] {
   if (head.length < INDEX_BYTES || head.readUInt32LE(0) !== VERSION || head.readUInt32LE(4) !== RECORDS)
     throw createArchiveFailure('a bundle has no index of its version');

@@ -75,7 +75,7 @@ function* batches(
 }
 
 function requireFormat(data: Uint8Array, format: ArchiveFormat): void {
-  // Vector tiles may be compressed, or begin with any field.
+  // Vector tiles can be compressed, or start with any field.
   if (format !== 'mvt' && detectImageFormat(data) !== format)
     throw unsupported('it has tiles of several formats (MIXED), which one archive cannot hold');
 }

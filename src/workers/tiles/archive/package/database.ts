@@ -130,9 +130,9 @@ function buildFormat(db: Db, table: string): ArchiveFormat {
   return format;
 }
 
-/** Levels without a zoom are left out: the table holds no tiles of them that can be asked for. */
+/** Levels without a zoom are omitted, because clients cannot request their tiles. */
 function listParts(db: Db, table: string, zoomOf: (level: number) => number | undefined): PackagePart[] {
-  // Columns may be declared without a type, and hold their numbers as they were written.
+  // Columns can be declared without a type, and contain numbers in the type in which they were written.
   const sql = `SELECT CAST(zoom_level AS INTEGER) AS level, CAST(tile_column AS INTEGER) / ${PART_COLUMNS} AS block, count(*) AS tiles FROM ${quote(table)}
     WHERE zoom_level >= 0 AND tile_column >= 0 AND length(tile_data) > 0 GROUP BY 1, 2 ORDER BY 1, 2`;
   const rows = db.prepare(sql).all() as { level: number; block: number; tiles: number }[];

@@ -33,11 +33,11 @@ const V2 = 'CompactV2';
 const V1 = 'Compact';
 const MAX_LAYERS = 1000;
 
-/** What the documents of a package say. */
+/** Content of a package's documents. */
 interface Description {
   tiling: Tiling;
   storageFormat: string;
-  /** Bundles lie below it. */
+  /** Folder that contains the bundles. */
   folder: string;
   isVector: boolean;
   extent: { box: unknown; wkid: number | undefined };
@@ -88,7 +88,7 @@ function readFormat(sample: Buffer, isVector: boolean): ArchiveFormat {
   return format;
 }
 
-/** Where the tiles of a bundle lie in its file. */
+/** Returns the positions of a bundle's tiles in its file. */
 export async function readBundleIndex(
   zip: ZippedPackage,
   bundle: Pick<PackagePart, 'name' | 'level' | 'row' | 'column'>,
@@ -230,7 +230,7 @@ async function loadExtent(
   return { box, wkid: code(getXmlChild(envelope, 'SpatialReference')) };
 }
 
-/** The layers that the style of a vector package draws; their attributes are not told. */
+/** Returns the layers that the style of a vector package draws. Their attributes are unknown. */
 async function styledLayers(zip: ZippedPackage): Promise<VectorLayerMetadata[]> {
   const name = 'p12/resources/styles/root.json';
   const bytes = await zip.document(name);

@@ -4,7 +4,7 @@ import { normalizeEpsg } from '../../../../core/geometry/crs.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { tileRangeBounds, validBounds } from '../../../providers/archive/archive-tile.js';
 
-/** How the levels of a package correspond to zooms of WebMercatorQuad, which archives are in. */
+/** Mapping of a package's levels to zooms of WebMercatorQuad, in which archives are stored. */
 
 /** Metres from the middle of the world to its side, in Web Mercator. */
 const HALF = 20_037_508.342789244;
@@ -13,7 +13,7 @@ const GEOGRAPHIC = new Set([4326]);
 /** By how much of a tile levels may differ: packages round their resolutions. */
 const SAME = 1e-4;
 
-/** What a package says of its tiles, whatever its format. */
+/** Tiling of a package, in any format. */
 export interface Tiling {
   readonly wkid: number | undefined;
   readonly origin: { readonly x: number; readonly y: number };
@@ -47,7 +47,7 @@ function other(why: string): TaskFailure {
   );
 }
 
-/** A declared extent in CRS84; undefined when it is none, or in another CRS. */
+/** Returns a declared extent in CRS84. Undefined if it is not an extent, or is in another CRS. */
 export function declaredExtent(extent: unknown, wkid: number | undefined): Box | undefined {
   const { xmin, ymin, xmax, ymax } = (extent ?? {}) as Record<string, unknown>;
   const sides = [xmin, ymin, xmax, ymax].map(Number);
@@ -61,7 +61,7 @@ export function declaredExtent(extent: unknown, wkid: number | undefined): Box |
 const longitude = (x: number) => (x / HALF) * 180;
 const latitude = (y: number) => (Math.atan(Math.sinh((y / HALF) * Math.PI)) * 180) / Math.PI;
 
-/** What tiles of a zoom cover, in CRS84. */
+/** Area of the tiles of a zoom, in CRS84. */
 export class Coverage {
   #minRow = Number.POSITIVE_INFINITY;
   #minColumn = Number.POSITIVE_INFINITY;

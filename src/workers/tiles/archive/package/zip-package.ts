@@ -5,7 +5,7 @@ import type { Entry, ZipFile } from 'yauzl';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { checkedEntries, createSizeFailure, describeZipFailure, openZip } from '../../../files/zip.js';
 
-/** Bytes of a document that says something of a package. */
+/** Maximum bytes of a document that describes a package. */
 const DOCUMENT_BYTES = 4_194_304;
 
 /** The entries of a ZIP archive, which was checked. */
@@ -36,7 +36,7 @@ export class ZippedPackage {
     return [...this.entries.keys()];
   }
 
-  /** A document of the package; undefined when it has none of that name. */
+  /** Returns a document of the package. Undefined if there is no document of that name. */
   async document(name: string): Promise<Buffer | undefined> {
     if (!this.entries.has(name)) return undefined;
     const bytes = await this.head(name, DOCUMENT_BYTES + 1);
@@ -57,7 +57,7 @@ export class ZippedPackage {
     return Buffer.concat(parts).subarray(0, most);
   }
 
-  /** Hands an entry to `use` as a file, which is there for as long as that takes. */
+  /** Passes an entry to `use` as a file, which exists until `use` has finished. */
   async asFile<T>(name: string, use: (fd: number, size: number) => Promise<T> | T): Promise<T> {
     const path = `${this.path}.entry`;
     await rm(path, { force: true });

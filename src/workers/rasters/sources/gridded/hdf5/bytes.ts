@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../../../core/errors/failure.js';
 
 /** Bytes of metadata that are read of one file. */
 const MAX_READ = 1 << 30;
-/** Longest part: those of files that are sound are far shorter. */
+/** Maximum bytes of a part. The parts of valid files are far shorter. */
 const MAX_PART = 16 << 20;
 
 export const createHdf5Failure = () =>

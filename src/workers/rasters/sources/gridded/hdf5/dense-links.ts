@@ -1,13 +1,13 @@
-/** Links of a group that has many: in a fractal heap, by B-trees of version 2. */
+/** Links of a group with many links: in a fractal heap, indexed by version 2 B-trees. */
 
 import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.js';
 
 const MAX_RECORDS = 1_000_000;
 /** Bytes before the ID in a record, by the type of the tree: a hash, or the order of creation. */
 const BEFORE_ID: Readonly<Record<number, number>> = { 5: 4, 6: 8 };
-/** Bytes of a node beside its records: signature, version, type, checksum. */
+/** Bytes of a node without its records: signature, version, type, checksum. */
 const NODE_BYTES = 10;
-/** Longest link that is not in a block of its own. */
+/** Maximum length of a link without a separate block. */
 const MAX_LINK = 4096 + 64;
 
 const [MANAGED, TINY] = [0, 2];
@@ -121,7 +121,7 @@ async function readIds(bytes: FileBytes, sizes: Sizes, at: number, idBytes: numb
   return idsBelow(bytes, sizes, tree, { at: root, count, depth });
 }
 
-/** Sizes of numbers in pointers, which follow from how many records nodes can have. */
+/** Sizes of numbers in pointers. They follow from the maximum number of records in nodes. */
 function countSizes(sizes: Sizes, nodeBytes: number, recordBytes: number, depth: number) {
   const bytesFor = (limit: number) => Math.floor(Math.floor(Math.log2(limit)) / 8) + 1;
   const room = nodeBytes - NODE_BYTES;

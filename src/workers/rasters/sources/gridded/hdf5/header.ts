@@ -4,14 +4,14 @@ import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.j
 
 export interface Superblock {
   sizes: Sizes;
-  /** Addresses of the object headers of the root group, and of what extends the superblock. */
+  /** Addresses of the object headers of the root group and of the superblock extension. */
   headers: number[];
-  /** Where the superblock repeats the B-tree of the root group. */
+  /** Address of the B-tree of the root group, if the superblock repeats it. */
   tree?: number;
 }
 
 const MAX_SUPERBLOCK = 256;
-/** Byte that says that the next ones are a B-tree and a heap. */
+/** Byte that marks the next bytes as the addresses of a B-tree and a heap. */
 const CACHED_TREE = 1;
 /** Blocks of one object header. */
 const MAX_BLOCKS = 10_000;

@@ -1,6 +1,6 @@
 /**
- * Refuses HDF5 files that name other files: the library opens those as soon as values are read. Attributes of newer
- * versions are refused, too: HDF5 1.10 ends the process when it lists them.
+ * Refuses HDF5 files that name other files, because the library opens those as soon as values are read. Attributes of
+ * newer versions are also refused: HDF5 1.10 ends the process when it lists them.
  */
 
 import { open } from 'node:fs/promises';
