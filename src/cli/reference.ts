@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 
 const HEAD = `# Command line
 
-Look up the commands of \`graticule\`, their arguments and their options. In a checkout, \`./run serve -- ARGUMENTS\` starts \`serve\`, and \`./run COMMAND ARGUMENTS\` the other commands. \`graticule COMMAND --help\` prints the same text.
+This page lists the commands of \`graticule\`, their arguments and their options. In a checkout, \`./run serve -- ARGUMENTS\` starts \`serve\`, and \`./run COMMAND ARGUMENTS\` the other commands. \`graticule COMMAND --help\` prints the same text.
 
 Generated from \`src/cli/main.ts\` by \`node dist/cli/main.js reference\`.
 

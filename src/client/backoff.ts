@@ -5,7 +5,10 @@ export interface Delays {
   longestMs?: number;
 }
 
-/** Waits between attempts: twice as long each time, scattered so that not all clients of a server return at once. */
+/**
+ * Delays between attempts: each is twice the previous one, with random variation, so that the clients of a server do
+ * not reconnect simultaneously.
+ */
 export class Backoff {
   #failures = 0;
 

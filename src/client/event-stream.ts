@@ -10,8 +10,8 @@ export interface FollowOptions extends Delays {
 }
 
 /**
- * One subscription over server-sent events, by `fetch`: it needs no WebSocket and may carry headers. Connects again
- * and goes on as `FeatureStream` does. Returns what ends it.
+ * One subscription over server-sent events. It uses `fetch`, so it needs no WebSocket and may send headers. It
+ * reconnects and resumes like `FeatureStream`. Returns a function that ends it.
  */
 export function followEvents(
   url: string | URL,

@@ -1,9 +1,9 @@
 /** Frames of the feature stream, as the server sends them and as it takes them. */
 
-/** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
+/** `snapshot` ends after the current features; `snapshot-then-delta` continues with changes. */
 export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
 
-/** What a subscription is about. Box, filter and datetime need exactly one layer. */
+/** Selection of a subscription. Box, filter and datetime require exactly one layer. */
 export interface Interest {
   serviceId?: string;
   layers?: readonly number[];
@@ -19,7 +19,7 @@ export interface Interest {
   mode?: StreamMode;
   /** Whether a client that does not keep up is disconnected, or gets the latest of each feature; of its whole session. */
   onSlow?: 'drop' | 'coalesce';
-  /** Changes after it are wanted; from now on when absent. */
+  /** Changes after this cursor are sent; if absent, changes from now on. */
   cursor?: number;
 }
 
@@ -108,7 +108,7 @@ export interface BatchedFeature {
   feature: { type: 'Feature'; geometry: Geometry | null; properties: Record<string, unknown> };
 }
 
-/** Frames that tell what a subscription sees, in their order. */
+/** Frames with features and changes of a subscription, in order. */
 export type DataFrame = FeatureChange | Gap | SnapshotBegin | SnapshotFeature | SnapshotEnd | WholeSnapshot;
 
 export interface StatusFrame {

@@ -10,12 +10,12 @@ export interface MirroredFeature {
 }
 
 /**
- * What one subscription sees, kept by its frames. Begins empty: right for a subscription with a snapshot, and for one
- * that has been there since before the first feature.
+ * The current features of one subscription, updated from its frames. It is empty at first, which is correct for a
+ * subscription with a snapshot, or one that starts before the first feature exists.
  */
 export class FeatureMirror {
   #features = new Map<string, MirroredFeature>();
-  /** What a snapshot has told so far; the old features stay until it ends. */
+  /** Features of the snapshot in progress. The old features stay until it ends. */
   #next: Map<string, MirroredFeature> | undefined;
   #seen = -1;
   #stale = false;
@@ -26,17 +26,17 @@ export class FeatureMirror {
     return this.#features;
   }
 
-  /** True when changes were lost and no snapshot has told since what there is. */
+  /** Whether changes were lost and no snapshot has arrived since. */
   get stale(): boolean {
     return this.#stale;
   }
 
-  /** False when the last snapshot could not hold all features. */
+  /** False if the last snapshot could not contain all features. */
   get complete(): boolean {
     return this.#complete;
   }
 
-  /** Takes a frame of the subscription; a change that was taken before is left out. */
+  /** Applies a frame of the subscription. A repeated change is ignored. */
   apply(frame: DataFrame): void {
     switch (frame.type) {
       case 'feature-change':

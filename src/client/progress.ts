@@ -3,15 +3,15 @@ import type { DataFrame, StatusFrame, StreamMode } from './frames.js';
 /** `lost`: frames before this one never came, which only a broken connection can cause. */
 export type FrameVerdict = 'new' | 'duplicate' | 'lost';
 
-/** How far one subscription has come, and so where it goes on after its connection broke. */
+/** Progress of one subscription, from which it resumes after a lost connection. */
 export class SubscriptionProgress {
-  /** Cursor to resume after; undefined while only a new snapshot (or a new beginning) can tell what is there. */
+  /** Cursor to resume after; undefined if a new snapshot or a new start is required. */
   resume: number | undefined;
   /** Changes up to this cursor have been taken. */
   #seen: number;
   #sequence = 0;
   #inSnapshot = false;
-  /** Whether the server tells it now: heartbeats before that speak of others. */
+  /** Whether the server has confirmed the subscription. Earlier heartbeats concern other subscriptions. */
   #begun = false;
 
   constructor(
@@ -22,7 +22,7 @@ export class SubscriptionProgress {
     this.#seen = cursor ?? -1;
   }
 
-  /** The server is asked, once more perhaps. */
+  /** Called when the subscription is requested, also again. */
   request(): void {
     this.#begun = false;
   }
@@ -35,7 +35,7 @@ export class SubscriptionProgress {
     if (this.mode === 'delta') this.resume ??= cursor;
   }
 
-  /** The server sends a change again rather than not at all: what has been taken is told from what is new. */
+  /** The server may repeat a change rather than omit it. Returns whether the frame is new. */
   take(frame: DataFrame): FrameVerdict {
     if (frame.sequence !== this.#sequence) return 'lost';
     this.#sequence++;
@@ -46,7 +46,7 @@ export class SubscriptionProgress {
         break;
       case 'gap':
         this.#seen = frame.cursor;
-        // Where a snapshot follows, what came before says nothing any more.
+        // If a snapshot follows, the earlier cursor no longer applies.
         this.resume = this.mode === 'delta' ? frame.cursor : undefined;
         break;
       case 'snapshot-begin':
@@ -65,7 +65,10 @@ export class SubscriptionProgress {
     return 'new';
   }
 
-  /** Nothing that is wanted lies before this cursor but what has come: a subscription to little need not look there again. */
+  /**
+   * All requested changes up to this cursor have arrived, so a subscription with few changes need not read them
+   * again.
+   */
   passed(cursor: number): void {
     if (!this.#begun || this.#inSnapshot || this.resume === undefined || cursor <= this.resume) return;
     this.resume = cursor;

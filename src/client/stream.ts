@@ -2,7 +2,7 @@ import { Backoff, type Delays } from './backoff.js';
 import type { DataFrame, ErrorFrame, Gap, Interest, ServerFrame, StatusFrame } from './frames.js';
 import { SubscriptionProgress } from './progress.js';
 
-/** As much of the WebSocket of browsers as is used; `ws` has it too. */
+/** The parts of the browser WebSocket API in use. `ws` implements them too. */
 export interface SocketLike {
   onopen: unknown;
   onmessage: unknown;
@@ -16,7 +16,9 @@ export interface SocketLike {
 export type StreamState = 'connecting' | 'open' | 'waiting' | 'closed';
 
 export interface StreamOptions extends Delays {
-  /** Opens a socket; that of the platform by default. Node 20 has none: pass `(url) => new WebSocket(url)` of `ws`. */
+  /**
+   * Opens a socket; by default the built-in one. Node.js 20 has none: pass `(url) => new WebSocket(url)` from `ws`.
+   */
   open?(url: string): SocketLike;
   /** Shown to operators of the server. */
   clientLabel?: string;
@@ -29,9 +31,9 @@ export interface StreamOptions extends Delays {
 export interface SubscriptionHandlers {
   /** Frames of the subscription, in order, each once. */
   onFrame(frame: DataFrame): void;
-  /** Changes may be missing. With `snapshot-then-delta` a new snapshot follows by itself. */
+  /** Changes may be missing. With `snapshot-then-delta`, the server sends a new snapshot automatically. */
   onGap?(gap: Gap): void;
-  /** A change came again and was left out. */
+  /** A repeated change was ignored. */
   onDuplicate?(frame: DataFrame): void;
   /** The server refused the subscription; it has ended. */
   onError?(error: ErrorFrame): void;
@@ -41,7 +43,7 @@ export interface SubscriptionHandlers {
 
 export interface Subscription {
   readonly id: string;
-  /** Where the subscription would go on now. */
+  /** Cursor from which the subscription would resume. */
   readonly cursor: number | undefined;
   unsubscribe(): void;
 }
@@ -53,8 +55,8 @@ interface ActiveSubscription extends Subscription {
 }
 
 /**
- * A connection to the feature stream that is made again whenever it breaks; every subscription then goes on after the
- * last change it was told, or begins with a new snapshot where that cannot be.
+ * A connection to the feature stream that reconnects after each failure. Every subscription then resumes after its
+ * last received change, or starts with a new snapshot if that is impossible.
  */
 export class FeatureStream {
   readonly #url: string;
@@ -72,7 +74,8 @@ export class FeatureStream {
   constructor(url: string | URL, options: StreamOptions = {}) {
     const target = new URL(url);
     target.protocol = target.protocol.replace('http', 'ws');
-    // What is listened to is said by subscriptions; a server asks those without a key what it is about at all.
+    // Subscriptions select what is sent. For clients without a key, the server also requires a selection when the
+    // connection opens.
     if (!target.searchParams.has('layers') && !target.searchParams.has('serviceId')) {
       target.searchParams.set('serviceId', 'default');
       target.searchParams.set('subscribe', 'false');

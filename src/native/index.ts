@@ -209,11 +209,11 @@ export interface GeoJsonError extends Error {
 }
 
 /**
- * Returns a GeoJSON geometry (RFC 7946), given as object or text, as WKB: ISO, little endian, x,y ordered.
- * Throws a `GeoJsonError` whose message can be shown to a client and starts with the position: `coordinates/0/3 is
- * not a finite number`. Reasons are numbers that are not finite, open rings and rings below four positions, lines
- * below two, and a fourth ordinate. Others are collections nested more than 16 deep, too many positions, positions
- * that cannot be projected to `to`, and unknown CRSs.
+ * Converts a GeoJSON geometry (RFC 7946), given as object or text, to WKB: ISO, little endian, x,y ordered. Throws a
+ * `GeoJsonError` whose message can be shown to a client and starts with the position: `coordinates/0/3 is not a
+ * finite number`. Reasons are numbers that are not finite, open rings, rings with fewer than four positions, lines
+ * with fewer than two, and a fourth ordinate. Further reasons are collections nested more than 16 deep, too many
+ * positions, positions that cannot be projected to `to`, and unknown CRSs.
  */
 export function geojsonToWkb(geometry: object | string, options: GeoJsonReadOptions): Buffer {
   const text = typeof geometry === 'string' ? geometry : JSON.stringify(geometry);

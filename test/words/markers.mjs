@@ -119,11 +119,13 @@ export const splitSentences = (text) =>
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');
 
-/** What a sentence has against it: rules with the words that break them. */
+/** The rules that a sentence breaks, with the words that break them. */
 export function findMarkers(sentence, { maxWords = MAX_WORDS.sentence, isFirst = false } = {}) {
   const found = [];
+  // Most patterns are in lower case, so a sentence that starts with such a word is also compared in lower case.
+  const lower = sentence.charAt(0).toLowerCase() + sentence.slice(1);
   for (const [rule, pattern, instead] of isFirst ? [FIRST, ...RULES] : RULES) {
-    const match = pattern.exec(sentence);
+    const match = pattern.exec(sentence) ?? pattern.exec(lower);
     if (match) found.push({ rule, words: match[0], instead });
   }
   const words = countWords(sentence);

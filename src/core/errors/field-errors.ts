@@ -6,9 +6,9 @@
 /** One wrong member of a request: `name` is the parameter or the JSON pointer into the body. */
 export interface FieldError {
   name: string;
-  /** What is wrong, as a predicate of the name ("must be ...") or as sentences; without the name. */
+  /** The problem without the name: a predicate ("must be ..."), or sentences. */
   detail: string;
-  /** Which rule it breaks: a keyword of JSON Schema, or an exception code of an OGC service. */
+  /** The violated rule: a keyword of JSON Schema, or an exception code of an OGC service. */
   code?: string;
   /** JSON pointer to the member, where `name` is that of the object that lacks it. */
   path?: string;
@@ -141,7 +141,10 @@ function namesValue(text: string, received: string): boolean {
     : text.includes(`'${value}`);
 }
 
-/** Where the first sentence ends: at a full stop outside of quotes that white space and a capital follow, or the end. */
+/**
+ * End of the first sentence: a full stop outside quotes before white space and a capital letter, or the end of the
+ * text.
+ */
 function firstEnd(sentences: string): number {
   for (const { index } of sentences.matchAll(/[.!?](?=\s+["'(]?\p{Lu})/gu)) {
     const quotes = sentences.slice(0, index).match(/(?<![\p{L}\d])'|'(?![\p{L}\d])/gu) ?? [];

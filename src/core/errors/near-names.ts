@@ -1,4 +1,4 @@
-/** Candidates that a name is compared with; the others are not suggested. */
+/** Maximum number of candidates for suggestions. Further candidates are not compared. */
 const MAX_CANDIDATES = 300;
 const MAX_LENGTH = 64;
 const MAX_DISTANCE = 3;
@@ -11,7 +11,7 @@ export function suggestName(name: string, candidates: Iterable<string>): string 
 
 const MAX_LISTED = 20;
 
-/** What to use instead of a wrong name: the candidate nearest to it, or else all. */
+/** Advice for an unknown name: the most similar candidate, otherwise all candidates. */
 export function adviseName(name: string, candidates: Iterable<string>): string {
   const all = [...candidates];
   const suggestion = suggestName(name, all);

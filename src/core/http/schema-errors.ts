@@ -4,7 +4,9 @@ import { adviseName } from '../errors/near-names.js';
 import { describeChoice, describePattern, describeTypes, FORMAT_WORDS } from './schema-words.js';
 import { explainUnion, isUnion, type UnionContext } from './union-errors.js';
 
-/** The errors of the JSON Schema validator as errors for clients. Its own words reach nobody. */
+/**
+ * Converts the errors of the JSON Schema validator to errors for clients. The texts of the validator are never sent.
+ */
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -18,12 +20,13 @@ export function translateErrors(errors: readonly ErrorObject[], context: UnionCo
   );
 }
 
-/** The errors without those of the alternatives of `anyOf` and `oneOf`, which stand in front of the error of the union. */
+/** Removes the errors of the alternatives of `anyOf` and `oneOf`, which come before the error of the union. */
 function dropBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const kept: ErrorObject[] = [];
   for (const error of errors) {
     if (isUnion(error)) while (kept.length > 0 && isWithin(kept.at(-1)!, error)) kept.pop();
-    // `if` only says which of `then` and `else` failed, and `propertyNames` that an error of a name stands in front.
+    // `if` only states which of `then` and `else` failed, and `propertyNames` that the error before it concerns a
+    // name.
     if (error.keyword !== 'if') kept.push(error);
   }
   return kept;
@@ -38,7 +41,7 @@ function isWithin(part: ErrorObject, union: ErrorObject): boolean {
   );
 }
 
-/** The definition that a path in a schema is in: an alternative that is shared is one of its own. */
+/** The definition that contains a path in a schema. A shared alternative has a definition of its own. */
 const definition = (schemaPath: string) => /^#\/\$defs\/[^/]+/.exec(schemaPath)?.[0];
 
 function translate(error: ErrorObject): FieldError {
@@ -62,7 +65,7 @@ function translate(error: ErrorObject): FieldError {
 
 const escapeSegment = (name: unknown) => String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** What each keyword of JSON Schema requires, as a predicate of the member. */
+/** The requirement of each JSON Schema keyword, as a predicate of the member. */
 const KEYWORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {
   required: () => 'is required',
   dependentRequired: ({ params }) => `is required together with '${params['property']}'`,

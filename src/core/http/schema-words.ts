@@ -51,7 +51,7 @@ export const FORMAT_WORDS: Readonly<Record<string, string>> = {
 
 const DOTTED = 'letters, digits, underscores, dots and hyphens';
 
-/** What strings of each pattern of our schemas are. */
+/** Description of the strings that match each pattern of the schemas. */
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   '^[\\w.-]{1,100}$': `1 to 100 ${DOTTED}`,
   '^[\\w.-]{1,64}$': `1 to 64 ${DOTTED}`,

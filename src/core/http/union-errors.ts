@@ -187,7 +187,7 @@ function describeBranches(branches: readonly Schema[]): string {
   return listNames([...new Set(words)]) || 'of another form';
 }
 
-/** Of several alternatives of `oneOf` that a value fits. */
+/** Text for a value that matches several alternatives of `oneOf`. */
 function describeAmbiguity(branches: readonly Schema[], passing: readonly number[]): string {
   const members = passing.map((i) => (branches[i]?.['required'] as string[] | undefined) ?? []);
   if (members.every((list) => list.length > 0)) {

@@ -97,7 +97,7 @@ export interface AdminDeps {
   settle(): Promise<void>;
   /** The collections that are published. */
   catalog(): CatalogSnapshot;
-  /** Those that a principal may read, as it may read them. */
+  /** The collections that a principal may read, with its filters and masks. */
   visible(principal: Principal): CatalogSnapshot;
   /** All permissions that operations of this server require. */
   permissions(): ReadonlySet<string>;

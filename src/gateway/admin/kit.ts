@@ -106,7 +106,7 @@ export interface GroupAbout {
   /** Word of the permission labels and operation ids: `admin:{scope}:read`. */
   readonly scope: string;
   readonly envelope: Envelope;
-  /** Answers have X-Correlation-Id. */
+  /** Responses have X-Correlation-Id. */
   readonly correlates?: boolean;
   /** Callers of a tenant can use the rows, which show and change only what exists for the tenant. Other rows refuse them. */
   readonly isForTenants?: boolean;

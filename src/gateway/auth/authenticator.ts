@@ -63,7 +63,7 @@ export interface Authenticator {
    * expired credentials.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
-  /** Asks the database again about the key of this hash, from now on. */
+  /** Drops the cached key of this hash, so that the database is queried again. */
   forget(hash: string): void;
   /** Same as `forget` for all secrets. */
   forgetAll(): void;

@@ -31,8 +31,8 @@ ${element(xmlName(geometryColumn), GEOMETRIES[geometryType])}${properties.join('
 const JSON_TYPES: Record<FieldType, string> = { ...TYPES, date: 'xs:date', 'date-time': 'xs:dateTime' };
 
 /**
- * Left out, and so taken from the features: what XML Schema has no type or no name for, and a first column `id`, which
- * GDAL would have twice.
+ * Fields that readers derive from the features instead: those without a type or a valid name in XML Schema, and a
+ * first column `id`, which GDAL would otherwise have twice.
  */
 function isTypedByXsd({ name, type }: Field, index: number): boolean {
   return type !== 'json' && type !== 'array' && xmlName(name) === name && !(index === 0 && name === 'id');

@@ -3,7 +3,10 @@ import { certificateFiles, certificateProblem, watchCertificate } from '../../se
 import { exception, type Log } from '../../services/telemetry/log.js';
 import type { HttpServer } from './server.js';
 
-/** Takes over another certificate when its files have one, and sends plain HTTP to HTTPS. Returns how to stop watching. */
+/**
+ * Loads a new certificate when its files change, and redirects plain HTTP to HTTPS. Returns a function that stops
+ * watching.
+ */
 export async function keepCertificate(
   server: Pick<HttpServer, 'redirectFrom' | 'renewCertificate'>,
   { host, tls }: Config['server'],

@@ -33,7 +33,7 @@ const MAX_BACKPRESSURE = 16 * 1024 * 1024;
 const IDLE_SECONDS = 120;
 
 export interface SocketHandlers {
-  /** Decides what becomes of the request, as of any other. */
+  /** Routes the request like any other, and accepts or refuses the upgrade. */
   serve(res: HttpResponse, req: HttpRequest, upgrade: Upgrade): void;
   /** Apps whose sockets receive published messages: this app and the other apps of the server. */
   readonly apps: ReadonlySet<TemplatedApp>;
@@ -86,7 +86,7 @@ export function acceptSockets(app: TemplatedApp, path: string, { serve, fault, a
   });
 }
 
-/** Answers 101: the connection is a WebSocket from now on. */
+/** Responds with 101. After that, the connection is a WebSocket. */
 export function upgrade(x: HttpExchange, request: Upgrade, open: (socket: Socket) => SocketEvents): void {
   const data: Data = { open, socket: undefined, events: undefined };
   x.responded = true;

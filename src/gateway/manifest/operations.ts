@@ -93,7 +93,7 @@ const ApplyResult = Type.Object({
   ),
 });
 
-/** Beside the contract, which does not list them; its clients know the paths. */
+/** Extensions of the contract, with paths that its clients know. */
 export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'wrapped' }, [
   report('GET /metadata/manifest', 'Export Manifest', {
     description:

@@ -8,7 +8,7 @@ const OP_STATUSES = [
   ...['Planned', 'AwaitingApproval', 'Submitted', 'Reconciling', 'Succeeded', 'Failed'],
   ...['RollbackRequested', 'RolledBack', 'ManualInterventionRequired'],
 ];
-/** Those that operations here come to. */
+/** Statuses that occur on this server. */
 export type OpStatus = 'AwaitingApproval' | 'Succeeded' | 'RolledBack' | 'ManualInterventionRequired';
 export const GATES = ['container', 'data', 'metadata'] as const;
 export type Gate = (typeof GATES)[number];

@@ -30,9 +30,9 @@ export interface GatewayOptions {
   log: Log;
   /** True in one gateway of a server: it makes the first key and talks to the person at the terminal. */
   first: boolean;
-  /** Told how much of a file is converted, from 0 to 1. */
+  /** Called with the converted fraction of a file, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
-  /** Asks for a reload of the catalog in every gateway. */
+  /** Requests a reload of the catalog in every gateway. */
   /** Without changes, everything is loaded again. */
   requestReload(reason: string, changes?: readonly SourceChange[]): void;
   /**

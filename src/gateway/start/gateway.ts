@@ -33,7 +33,7 @@ export interface Gateway {
   readonly firstKey: FirstKey;
   /** Handles a note from another gateway. */
   hear(note: Note): void;
-  /** Answers requests in flight within `graceMs`, refuses new ones, releases everything. */
+  /** Completes requests in progress within `graceMs`, refuses new ones, and releases all resources. */
   close(graceMs: number): Promise<void>;
 }
 

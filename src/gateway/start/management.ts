@@ -140,7 +140,7 @@ export interface Management {
   endWaits(): void;
   /** True once requests wait for no job. */
   isStopping(): boolean;
-  /** Begins to run jobs. */
+  /** Starts executing jobs. */
   start(): void;
   close(): Promise<void>;
 }

@@ -93,7 +93,7 @@ async function measured(
   timer.abort();
 }
 
-/** Those that the path names; all when it names none. */
+/** Collections named by the path; all if it names none. */
 function listCollections({ params }: Exchange, catalog: CatalogSnapshot): readonly Collection[] {
   const {
     layers,

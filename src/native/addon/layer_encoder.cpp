@@ -13,7 +13,7 @@ constexpr uint32_t kFirstValue = 2;
 struct Encoder {
   TileLayerEncoder layer;
   size_t columns = 0;
-  /** Holds the text of the value in work. */
+  /** Text of the current value. */
   std::string text;
 };
 

@@ -178,7 +178,7 @@ function dropShownValues(
   return new Map([...values].filter(([name]) => !isShown(name)));
 }
 
-/** Tells of a field whether the value that a client sent is the stored one as clients are shown it. */
+/** Returns a function that compares a value from a client with the stored value as clients receive it. */
 function shownValues(
   { fields }: EditTask['source'],
   { values: sent = {}, areAttributes }: FeatureInput,

@@ -44,7 +44,7 @@ interface Job {
   losses: number;
   resolve(value: unknown): void;
   reject(failure: TaskFailure): void;
-  /** Tells the engine that runs it to stop. */
+  /** Asks the engine to stop the task. */
   recall?: () => void;
 }
 

@@ -90,7 +90,7 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** Stands in the msgpack part for the byte array with this index. */
+/** Placeholder in the msgpack part for the byte array with this index. */
 class BlobReference {
   constructor(readonly index: number) {}
 }

@@ -53,7 +53,7 @@ const INSERT_FINDING = 'INSERT INTO findings (path, kind, bytes, kept) VALUES (@
 /** Milliseconds for which another thread or process is waited for. */
 const BUSY_MS = 10_000;
 const LONG_LOG = 1 << 20;
-/** Stands for the generation of a file that could not be settled. */
+/** Placeholder for the generation of a file that could not be determined. */
 const UNSETTLED = 'unsettled';
 /** Generation of a file that differs from the ledger's entry, while the disk is too full for a new entry. */
 const UNNOTED = -1;
@@ -66,8 +66,8 @@ const RESERVE_BYTES = 1 << 19;
 const LEDGER_LOG_PAGES = 32;
 
 /**
- * Remembers which SQLite files have a write-ahead log and which inode and content the log belongs to. SQLite finds a log
- * by its name only: it would apply the log of a file that was replaced to the file in its place.
+ * Records which SQLite files have a write-ahead log, and to which inode and content the log belongs. SQLite finds a
+ * log only by its name: it would apply the log of a replaced file to the new file.
  */
 export class FileLedger {
   readonly #db: Database.Database;

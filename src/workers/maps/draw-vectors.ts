@@ -78,7 +78,7 @@ export class VectorPainter {
     if (style.symbolizers === '') return;
     this.#cancellation.check();
     if (!needsFeatures(style, source)) return this.#drawing.add(source.name, tile, style);
-    // Begins with a character for private use: no collection is called so.
+    // Starts with a private-use character, so that it cannot be the name of a collection.
     const name = `\ue000${this.#count++}`;
     this.#drawing.add(name, await styledFeatures(source, name, style, this.#cancellation), style);
   }

@@ -112,7 +112,7 @@ export function tooManyPairs(): TaskFailure {
   return new TaskFailure('too-large', `There are more than ${PROCESS_LIMITS.processPairs} pairs.`);
 }
 
-/** Asks for all rows of features. */
+/** Query for all rows of features. */
 export function buildRowsQuery({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
   const limit = Number.MAX_SAFE_INTEGER;
   return { source, filter, fields, geometry, limit };

@@ -190,7 +190,7 @@ export async function warpToMemory(
   }
 }
 
-/** Tells a window that cannot be reprojected from a file that cannot be read. */
+/** Distinguishes a window that cannot be reprojected from a file that cannot be read. */
 export function warpFailure(error: unknown): unknown {
   const text = String(error);
   if (!/transform|project|PROJ|latitude|longitude/i.test(text)) return error;

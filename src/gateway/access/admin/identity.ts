@@ -46,7 +46,7 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
     },
   }),
   report('GET /identity/providers/{providerType}/test', 'Test Identity Provider Connectivity', {
-    description: 'Asks the first provider of the type for its metadata.',
+    description: 'Requests the metadata of the first provider of the type.',
     params: { providerType: pathString('providerType', `${TYPES.join(', ')}, in any case.`) },
     data: Test,
     errors: [404],

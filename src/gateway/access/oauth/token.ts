@@ -25,7 +25,7 @@ type TokenError =
 
 const GRANT = 'client_credentials';
 
-/** Answers a token request. */
+/** Replies to a token request. */
 export async function tokenReply(
   x: Pick<Exchange, 'header' | 'baseUrl' | 'clientAddress'>,
   request: TokenRequest,

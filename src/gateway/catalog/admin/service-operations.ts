@@ -37,7 +37,7 @@ export const serviceOperations = group(
   [
     ...geocodingOperations,
     report('GET /operations/streaming/subscribers', 'List Streaming Subscribers', {
-      description: 'Those who listen to alerts, in all gateway processes of the server.',
+      description: 'Subscribers to alerts, in all gateway processes of the server.',
       data: Subscribers,
       async answer(_x, { alerts }) {
         const subscribers = await alerts.list();

@@ -26,7 +26,7 @@ const SourceUrl = Type.String({
   description: 'A file of a host that remote.allow names. Redirections are not followed.',
 });
 const FileName = Type.Optional(
-  Type.String({ maxLength: 255, description: 'Tells the format where the URL does not.' }),
+  Type.String({ maxLength: 255, description: 'Format of the file if the URL does not show it.' }),
 );
 
 const upload = UploadFormSchema.properties;

@@ -8,7 +8,7 @@ import { isExactNumber, toDouble, toInt64 } from '../../../core/values/exact-num
 import { MAX_VARINT, writeVarint } from '../../../core/values/varints.js';
 import { createSpatialReference } from '../layer-documents.js';
 
-/** Answers of queries as Esri's FeatureCollection.proto has them; features themselves are written by the stores. */
+/** Query responses in Esri's FeatureCollection.proto. The stores write the features themselves. */
 
 const MEDIA_TYPE = 'application/x-protobuf';
 const VERSION = '1.0';

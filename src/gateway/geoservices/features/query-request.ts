@@ -35,7 +35,7 @@ export interface QueryRequest {
   readonly counts: boolean;
   readonly query: FeatureQuery;
   readonly crs: Crs;
-  /** Those that are written, in the order of the layer. */
+  /** Fields in the response, in the order of the layer. */
   readonly fields: readonly Field[];
   readonly task: ItemsTask;
   /** Whether a page without all matching features omits its features. */

@@ -14,7 +14,7 @@ import { countPbf, groupsPbf } from './pbf-documents.js';
 import type { QueryFormat } from './query-request.js';
 import type { GroupColumn, GroupsRequest } from './statistics-request.js';
 
-/** Answers about groups of features: each group is a feature without a geometry. */
+/** Responses with groups of features: each group is a feature without a geometry. */
 
 export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequest): Promise<Reply> {
   const { format, task, columns } = request;

@@ -6,7 +6,7 @@ import type { GeocoderFacts } from '../../../services/geocoding/geocoder.js';
 import { CURRENT_VERSION, createSpatialReference } from '../layer-documents.js';
 import { GEOSERVICES_LIMITS } from '../limits.js';
 
-/** Answers of a GeocodeServer. */
+/** Documents of a GeocodeServer. */
 
 type FieldType = 'esriFieldTypeString' | 'esriFieldTypeDouble' | 'esriFieldTypeInteger';
 

@@ -55,7 +55,7 @@ const params = {
   renderingRule: member('renderingRule', 'Raster functions as JSON: Stretch, Colormap, NDVI and others.'),
 };
 
-/** Pictures and values of image services. */
+/** Images and pixel values of image services. */
 export function exportImageOperations(deps: MapDeps): Operation[] {
   return readingOperation({
     about: common('ImageServer', 'exportImage', 'ImageServer'),
@@ -171,7 +171,10 @@ async function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<
   return mapReply(x, await drawMap(x, deps, [shown], query, { window, format }));
 }
 
-/** Whether the style of the raster shows these bands, and can leave a value out. Others are drawn as if there were none. */
+/**
+ * Whether the style of the raster shows these bands and can omit a value. Other bands are drawn without a no-data
+ * value.
+ */
 function isInStyle(
   { bands: all, style }: RasterCollection,
   bands: readonly number[] | undefined,

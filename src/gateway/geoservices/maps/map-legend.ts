@@ -5,7 +5,7 @@ import { SYMBOL, symbolPngs } from '../../../services/maps/legend.js';
 import { mapLayerType } from './map-documents.js';
 import type { DrawnLayer, MapDeps } from './map-layers.js';
 
-/** Pictures of the symbols of a layer. */
+/** Images of the symbols of a layer. */
 export async function createLegendDocument(x: Exchange, { pools }: MapDeps, layer: DrawnLayer) {
   const entries = legendEntries(layer);
   const pictures = await symbolPngs(x, pools, entries, LEGEND_ZOOM);

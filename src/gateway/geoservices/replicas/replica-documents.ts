@@ -4,7 +4,7 @@ import type { LayerChanges, LayerData, ReplicaDraft } from '../../../services/re
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import type { Wants } from './replica-requests.js';
 
-/** Answers about replicas. Those with features are text, because features are. */
+/** Responses about replicas. Those with features are text, because the features are already JSON. */
 
 export function replicaEntry({ name, id }: Replica) {
   return { replicaName: name, replicaID: id };

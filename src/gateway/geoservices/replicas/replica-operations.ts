@@ -141,7 +141,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       id: 'geoservices.createReplica',
       path: `${PATH}/createReplica`,
       summary: 'Create a replica',
-      description: 'Answers with the features of the layers, and a generation to synchronise from.',
+      description: 'Returns the features of the layers, and the generation for the first synchronisation.',
       repeatable: true,
       async run(x) {
         const members = x.body as Members;

@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from '../uws.js';
 /** Port of HTTPS, which addresses need not name. */
 const HTTPS = 443;
 
-/** Answers a plain request with the same address over HTTPS; 400 for one that names no host. */
+/** Redirects an HTTP request to the same URL over HTTPS; 400 for a request without a host. */
 export function sendToHttps(res: HttpResponse, req: HttpRequest, port: number): void {
   const host = hostName(req.getHeader('host'))?.replace(/:\d+$/, '');
   if (host === undefined) {

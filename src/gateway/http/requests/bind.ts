@@ -98,7 +98,10 @@ function unionBinder(schemas: readonly TSchema[]): Binder | undefined {
   };
 }
 
-/** Tells by members with one allowed value, as `type`, whether an object is meant for a schema. */
+/**
+ * Compares the members with a single allowed value, such as `type`, to determine whether an object is meant for a
+ * schema.
+ */
 function buildDiscriminator({ properties = {} }: Keywords): (value: Record<string, unknown>) => boolean {
   const constants = new Map(
     Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
@@ -112,7 +115,7 @@ function buildDiscriminator({ properties = {} }: Keywords): (value: Record<strin
     });
 }
 
-/** Tells whether an object has all members that a schema requires. */
+/** Whether an object has all members that a schema requires. */
 function buildRequirement({ required = [] }: Keywords): (value: Record<string, unknown>) => boolean {
   return (value) => {
     const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));

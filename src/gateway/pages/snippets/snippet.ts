@@ -21,7 +21,7 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** Stands for the style in a snippet; pages put the chosen one in its place. */
+/** Placeholder for the style in a snippet; pages replace it with the chosen style. */
 export const STYLE_MARK = '{style of the collection}';
 
 /** Versions of the libraries in the snippets. The tests run the snippets with these versions. */

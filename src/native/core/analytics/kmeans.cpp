@@ -12,7 +12,7 @@ namespace {
 constexpr int kMaxIterations = 300;
 /** Share of the variance that the squares of the centres' moves may still come to at the end. */
 constexpr double kTolerance = 1e-4;
-/** Least number of points that seeds are drawn from. */
+/** Minimum number of points from which seeds are drawn. */
 constexpr size_t kSample = 100'000;
 constexpr size_t kSamplePerCentre = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -146,7 +146,7 @@ class KMeansOf final : public KMeans {
     return chosen;
   }
 
-  /** Looks at every centre; sets the bounds of the point. */
+  /** Compares the point with every centre, and sets its bounds. */
   void assign(size_t i) {
     double best = kInfinity;
     double second = kInfinity;

@@ -1,4 +1,4 @@
-// Leaves out positions of lines and rings that matter little at the size they are shown in.
+// Removes positions of lines and rings that are insignificant at the displayed size.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@ namespace graticule {
 
 class BitWriter {
  public:
-  /** Goes on at `at`, where 8 bytes more than the bits need must be free. */
+  /** Continues at `at`, where 8 bytes more than the bits need must be free. */
   void begin(uint8_t* at) { at_ = at; }
 
   /** Writes at most 56 bits. Higher bits of `bits` must be 0. */

@@ -105,7 +105,9 @@ class BoxTree {
   }
 
   std::vector<Leaf> entries_;
-  /** From 1 on: the boxes of the nodes, each over kFanOut of the level below; the last level has one node. */
+  /**
+   * Index 1 and above: boxes of the nodes, each around kFanOut boxes of the level below. The last level has one node.
+   */
   std::vector<std::vector<Box>> levels_;
   size_t count_ = 0;
   Box extent_;

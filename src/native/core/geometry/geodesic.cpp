@@ -121,7 +121,7 @@ void SphereGeometry::closePolygon(uint32_t begin) {
   const Vector3 centre = square(sum) > 0 ? unit(sum) : arcs_[begin].from;
   double cosine = 1;
   for (uint32_t i = begin; i < end; ++i) cosine = std::min(cosine, dot(centre, arcs_[i].from));
-  // Beside the cap, towards an axis that is not near its centre.
+  // A direction next to the cap, towards an axis that is not near its centre.
   const Vector3 axis = std::fabs(centre.z) < 0.9 ? Vector3{0.1, 0.2, 1} : Vector3{1, 0.2, 0.1};
   const Vector3 side = unit(cross(centre, axis));
   const double radius = std::acos(std::clamp(cosine, -1.0, 1.0));

@@ -143,7 +143,8 @@ void GeometryColumn::takeRings() {
   uint32_t polygons = 0;
   int exterior = 0;
   for (const Part& part : feature_) {
-    // Exterior rings are wound as the first one is; tiles of version 1 wind them either way. Others belong to the one before.
+    // Exterior rings have the winding of the first one; tiles of version 1 use either. Rings with the other winding
+    // belong to the exterior ring before them.
     if (exterior == 0) exterior = part.winding();
     if (polygons == 0 || (exterior != 0 && part.winding() == exterior)) {
       ++polygons;

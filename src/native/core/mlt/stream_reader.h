@@ -57,7 +57,7 @@ struct Width {
 };
 constexpr Width kUnsigned32{32, false}, kSigned32{32, true}, kUnsigned64{64, false}, kSigned64{64, true};
 
-/** Whole numbers as two's complements of 64 bits. */
+/** Reads integers as 64-bit two's complement. */
 void readNumbers(const Stream& stream, Width width, Budget& budget, std::vector<uint64_t>& numbers);
 
 /** Bits from the least significant one of the first byte on. */

@@ -8,7 +8,7 @@ namespace graticule {
 /** Colour types (W3C PNG, 6.1). */
 enum class PngColor : uint8_t { kGrey = 0, kRgb = 2, kPalette = 3, kGreyAlpha = 4, kRgba = 6 };
 
-/** Begins a chunk; returns where it does. Throws std::bad_alloc, as all here do. */
+/** Starts a chunk; returns its start. Throws std::bad_alloc, as all functions here do. */
 size_t beginChunk(const char (&type)[5], ByteBuffer& out);
 
 /** Writes length and checksum of the chunk that starts at `at`. */

@@ -8,9 +8,12 @@ namespace graticule {
 
 namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-/** Whole numbers that are counted by their place, and cells of a zone before they are: memory grows with the work. */
+/**
+ * Size of the array that counts integers by value, and number of cells of a zone before it is used: memory grows with
+ * the work.
+ */
 constexpr size_t kCounts = 16'384;
-/** Whole numbers below this are apart. */
+/** Integers below this are distinct doubles. */
 constexpr double kMostWhole = 9e15 / 2;
 }
 

@@ -21,7 +21,8 @@ lowerPriority(WORKER_NICENESS);
 // HDF5 would otherwise prevent other programs from writing to a file while it is open here.
 process.env.HDF5_USE_FILE_LOCKING = 'FALSE';
 const settings = engineSettings(process.argv[2], process.env);
-// Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
+// Threads that start later inherit the variable. The folder is next to the socket, so that the supervisor removes
+// both.
 process.env[SCRATCH_VARIABLE] = settings.socketPath.replace(/\.sock$/, '');
 const connections = new Set<EngineConnection>();
 const server = createServer();

@@ -26,7 +26,7 @@ const CASTS: Partial<Record<FieldType, string>> = {
   'date-time': 'timestamp',
 };
 
-/** Whole numbers of more than 32 bits would lose digits in KML. */
+/** Integers of more than 32 bits would lose digits in KML. */
 const DIGITS = 'character(20)';
 
 /** Columns of ids and geometries whose names no field has: GDAL would take such a field for them, or drop it. */

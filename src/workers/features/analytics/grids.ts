@@ -30,7 +30,7 @@ export interface CellGrid {
   areaOf(side: number): number;
 }
 
-/** Whole numbers between two numbers, from the first to the last. */
+/** The first and the last integer between two numbers. */
 const wholes = (low: number, high: number): [number, number] => [Math.ceil(low), Math.floor(high)];
 
 export const SQUARE: CellGrid = {

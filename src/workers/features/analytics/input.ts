@@ -63,7 +63,7 @@ export interface FeatureCentroids {
   positions: Float64Array;
 }
 
-/** Leaves out features without a place. */
+/** Omits features without a geometry. */
 export function located(rows: readonly FeatureRow[], crs: string): FeatureCentroids {
   const centres = centroids(
     rows.map((row) => row.geometry),

@@ -145,7 +145,7 @@ function deviationSteps(interval: number): number[] {
   return Array.from({ length: 2 * most + 1 }, (_, i) => (i - most) * interval);
 }
 
-/** Whole numbers of the interval. */
+/** Class limits at integer multiples of the interval. */
 function intervals(interval: number, least: number, most: number): number[] {
   const first = Math.floor(least / interval) + 1;
   const number = Math.ceil(most / interval) - first;

@@ -61,7 +61,7 @@ const meetOutside = (matrix: string) => matrix[IE] !== EMPTY && matrix[EI] !== E
 /** Pairs of geometries in a relation. Throws `invalid-input` and `too-large`. */
 export function relations(task: Task): [left: number, right: number][] {
   const test = buildTest(task);
-  // Others have an interior or boundary in common, so that their envelopes meet.
+  // All other relations require a common interior or boundary, so the envelopes must intersect.
   const all = task.relation === 'Disjoint' || task.relation === 'Relation';
   const [left, right] = [task.geometries, task.others].map((list) => list.map(computeDimension)) as [
     number[],

@@ -47,7 +47,7 @@ export interface NearestFeatures {
   neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]>;
 }
 
-/** Looks for them among all of a layer. */
+/** Searches all features of a layer. */
 export class NearestAmong implements NearestFeatures {
   readonly #index: NearestIndex;
 

@@ -65,7 +65,10 @@ async function withLayers<Left extends Layer>(
   }
 }
 
-/** Beside a file the left rows must be neighbours, whose windows in it are small. */
+/**
+ * For a file on the right side, consecutive left rows must be neighbours, so that their windows in the file are
+ * small.
+ */
 async function leftOnce(run: ProcessRun, paths: Paths): Promise<Sides> {
   const { input, overlay } = run.task;
   const { crs } = input.source;

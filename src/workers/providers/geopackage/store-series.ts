@@ -95,7 +95,10 @@ interface Store {
   readonly names: TableNames;
 }
 
-/** Reads the names of the stores of a series, but for one. Leaves out files that no load made, or that cannot be read. */
+/**
+ * Reads the names in the stores of a series, except one store. Omits files that were not made by a load, or that
+ * cannot be read.
+ */
 function readStores(first: string, opened: Connections, except?: string): Store[] {
   const paths = listFiles(first).filter((path) => path !== except);
   return paths.flatMap((path): Store[] => {

@@ -142,7 +142,7 @@ interface Plan {
   isMosaic: boolean;
 }
 
-/** Answers the bytes, or the path of the file that GDAL wrote. */
+/** Returns the bytes, or the path of the file that GDAL wrote. */
 async function write(
   { method, isPlain, isMosaic }: Plan,
   reading: CoverageSource,

@@ -107,7 +107,7 @@ function findOutline(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
   return gap < 0 ? plain : [xs[gap]!, plain[1], xs[gap - 1]! + period, plain[3]];
 }
 
-/** By how many periods an extent must be moved to meet a window; ascending. */
+/** Numbers of periods by which an extent must be moved to intersect a window, in ascending order. */
 export function copiesIn(extent: Box, window: Box, period: number | null): number[] {
   if (extent[1] >= window[3] || extent[3] <= window[1]) return [];
   if (period === null) return extent[0] < window[2] && extent[2] > window[0] ? [0] : [];

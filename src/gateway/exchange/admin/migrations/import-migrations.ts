@@ -46,7 +46,7 @@ const Body = Type.Object({
   sourceDisplayName: Type.Optional(Type.String({ maxLength: 256 })),
   layers: Type.Array(LayerBody, { minItems: 1, maxItems: EXCHANGE_LIMITS.batchLayers }),
   applyRelationships: Type.Optional(
-    Type.Boolean({ default: false, description: 'Takes over relationships between layers of the batch.' }),
+    Type.Boolean({ default: false, description: 'Imports relationships between layers of the batch.' }),
   ),
   manifestBody: Type.Optional(
     Type.String({

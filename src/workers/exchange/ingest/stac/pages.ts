@@ -24,7 +24,7 @@ export interface StacPage {
   readonly url: string;
 }
 
-/** Asks for JSON documents of an API until its time, or its bytes, are used up. */
+/** Requests JSON documents of an API until its time limit or byte limit is reached. */
 export class Documents {
   readonly #end: number;
   #bytes = 0;

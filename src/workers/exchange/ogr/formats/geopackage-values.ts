@@ -61,7 +61,7 @@ interface MisfitTable {
 const TABLES = `SELECT m.name FROM sqlite_master m JOIN gpkg_contents c ON lower(c.table_name) = lower(m.name)
   WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND c.data_type IN ('features', 'attributes')`;
 
-/** Looks at the table of a layer, or at all if none has its name. */
+/** Checks the table of a layer, or all tables if none has its name. */
 function misfitTables(db: Database.Database, layer: string | undefined): MisfitTable[] {
   const all = db.prepare(TABLES).pluck().all() as string[];
   const names = layer !== undefined && all.includes(layer) ? [layer] : all;

@@ -136,7 +136,7 @@ interface OddNumbers {
   readonly notes: readonly string[];
 }
 
-/** Looks at numbers that are read as text. */
+/** Checks numbers that are read as text. */
 async function findOdd(
   texts: Dataset,
   numbers: ReadonlyMap<string, GuessedNumber>,

@@ -320,7 +320,10 @@ function formatJson(value: Bound, kind: OperandKind): JsonText {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** A value as its column keeps it (OGC 12-128r18, table 1). Whole numbers go as such: REAL would lose digits. */
+/**
+ * A value in the form of its column (OGC 12-128r18, table 1). Integers are bound as integers, because REAL would lose
+ * digits.
+ */
 function bound(value: FieldValue, { type }: Field): Bound {
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (type === 'integer' && typeof value === 'number') return BigInt(value);

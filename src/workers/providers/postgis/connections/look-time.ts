@@ -18,7 +18,7 @@ export class LookTime {
     private readonly patience: Patience,
   ) {}
 
-  /** Those that store their rows come first. */
+  /** Tables that store their rows come first. */
   order(tables: readonly SpatialTable[]): SpatialTable[] {
     const isView = ({ kind }: SpatialTable) => Number(!STORED.includes(kind));
     return [...tables].sort((a, b) => isView(a) - isView(b));

@@ -65,8 +65,8 @@ export async function ensureTable(
 }
 
 /**
- * Held until the commit: an edit gets its cursors when all edits with smaller ones can be seen. Otherwise a reader could
- * pass over an event whose transaction commits late.
+ * The lock is kept until the commit: an edit gets its cursors when all edits with smaller cursors are visible.
+ * Otherwise a reader could miss an event whose transaction commits late.
  */
 export async function lockOutbox(connection: PostgresConnection): Promise<void> {
   await connection.query(`SELECT pg_advisory_xact_lock(${LOCK})`);

@@ -69,8 +69,9 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   /**
-   * Integers as such: an index on an integer column serves them only. Others as `numeric`, which PostgreSQL compares digit
-   * by digit with integers and `numeric` columns, and as a double with columns of doubles.
+   * Integers are written as integers, because only these use an index on an integer column. Other numbers are written
+   * as `numeric`, which PostgreSQL compares digit by digit with integers and `numeric` columns, and as a double with
+   * columns of doubles.
    */
   protected number(value: AnyNumber): Fragment {
     const integer = toInt64(value);

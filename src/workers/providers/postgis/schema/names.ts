@@ -75,7 +75,10 @@ export function getKeySqlType({ sqlType }: Field): string {
   return sqlType === 'uuid' ? 'uuid' : 'text';
 }
 
-/** Holds the tables of the server. Not called after a likely user: a schema of the user's own name would become the place of new tables. */
+/**
+ * Schema of the server's tables. Its name is not that of a likely user, because new tables of a user go into the
+ * schema with the user's name.
+ */
 export const EVENTS_SCHEMA = 'graticule_events';
 
 /** The geometry of a row as PostGIS `geometry`, in the source's CRS. An index on the column serves it. */

@@ -43,7 +43,7 @@ function resultsDiffer(merge: Merge, type: string, noData: number): boolean {
 export const isDerivedStatistic = (merge: Merge): boolean =>
   merge === 'standard-deviation' || merge === 'count';
 
-/** Holds all values of a type. */
+/** Floating point type that represents all values of a type. */
 const chooseFloat = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
 
 /**

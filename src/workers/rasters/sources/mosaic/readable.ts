@@ -39,7 +39,7 @@ function leaveOut(member: MosaicMember, failure: TaskFailure): void {
 
 const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
 
-/** Those that can be read, and have these types of bands. Fails when none of them can, as the first one does. */
+/** The readable members with these band types. If none is readable, fails with the error of the first one. */
 export async function readableMembers(
   members: readonly MosaicMember[],
   { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },

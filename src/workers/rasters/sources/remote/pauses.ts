@@ -51,7 +51,7 @@ export class RemotePauses {
   afterFailure(step: RemoteStep, host: string, file: string, error: unknown): void {
     if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
     const before = this.#files.get(file);
-    // Told twice.
+    // The same failure was reported twice.
     if (before?.failure === error) return;
     const isHost = error instanceof HostAway;
     if (isHost) this.#pauseHost(host, error, step === 'read');

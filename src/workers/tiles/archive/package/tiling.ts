@@ -10,7 +10,7 @@ import { tileRangeBounds, validBounds } from '../../../providers/archive/archive
 const HALF = 20_037_508.342789244;
 const MERCATOR = 3857;
 const GEOGRAPHIC = new Set([4326]);
-/** By how much of a tile levels may differ: packages round their resolutions. */
+/** Maximum difference between levels, as a fraction of a tile: packages round their resolutions. */
 const SAME = 1e-4;
 
 /** Tiling of a package, in any format. */
