@@ -178,7 +178,7 @@ describe('a data folder that becomes read-only', () => {
       });
       expect([role.status, (await role.json()).detail]).toEqual([
         503,
-        `The server cannot keep changes: ${dataDir} became read-only while the server runs. Make it writable for the user of the server.`,
+        `The server cannot store changes: ${dataDir} became read-only while the server runs. Make it writable for the user of the server.`,
       ]);
       expect(await count()).toEqual(before);
       const keys = await fetch(`${server.url}/api/v1/admin/api-keys`, {

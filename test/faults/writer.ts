@@ -119,8 +119,8 @@ export class Writer {
     }
     if (answer.replayed) this.counts.replayed++;
     if (answer.status === 200) return 'done';
-    if (answer.status === 409 && answer.text.includes('Look whether')) return 'unknown';
-    if (answer.status === 409 && answer.text.includes('is being answered')) {
+    if (answer.status === 409 && answer.text.includes('Check whether')) return 'unknown';
+    if (answer.status === 409 && answer.text.includes('is in progress')) {
       this.counts.running++;
       return 'again';
     }

@@ -256,7 +256,7 @@ describe.each(['plan', 'legacy', 'modern'])('the plane of %s', (id) => {
       const response = await fetch(`${server.url}${path}${place}?f=html`);
       expect(response.status).toBe(200);
       const page = await response.text();
-      expect(page.includes('Drawn in its own plane')).toBe(place !== '/items/1');
+      expect(page.includes('Drawn in a local CRS')).toBe(place !== '/items/1');
       expect(page).not.toContain('data-map-state');
     }
   });

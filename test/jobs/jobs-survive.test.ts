@@ -130,7 +130,7 @@ describeStates('jobs of a process that dies', (temporary) => {
       () => t.state.jobs.get(id),
       (row) => row!.state === 'Failed',
     );
-    expect(job?.failure_message).toMatch(/given up/);
+    expect(job?.failure_message).toMatch(/stopped 3 times while the job ran/);
   });
 
   full('cancels a job that runs in another process', async () => {

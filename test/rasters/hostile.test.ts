@@ -295,7 +295,7 @@ describe('files that name others', () => {
   ])('for values of HDF5 are refused (%s)', async (name, what) => {
     await expect(suite.pool.run('raster.layers', { path: unpack(name) })).rejects.toMatchObject({
       code: 'source-unreadable',
-      message: expect.stringContaining(`names other files (${what})`),
+      message: expect.stringContaining(`refers to other files (${what})`),
     });
   });
 
@@ -328,7 +328,7 @@ describe('files that name others', () => {
       suite.pool.run('raster.inspect', { source: fileRaster(join(folder, name)) });
     const refusal = (name: string) => ({
       code: 'source-unreadable',
-      message: expect.stringContaining(`${name}: the link leads to another folder`),
+      message: expect.stringContaining(`${name}: the link refers to another folder`),
     });
     execFileSync('gdal_translate', [
       '-q',

@@ -256,7 +256,7 @@ describe('import of rasters', () => {
     const tiff = makeTiff('joins.tif', -35);
     const vector = await layerIdOf(server, 'countries');
     const { status, body } = await send(tiff, { layerId: `${vector}`, name: 'x' });
-    expect([status, body.detail]).toEqual([400, expect.stringContaining('holds no rasters')]);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('is not a raster layer')]);
     expect(left('uploads')).toEqual([]);
     const before = (await collection('olinda_dem_utm25s')).body;
     const dem = await layerIdOf(server, 'olinda_dem_utm25s');

@@ -159,7 +159,7 @@ full('a replica that is older than the feed is told to be created anew', async (
   for (let i = 0; i < 2; i++)
     expect((await town!.send('POST', 'parcels/items/batch', { operations }, json)).status).toBe(200);
   const { error } = await device.sync();
-  expect(error).toMatchObject({ code: 410, message: expect.stringContaining('anew') });
+  expect(error).toMatchObject({ code: 410, message: expect.stringContaining('Create the replica again.') });
   const id = [...(await Device.create(town!)).features.keys()][0]!;
   expect(id).toBeGreaterThan(0);
 });

@@ -119,8 +119,8 @@ describe('a server whose state is in PostgreSQL', () => {
       const answer = await fetch(url, { method: 'DELETE', headers });
       return `${answer.status} ${answer.headers.get('retry-after')} ${await answer.text()}`;
     };
-    expect(await change()).not.toContain('cut off');
-    await until(async () => (await change()).includes('cut off'));
+    expect(await change()).not.toContain('disconnected from its state');
+    await until(async () => (await change()).includes('disconnected from its state'));
     expect(await change()).toMatch(/^503 5 /);
     expect(await statusOf(ITEMS)).toBe(200);
 

@@ -308,7 +308,7 @@ describe('the commands', () => {
     expect(() => run({}, 'move', '--to', url)).toThrow(/is in use by the server/);
     await first.stop();
 
-    expect(run({}, 'restore', file)).toContain('what was there is in');
+    expect(run({}, 'restore', file)).toContain('the previous state is in');
     expect(run({}, 'move', '--to', url)).toMatch(/\d+ rows are in postgresql:.*, read back and compared/);
     const env = { SVC_STATE__URL: url };
     expect(() => run(env, 'backup', `${file}.2`)).toThrow(/pg_dump/);

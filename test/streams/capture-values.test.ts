@@ -99,7 +99,7 @@ describe('values of captured edits', () => {
       );
       expect(gap).toMatchObject({ type: 'gap', reason: 'events-lost' });
     }
-    const lines = () => server.log().match(/.*an edit by others could not be captured.*/g) ?? [];
+    const lines = () => server.log().match(/.*an edit of table \S+ of \S+ could not be captured.*/g) ?? [];
     await until(async () => lines().length > 0);
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toMatch(/public\.lines/);

@@ -201,7 +201,7 @@ describe('lost restrictions', () => {
       new LostRestrictions([{ state: 'first', layers: ids.map((id) => ({ id })), services: [] }], nothing);
     watch.look(lost('roads', 'wells'));
     watch.look(lost('roads'));
-    expect(told).toEqual([expect.stringContaining('Only administrators have access to: roads, wells.')]);
+    expect(told).toEqual([expect.stringContaining('Only administrators can read: roads, wells.')]);
     watch.look(lost('roads', 'lakes'));
     expect(told).toHaveLength(2);
   });

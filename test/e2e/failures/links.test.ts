@@ -93,7 +93,7 @@ function isOutside({ url }: Found, { status, body }: { status: number; body: Buf
   if (status !== 404) return false;
   return (
     (url.includes('/0/0/0?') && body.includes('within the limits of the tileset')) ||
-    (url.endsWith('/position?coords=POINT(0%200)') && body.includes('no values at this place'))
+    (url.endsWith('/position?coords=POINT(0%200)') && body.includes('no values at this position'))
   );
 }
 

@@ -108,7 +108,7 @@ describe('a server', () => {
     expect(statuses).toHaveLength(waves * 50);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     expect(killed.size).toBe(waves);
-    expect(log()).toMatch(/engine 1 ended by SIGSEGV/);
+    expect(log()).toMatch(/engine 1 exited by SIGSEGV/);
   }, 120_000);
 
   it('answers what it has begun when it is stopped, and leaves nothing behind', async () => {
@@ -209,7 +209,7 @@ describe('the catalog', () => {
     supervisor.kill('SIGHUP');
     await eventually(async () => {
       const told = logLines(log()).map((line) => line['@m'] ?? '');
-      expect(told.join('\n')).toMatch(/keeping the previous configuration[\s\S]*nonsense is not a setting/);
+      expect(told.join('\n')).toMatch(/keeping the previous configuration[\s\S]*nonsense: is not a setting/);
     });
     expect(await collections(url)).toEqual(before);
     writeFileSync(config, 'logging:\n  level: Information\n');

@@ -268,7 +268,7 @@ describe('a published database', () => {
   it('keeps its collections when the catalog is read again meanwhile', async () => {
     await postgres.halt();
     server.reload();
-    await until('read again', async () => server.log().includes('all gateways serve the new configuration'));
+    await until('read again', async () => server.log().includes('all gateways use the new configuration'));
     expect((await items()).status).toBe(503);
     await postgres.start();
     await until('there again', async () => (await items()).status === 200);

@@ -318,7 +318,7 @@ describe('a wrong request', () => {
   });
 
   it('leaves no error in the log', () => {
-    const killed = /ended by SIGKILL/;
+    const killed = /exited by SIGKILL/;
     expect(errorLines(server.log()).filter((line) => !killed.test(line['@m'] ?? ''))).toEqual([]);
   });
 });

@@ -86,7 +86,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: MergeContext): v
       keyField === target.idColumn
         ? findKey(ready.id)
         : findKey(edit.values.get(keyField), findField(target, keyField));
-    if (ready.key === undefined) return reject([{ name, detail: 'is the key, and missing' }]);
+    if (ready.key === undefined) return reject([{ name, detail: 'is required, because it is the key' }]);
     const other = spool.rowOf(ready.key);
     if (other !== undefined) return reject([{ name, detail: `is also the key of row ${other}` }]);
   }

@@ -81,8 +81,9 @@ export class AllowedHosts {
 
   /** Returns the reason why requests to a URL are not allowed. Undefined if they are. */
   problemOf(url: URL): string | undefined {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
-    if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      return `the protocol '${url.protocol}' is not supported; use https or http`;
+    if (url.username !== '' || url.password !== '') return 'a URL must not contain credentials';
     const host = formatHost(url);
     const port = choosePort(url);
     const entries = this.#entriesOf(host);
