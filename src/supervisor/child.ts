@@ -1,4 +1,7 @@
-/** How a gateway or an engine takes part under a supervisor. Works without one too: then it just serves. */
+/**
+ * The side of a gateway or an engine in the protocol with the supervisor. Without a supervisor, the process only
+ * serves.
+ */
 
 import { LOG_EVENTS, type LogEventName } from '../core/kit/log-events.js';
 import { EXIT_CONFIGURATION, type ReloadScope, type ToChild, type ToSupervisor } from './messages.js';
@@ -6,21 +9,21 @@ import { EXIT_CONFIGURATION, type ReloadScope, type ToChild, type ToSupervisor }
 /** First half of a reload. `commit` must not fail: what can fail belongs before it. */
 export interface PreparedReload {
   commit(): void;
-  /** Releases what was prepared and is not wanted. */
+  /** Releases the prepared configuration after an aborted reload. */
   abort?(): void;
 }
 
 export interface ChildHandlers {
   /**
-   * Loads the new configuration beside the running one, and calls `onProgress` after each source that it has read. A rejection
-   * aborts the reload in every gateway.
+   * Loads the new configuration next to the running one, and calls `onProgress` after each source. A rejection aborts
+   * the reload in every gateway.
    */
   onReload?: (changes: ReloadScope | undefined, onProgress: () => void) => Promise<PreparedReload>;
-  /** Another gateway tells something. */
+  /** Receives a note from another gateway. */
   onTold?: (note: unknown) => void;
   /** Finishes what runs and exits the process with code 0. */
   onDrain: () => void;
-  /** Ends the process at once because the supervisor is gone. Absent: `process.exit(1)`. */
+  /** Ends the process immediately, because the supervisor has ended. Default: `process.exit(1)`. */
   onOrphaned?: () => void;
 }
 
@@ -31,11 +34,11 @@ export interface SupervisorLink {
   ready(): void;
   /** Reports a configuration error and exits so that the supervisor does not start this process again. */
   configurationError(message: string): Promise<never>;
-  /** Asks for a successor; false when there is no supervisor to give one. */
+  /** Requests a successor. Returns false without a supervisor. */
   requestReplacement(reason: string): boolean;
-  /** Asks for a reload of all gateways; false when there is no supervisor. */
+  /** Requests a reload of all gateways. Returns false without a supervisor. */
   requestReload(reason: string, changes?: ReloadScope): boolean;
-  /** Tells the other gateways something; `done` hears whether it has left this process. */
+  /** Sends a note to the other gateways. `done` is called when the note has left this process, or with false. */
   tellOthers(note: unknown, done: (sent: boolean) => void): void;
   /** A line for the supervisor's log, or stderr without one. */
   log(event: LogEventName, message: string): void;
@@ -95,7 +98,7 @@ async function exitMisconfigured(message: string, supervised: boolean): Promise<
   process.exit(EXIT_CONFIGURATION);
 }
 
-/** Returns what takes the messages of a supervisor, and answers them by `send`. */
+/** Returns the function that handles messages of a supervisor. Replies are sent by `send`. */
 export function takeMessages(
   handlers: ChildHandlers,
   send: (message: ToSupervisor) => boolean,
@@ -105,7 +108,7 @@ export function takeMessages(
     prepared?.reload.abort?.();
     prepared = null;
   };
-  /** Tells the supervisor that the reading goes on, once in a while. */
+  /** Reports at intervals that the reload makes progress. */
   const tellProgress = (round: number) => {
     let told = performance.now();
     return () => {

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Lines of the reports that HDF5 prints for each attribute that is not there, on every thread but the one that first
- * used it. They tell nothing: what fails is told by the task.
+ * Lines that HDF5 prints for each missing attribute, on every thread except the one that used it first. They contain
+ * no information: the task reports its own errors.
  */
 const REPORT = /^(HDF5-DIAG: | {2}#\d{3}: .* in H5| {4}(major|minor): )/;
 

@@ -1,7 +1,10 @@
-/** What nobody caught: it is told with its stack, and ends the process only where its state may be broken. */
+/**
+ * Handlers of uncaught errors. Errors are logged with their stacks. Only exceptions outside of promises end the
+ * process.
+ */
 
 export interface FaultHandlers {
-  /** A promise that failed and that nobody waits for. The process goes on. */
+  /** Handles a rejected promise that no code awaits. The process continues. */
   onRejection(error: Error): void;
   /** An exception outside of any promise. The handler ends the process. */
   onException(error: Error): void;

@@ -1,6 +1,6 @@
 import type { ConfigInputs } from '../core/config/config.js';
 
-/** What the command line hands to a gateway process, in an environment variable. */
+/** Options of the command line for a gateway process, in an environment variable. */
 export interface GatewayStart {
   flags: NonNullable<ConfigInputs['flags']>;
   configFile?: string;

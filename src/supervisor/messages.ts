@@ -11,15 +11,15 @@ export const EXIT_CONFIGURATION = 78;
 export const EXIT_TEMPORARY = 75;
 
 export type ToChild =
-  /** Load the new configuration beside the old one and answer `prepared`. */
+  /** Load the new configuration next to the old one and reply with `prepared`. */
   | { type: 'prepare'; round: number; changes?: ReloadScope | undefined }
-  /** Switch to what was prepared in this round. */
+  /** Switch to the configuration that was prepared in this round. */
   | { type: 'commit'; round: number }
-  /** Forget what was prepared in this round. */
+  /** Release the configuration that was prepared in this round. */
   | { type: 'abort'; round: number }
-  /** Another gateway tells something; `note` is for gateways to read. */
+  /** A note from another gateway; only gateways read `note`. */
   | { type: 'told'; note: unknown }
-  /** Finish what runs, take nothing new, exit with code 0. */
+  /** Complete current work, accept no new work, and exit with code 0. */
   | { type: 'drain' };
 
 export type ToSupervisor =
@@ -27,16 +27,16 @@ export type ToSupervisor =
   | { type: 'starting' }
   /** The child serves. */
   | { type: 'ready' }
-  /** The child has read some more of what it prepares. */
+  /** The child makes progress with the reload. */
   | { type: 'preparing'; round: number }
   | { type: 'prepared'; round: number; ok: true }
   | { type: 'prepared'; round: number; ok: false; reason: string }
-  /** The child cannot start or go on because of its configuration; it exits with `EXIT_CONFIGURATION` next. */
+  /** The child cannot start or continue because of its configuration. It then exits with `EXIT_CONFIGURATION`. */
   | { type: 'configuration-error'; message: string }
-  /** The child asks for a successor, and to be drained once that one is ready. */
+  /** The child requests a successor, and to be drained when the successor is ready. */
   | { type: 'replace'; reason: string }
-  /** The child asks for a reload of all gateways, for example because a watched file changed. */
+  /** The child requests a reload of all gateways, for example because a watched file changed. */
   | { type: 'reload'; reason: string; changes?: ReloadScope | undefined }
-  /** The other gateways are to be told this. */
+  /** A note to all other gateways. */
   | { type: 'told'; note: unknown }
   | { type: 'log'; event: LogEventName; message: string };

@@ -7,12 +7,12 @@ export type ReloadOutcome = { ok: true } | { ok: false; reason: string };
 
 type PrepareMessage = Extract<ToSupervisor, { type: 'prepared' | 'preparing' }>;
 
-/** How long a gateway may read one source. */
+/** Maximum time in which a gateway reads one source. */
 const PREPARE_TIMEOUT_MS = 60_000;
 
-/** What a gateway answers while it prepares a round. */
+/** Callbacks for the messages of a gateway during a round. */
 interface RoundWaiter {
-  /** It read some more. */
+  /** The gateway reported progress. */
   goOn(): void;
   end(outcome: ReloadOutcome): void;
 }
@@ -23,7 +23,7 @@ export class Reloader {
   #current: Promise<ReloadOutcome> | null = null;
   #next: { outcome: Promise<ReloadOutcome>; changes: ReloadScope | undefined } | null = null;
 
-  /** What a reload that failed was to load. */
+  /** Scope of a failed reload, which the next reload includes. */
   #missed: ReloadScope | undefined = [];
 
   constructor(private readonly gateways: () => SlotChild[]) {}

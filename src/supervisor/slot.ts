@@ -1,11 +1,11 @@
-/** One place for a child process: keeps it filled. */
+/** Keeps one child process running, and replaces it when it ends. */
 
 import type { ChildProcess } from 'node:child_process';
 import type { LogEventName } from '../core/kit/log-events.js';
 import { EXIT_CONFIGURATION, EXIT_TEMPORARY, type ToChild, type ToSupervisor } from './messages.js';
 
 export interface SlotOptions {
-  /** For the log, for example `engine 1`. */
+  /** Name in the log, for example `engine 1`. */
   name: string;
   /** Forks a child with an IPC channel; `generation` counts from 1. */
   launch(generation: number): ChildProcess;
@@ -13,15 +13,15 @@ export interface SlotOptions {
   cleanUp?(generation: number): void;
   log(event: LogEventName, message: string): void;
   onReady?(): void;
-  /** A child that served ended by itself. */
+  /** Called when a child ends that was ready. */
   onLost?(): void;
-  /** Messages that are not about the child's own life. */
+  /** Called for messages that do not concern the life cycle of the child. */
   onMessage?(message: ToSupervisor, child: SlotChild): void;
-  /** The child says its configuration is wrong. Returns false to go on with restarts all the same. */
+  /** Called when the child reports an invalid configuration. If it returns false, the child is restarted anyway. */
   onConfigurationError?(message: string): boolean;
-  /** So many starts in a row failed; 0 never gives up. */
+  /** Maximum number of consecutive failed starts; 0 for no limit. */
   maxFailedStarts: number;
-  /** Returns false to go on with restarts all the same. */
+  /** Called when the limit of failed starts is reached. If it returns false, restarts continue. */
   onGiveUp?(message: string): boolean;
   timing: SlotDelays;
 }
@@ -30,7 +30,7 @@ export interface SlotDelays {
   /** Delay before the first restart; doubles with each failure. */
   firstRestartMs: number;
   lastRestartMs: number;
-  /** Longest delay where the child that ended had served: it can start, and everything waits for it. */
+  /** Maximum delay after the end of a child that was ready: it can start, and requests wait for it. */
   servedRestartMs: number;
   /** A child that served this long is healthy again: the delay starts over. */
   stableMs: number;
@@ -53,7 +53,7 @@ export const DEFAULT_TIMING: SlotDelays = {
 export class SlotChild {
   ready = false;
   draining = false;
-  /** What the child said about its configuration. */
+  /** Configuration error reported by the child. */
   complaint: string | undefined;
   readonly #exited: Promise<void>;
   #killTimer: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export class SlotChild {
     if (this.process.connected) this.process.send(message, () => {});
   }
 
-  /** Asks the child to finish and resolves with its end; past the time it is killed. */
+  /** Requests the child to finish, and resolves when it has ended. After `timeoutMs` the child is killed. */
   drain(timeoutMs: number): Promise<void> {
     this.draining = true;
     this.send({ type: 'drain' });
@@ -104,7 +104,7 @@ export class Slot {
     return this.#child?.ready ? this.#child : null;
   }
 
-  /** Every child of this slot, starting and draining ones too. */
+  /** All children of this slot, including those that are starting or draining. */
   get all(): Iterable<SlotChild> {
     return this.#all;
   }
@@ -195,7 +195,7 @@ export class Slot {
     this.options.cleanUp?.(child.generation);
     if (child === this.#successor) this.#successor = null;
     if (child !== this.#child) return;
-    // A successor on its way takes the place; it counts as the child from now on.
+    // A successor that is starting becomes the child.
     this.#child = this.#successor;
     this.#successor = null;
     if (this.#stopping) return;

@@ -29,17 +29,17 @@ export interface SuperviseOptions {
   onReady?(): void;
 }
 
-/** Environment variable that tells a gateway where the engine sockets are. */
+/** Environment variable with the folder of the engine sockets. */
 export const RUN_DIR_VARIABLE = 'GRATICULE_RUN_DIR';
 
 /** A gateway that fails to start this often in a row ends the server. */
 const MAX_FAILED_GATEWAY_STARTS = 3;
 /**
- * V8 stops the event loop for as long as it copies what is alive of the young generation: up to 9 ms with its default of
- * 16 MB, of a gateway that makes tiles; below 4 ms with 2 MB, for the same CPU time a request.
- *
- * V8 counts the bytes of tiles as growth of a heap of 30 MB, and marks all of that heap whenever it has grown by half: a
- * tenth to a fifth of the CPU time of tiles that no cache holds. It may double.
+ * `--max-semi-space-size=2`: V8 stops the event loop while it copies live young objects. That takes less than 4 ms
+ * with 2 MB, and up to 9 ms with the default of 16 MB, in a gateway that makes tiles; the CPU time of a request is
+ * the same. `--heap-growing-percent=100`: V8 counts the bytes of tiles as growth of its heap of 30 MB, and marks the
+ * whole heap after each growth by 50 %. That takes 10 to 20 % of the CPU time of uncached tiles. With 100 %, the heap
+ * may double first.
  */
 export const GATEWAY_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=100'];
 /** Each thread that reads grids calls the collector. A flag that is set later makes V8 refuse compiled code. */
@@ -48,8 +48,9 @@ export const ENGINE_FLAGS = ['--expose-gc'];
 const MAX_SOCKET_PATH = 107;
 
 /**
- * Runs until SIGTERM or SIGINT, or until the gateways cannot run. Resolves with the exit code for the process:
- * 0 after a graceful stop, 78 for a wrong configuration, 1 when gateways keep failing. A second signal exits at once.
+ * Runs until SIGTERM or SIGINT, or until the gateways cannot run. Resolves with the exit code for the process: 0
+ * after a graceful stop, 78 for an invalid configuration, 1 if gateways keep failing. A second signal exits
+ * immediately.
  */
 export function supervise(options: SuperviseOptions): Promise<number> {
   process.title = 'graticule: supervisor';
@@ -59,7 +60,7 @@ export function supervise(options: SuperviseOptions): Promise<number> {
 
 function prepareRunDir(runDir: string): void {
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  // Whoever can connect to an engine can read files through it.
+  // A process that can connect to an engine can read files through it.
   chmodSync(runDir, 0o700);
   if (Buffer.byteLength(socketPath(runDir, 99, 99_999)) > MAX_SOCKET_PATH) {
     throw new Error(`The path of the run directory is too long for a socket: ${runDir}`);
@@ -93,7 +94,8 @@ class Supervisor {
     process.on('SIGTERM', this.#onStopSignal);
     process.on('SIGINT', this.#onStopSignal);
     process.on('SIGHUP', this.#onReloadSignal);
-    // Whatever ends this process takes the children along; those that it cannot reach notice the closed channel.
+    // The children end with this process in every case: if it cannot stop them, they notice that the channel is
+    // closed.
     process.on('exit', this.#killAll);
   }
 
@@ -139,7 +141,7 @@ class Supervisor {
           GATEWAY_FLAGS,
         ),
       onReady: () => this.#announce(),
-      // It may have committed edits that it could not tell the others of.
+      // The gateway may have committed edits without notifying the other gateways.
       onLost: () => void this.#reloadOthers(`gateway ${index} ended`),
       onMessage: (message, child) => this.#receive(message, child),
       onConfigurationError: (message) => this.#misconfigured(message),
@@ -174,7 +176,7 @@ class Supervisor {
     else if (message.type === 'told') this.#tellOthers(message, child);
   }
 
-  /** Gateways that are starting are told too: they may have read the data before the edit. */
+  /** Gateways that are starting also receive the note, because they may have read the data before the edit. */
   #tellOthers(message: Extract<ToSupervisor, { type: 'told' }>, from: SlotChild): void {
     for (const slot of this.#gateways) for (const child of slot.all) if (child !== from) child.send(message);
   }

@@ -88,7 +88,7 @@ export function capacitySuite(name: string, open: () => { store: EditableStore; 
     const { send } = open().editor;
     const before = await rows();
     const feature = { type: 'Feature', geometry: null, properties: { [column]: value } };
-    const errors = [expect.objectContaining({ name: `/properties/${column}`, detail })];
+    const errors = [expect.objectContaining({ name: `/properties/${column}`, detail: `${detail}.` })];
     const replies = [
       await send('POST', 'narrow/items', feature),
       await send('PUT', 'narrow/items/1', feature),

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { selectMembers } from '../../src/workers/stac/fields.js';
 import { parseStacItem } from '../../src/workers/stac/ingest/item.js';
-import { type CatalogReader, readCatalog, type StacItemEntry } from '../../src/workers/stac/ingest/read.js';
+import { type CatalogVisitor, readCatalog, type StacItemEntry } from '../../src/workers/stac/ingest/read.js';
 import { gridItem } from './catalog-files.js';
 
 let folder: string;
 let refused: string[];
 let items: StacItemEntry[];
-const reader: CatalogReader = {
+const reader: CatalogVisitor = {
   collection: () => {},
   item: (found) => void items.push(found),
   refuse: (_, reason) => void refused.push(reason),

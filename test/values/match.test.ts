@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
 import { CRS84 } from '../../src/core/geometry/crs.js';
 import type { Field } from '../../src/core/sources/vector-source.js';
-import { keepJson } from '../../src/core/values/json.js';
+import { encodeStoredJson } from '../../src/core/values/json.js';
 import { sortableDigits } from '../../src/core/values/sortable-digits.js';
 import { match } from '../../src/workers/features/match.js';
 
@@ -26,7 +26,7 @@ const IMAGES = DECIMALS.map((nu, i) => ({
 
 function passing(text: string): number[] {
   const filter = check(parseText(text), { ...SCHEMA, filterCrs: CRS84 });
-  const { passed, problems } = match({ schema: SCHEMA, filters: [keepJson(filter)], images: IMAGES });
+  const { passed, problems } = match({ schema: SCHEMA, filters: [encodeStoredJson(filter)], images: IMAGES });
   expect(problems).toEqual([null]);
   return [...passed].flatMap((one, i) => (one === 1 ? [i] : []));
 }

@@ -1,5 +1,5 @@
 import type { ProcessData } from '../../core/catalog/page-data.js';
-import { drawnBox } from './filter/box.js';
+import { letUserDrawBox } from './filter/box.js';
 import { pageData } from './page.js';
 
 /** Sends the form of a process, and goes to the page of its job. */
@@ -21,7 +21,7 @@ function connect(element: HTMLElement, data: ProcessData): void {
   });
   for (const button of form.querySelectorAll<HTMLButtonElement>('[data-draw-box]'))
     button.addEventListener('click', async () => {
-      const box = await drawnBox();
+      const box = await letUserDrawBox();
       const field = fieldNamed(form, button.dataset['drawBox']!);
       if (box && field) field.value = box.join(',');
       field?.focus();

@@ -7,7 +7,7 @@ import { unreadFailure } from './unread.js';
 function withoutPlace({ id }: Collection): ApiError {
   return new ApiError(
     'not-found',
-    `The collection '${id}' has no known coordinate reference system, so it has no tiles, cells or distances. An operator can assign one.`,
+    `The collection '${id}' has no known coordinate reference system, so it has no tiles, cells or distances. An operator can assign a coordinate reference system to it.`,
   );
 }
 

@@ -62,7 +62,7 @@ export interface MergeRowsResult {
   /** Rows that are ready. */
   rows: number;
   rejected: number;
-  /** The first of them. */
+  /** The first rejected rows, at most `LIMITS.mergeNamed`. */
   rejections: RejectedRow[];
   /** Messages about skipped and converted content of the file. */
   warnings: string[];
@@ -90,7 +90,7 @@ export interface MergeCounts {
 }
 
 export interface MergeResult extends MergeCounts {
-  /** The first of them. */
+  /** The first rejected rows, at most `LIMITS.mergeNamed`. */
   rejections: RejectedRow[];
   /** Reason why the merge had no effect. */
   refusal?: string;

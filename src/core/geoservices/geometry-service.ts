@@ -53,7 +53,7 @@ export type RelationName = (typeof RELATIONS)[number];
 
 /** Extension of lines that do not reach the guide. */
 export interface Extension {
-  /** Whether an end moves, rather than a position being added beyond it. */
+  /** True: the end of the line is moved. False: a new position is added after the end. */
   moves: boolean;
   atStart: boolean;
   atEnd: boolean;

@@ -43,7 +43,10 @@ export const LOG_EVENTS = {
   'process.late': error(1103, 'a process was killed because it made no progress while it started'),
   'process.unusable': error(1104, 'a process could not be started, stopped or reached'),
   'process.replacement.requested': warning(1105, 'an engine requested its replacement'),
-  'process.replacement.started': information(1106, 'the supervisor started the replacement of a process'),
+  'process.replacement.started': information(
+    1106,
+    'the supervisor started a new process that will replace a running one',
+  ),
   'process.connection.closed': warning(1107, 'an engine closed the connection to a gateway: {Error}'),
   'server.configuration.wrong': error(1110, 'the configuration is invalid'),
   'server.failed': error(1111, 'the server could not start or continue; exiting'),
@@ -112,7 +115,7 @@ export const LOG_EVENTS = {
   'audit.failed': error(1601, 'an audit entry could not be written: {Error}'),
   'idempotency.answer.failed': error(
     1602,
-    'a response could not be stored for its idempotency key; a repeat runs again: {Error}',
+    'a response could not be stored for its idempotency key; if the client repeats the request, it is executed again: {Error}',
   ),
   'idempotency.answers.left': warning(1603, 'expired idempotency responses could not be deleted: {Error}'),
   'access.count.failed': warning(

@@ -2,7 +2,7 @@
  * A number that a JavaScript number cannot represent exactly: an integer beyond 2^53, or a decimal that would be
  * rounded. It is a `String` object of the number in decimal notation. Parsed JSON never contains such an object, so
  * data cannot imitate it; and unlike objects of other classes it keeps its class in other threads and processes.
- * `keepJson` writes JSON that is parsed again.
+ * `encodeStoredJson` writes JSON that is parsed again.
  */
 export interface ExactNumber {
   readonly [EXACT]: true;

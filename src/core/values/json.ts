@@ -22,7 +22,7 @@ export function parseJsonExactly(text: string, members: ExactMembers): unknown {
 }
 
 /**
- * Name of the member that marks a number in a text. It is different in each process, so no text from outside contains
+ * Name of the member that marks a number in a text. It is different in each process, so no text from initialDepth contains
  * it.
  */
 const MARK = `exact-${crypto.randomUUID()}`;
@@ -38,21 +38,21 @@ function unmark(_name: string, value: unknown): unknown {
 
 /** Valid JSON for `parseMarked`, in which some members mark the numbers that a double does not represent exactly. */
 export function markExactNumbers(text: string, members: ExactMembers, anyCase = false): string {
-  if (members === 'all') return withExactNumbers(text, () => false, -1);
+  if (members === 'all') return markNumbers(text, () => false, -1);
   const names = new Set(anyCase ? members.map((name) => name.toLowerCase()) : members);
   const isExact = (name: string) => names.has(anyCase ? name.toLowerCase() : name);
-  return withExactNumbers(text, isExact, Number.POSITIVE_INFINITY);
+  return markNumbers(text, isExact, Number.POSITIVE_INFINITY);
 }
 
 /** The exact members of a parameter: all of it where its own name is among them. */
-export const exactIn = (name: string, members: readonly string[]): ExactMembers =>
+export const exactMembersOfParameter = (name: string, members: readonly string[]): ExactMembers =>
   members.includes(name) ? 'all' : members;
 
-/** Keeps numbers below the depth `outside`, and those of exact members. */
-function withExactNumbers(text: string, isExact: (name: string) => boolean, outside: number): string {
+/** Marks numbers nested deeper than `initialDepth` (-1: all, Infinity: none), and all numbers in exact members. */
+function markNumbers(text: string, isExact: (name: string) => boolean, initialDepth: number): string {
   let depth = 0;
   /** Numbers below this depth are kept: those of the member that was found. */
-  let from = outside;
+  let from = initialDepth;
   let string = '';
   return text.replace(TOKENS, (token) => {
     const first = token[0]!;
@@ -63,25 +63,25 @@ function withExactNumbers(text: string, isExact: (name: string) => boolean, outs
     else if (first === '}' || first === ']' || first === ',') {
       if (first !== ',') depth--;
       // The end of a member is a comma after it, or the end of its object.
-      if (first === ',' ? depth - 0.5 === from : depth < from) from = outside;
-    } else if (depth > from && !isHeld(token)) return `{"${MARK}":"${token}"}`;
+      if (first === ',' ? depth - 0.5 === from : depth < from) from = initialDepth;
+    } else if (depth > from && !fitsDouble(token)) return `{"${MARK}":"${token}"}`;
     return token;
   });
 }
 
 /** Whether a double represents a number exactly. */
-const isHeld = (token: string) => typeof readNumber(token) === 'number';
+const fitsDouble = (token: string) => typeof readNumber(token) === 'number';
 
 /** `JSON.stringify` of a JSON value, also of integers as `bigint` and of `ExactNumber`s, which are written digit by digit. */
 export function stringifyExactly(value: unknown, indent = ''): string {
-  return plainText(value, indent) ?? written(value, indent, '\n');
+  return stringifyFast(value, indent) ?? written(value, indent, '\n');
 }
 
 /** An `ExactNumber` as `JSON.stringify` writes it. It has an exponent, or at least 16 characters. */
 const QUOTED_NUMBER = /"-?(?:[\d.]{16,}|[\d.]+[eE][+-]?\d+)"/;
 
 /** As `JSON.stringify`, but much faster. Undefined if the value may contain numbers that it cannot write. */
-function plainText(value: unknown, indent: string): string | undefined {
+function stringifyFast(value: unknown, indent: string): string | undefined {
   try {
     const text = JSON.stringify(value, null, indent);
     return QUOTED_NUMBER.test(text) ? undefined : text;
@@ -110,18 +110,19 @@ function written(value: unknown, indent: string, line: string): string {
 }
 
 /**
- * JSON for the server's own storage, which `readKept` parses with its `ExactNumber`s. They are written as objects
+ * JSON for the server's own storage, which `decodeStoredJson` parses with its `ExactNumber`s. They are written as objects
  * with the member `number`; other objects that look the same are escaped.
  */
-export function keepJson(value: unknown): string {
+export function encodeStoredJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text !== undefined && (QUOTED_NUMBER.test(text) || KEPT.test(text))
     ? JSON.stringify(value, escapeKept)
     : text;
 }
 
-/** The value of a text of `keepJson`. */
-export const readKept = (text: string): unknown => JSON.parse(text, KEPT.test(text) ? restore : undefined);
+/** The value of a text of `encodeStoredJson`. */
+export const decodeStoredJson = (text: string): unknown =>
+  JSON.parse(text, KEPT.test(text) ? restore : undefined);
 
 const KEPT = /"number"\s*:/;
 

@@ -17,8 +17,8 @@ import { prefixLinks } from './path-prefix.js';
 import { createRowRun, isChange, type RunServices, sendsTag } from './row-run.js';
 
 /**
- * The management API has four kinds of rows. A group is a table of rows created by the four functions of the same
- * names. A row without an implementation is routed, documented and protected like any other, and responds with 501.
+ * The management API has four kinds of rows. A group is a table of rows created by `resource`, `setting`,
+ * `action` and `report`. A row without an implementation is routed, documented and protected like any other, and responds with 501.
  * An implementation receives the services that its file names in `createRowBuilders`, and no others.
  */
 type Shape = 'resource' | 'action' | 'report' | 'setting';
@@ -128,9 +128,10 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
 }
 
 /**
- * Returns the functions that create rows and implementations with the named services: - `report`: reads or computes
- * something, and changes nothing. - `action`: executes something. - `implement`: types an implementation by its own
- * parameters and body, for tables that receive several at once.
+ * Returns functions that receive the named services:
+ * - `report`: a row that reads or computes something, and changes nothing.
+ * - `action`: a row that executes something.
+ * - `implement`: an implementation for `resource` and `setting`.
  */
 export function createRowBuilders<const N extends AdminServiceName>(names: readonly N[]) {
   const picked = new WeakMap<AdminDeps, Services<N>>();
@@ -221,7 +222,7 @@ export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpe
   return { schema, mediaTypes: ['application/json'], required };
 }
 
-/** Codes of domains are values of columns of any width. */
+/** Members whose numbers keep all digits: codes of domains may be integers beyond 2^53. */
 const EXACT_MEMBERS = ['code'];
 
 /** The operations of a group, ready for the dispatcher. */
@@ -265,7 +266,7 @@ function buildOperation(
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
-    // Anonymous callers do not share responses, because each has a separate session.
+    // A stored response is not repeated for an anonymous request (sign-in), because each caller must get a new session.
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},

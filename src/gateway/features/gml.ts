@@ -112,7 +112,7 @@ export const TYPES: Record<FieldType, string> = {
   array: 'xs:string',
 };
 
-/** A store holds single and multi geometries in one column, so a line may be either. */
+/** GML property type of each geometry type. CurvePropertyType also allows multi-part curves, because a column contains single and multi geometries. */
 export const GEOMETRIES: Record<GeometryType, string> = {
   Point: 'gml:PointPropertyType',
   MultiPoint: 'gml:MultiPointPropertyType',

@@ -20,7 +20,7 @@ export const GEOSERVICES_LIMITS = {
   geoServicesIds: 1_000_000,
   /** Geometries in a GeometryServer request. */
   geometries: 10_000,
-  /** Distances of a buffer of a GeometryServer. */
+  /** Maximum number of distances in one `buffer` request of a GeometryServer. */
   geometryDistances: 100,
   /** Statistics in a GeoServices query. */
   geoServicesStatistics: 50,

@@ -1,5 +1,5 @@
 import { ApiError, badParameter } from '../../core/errors/errors.js';
-import { exactIn } from '../../core/values/json.js';
+import { exactMembersOfParameter } from '../../core/values/json.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import { parseLenientJson } from '../../services/geoservices/geometry.js';
 import { scalarText } from '../../services/geoservices/scalar.js';
@@ -112,7 +112,9 @@ function jsonValue(members: Members, name: string): unknown {
   const value = members[name];
   if (isAbsent(value)) return undefined;
   const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
-  return isJson ? parseLenientJson(name, value, exactIn(name, EXACT_GEOSERVICES_MEMBERS)) : value;
+  return isJson
+    ? parseLenientJson(name, value, exactMembersOfParameter(name, EXACT_GEOSERVICES_MEMBERS))
+    : value;
 }
 
 /** Reports an error in a part of a parameter as an error of the parameter. */

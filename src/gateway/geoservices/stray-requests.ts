@@ -1,6 +1,6 @@
 import type { ApiError } from '../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
-import { inBandFailure } from './images/in-band.js';
+import { createErrorReply } from './images/in-band.js';
 import { withCallback } from './jsonp.js';
 
 /** Requests below the GeoServices paths that match no operation. Their clients read errors only from the body. */
@@ -25,6 +25,6 @@ export function strayFailure(
   const format = new URLSearchParams(x.query).get('f') ?? '';
   if (!FORMATS.has(format.toLowerCase())) return undefined;
   const [, name = ''] = SERVER.exec(x.path) ?? [];
-  const reply = inBandFailure(SERVERS.has(name) ? name : 'Generic', 'unknown')(error);
+  const reply = createErrorReply(SERVERS.has(name) ? name : 'Generic', 'unknown')(error);
   return x.method === 'GET' ? withCallback(x, reply) : reply;
 }

@@ -8,7 +8,7 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import { COVERAGES_PATH, FEATURES_PATH, jobPath } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { readKept, stringifyExactly } from '../../core/values/json.js';
+import { decodeStoredJson, stringifyExactly } from '../../core/values/json.js';
 import { partTask } from '../../services/exchange/exports/plan.js';
 import { openExport } from '../../services/exchange/exports/write.js';
 import type { ExecutionInput, ProcessResult, ResultFile } from '../../services/processes/execution.js';
@@ -68,8 +68,8 @@ async function documentParts(
 
 /** Results of a job with links instead of files, for subscribers. */
 export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
-  const input = readKept(input_json) as ExecutionInput;
-  const result = readKept(result_json!) as ProcessResult;
+  const input = decodeStoredJson(input_json) as ExecutionInput;
+  const result = decodeStoredJson(result_json!) as ProcessResult;
   const entries = listOutputs(input, result).map((name) => {
     const file = { transmissionMode: 'reference' as const };
     const link = reference({ baseUrl }, id, name, { outputs: { [name]: file } }, result);
@@ -80,7 +80,7 @@ export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: st
 
 /** Outputs on the page of a successful job. A map shows features up to the number that a browser can handle. */
 export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
-  const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
+  const { files, collections, values } = decodeStoredJson(job.result_json!) as ProcessResult;
   const results = `${baseUrl}${jobPath(job.id)}/results`;
   const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
     name,

@@ -128,7 +128,7 @@ export function chosenCollections(
   if (place !== undefined && !boxes)
     throw badParameter(
       'place',
-      `'${place.slice(0, 60)}' is not a country or region of Natural Earth. Use one by its name, or west,south,east,north`,
+      `'${place.slice(0, 60)}' is not a country or region of Natural Earth. Send the name of a country or region, or west,south,east,north`,
     );
   return searchCollections(collections, buildSearch(params, boxes)).map(({ collection }) => collection);
 }

@@ -11,7 +11,7 @@ constexpr const char* kName = "gr_process";
 
 /** State that all rows of a statement share, because its arguments are constants. */
 struct Task {
-  /** The functions of the connection may go before the statement does. */
+  /** Keeps the data of the connection: SQLite can destroy the functions of a connection before the statement. */
   ConnectionRef connection;
   std::unique_ptr<GeometryProcessor> processor;
 };

@@ -33,10 +33,11 @@ export function listOperations({ adds, updates, deletes }: LayerEdits): EditOper
   ];
 }
 
-/** Throws 400 for edits that speak of a feature twice, or without saying which. */
-export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: number): void {
+/** Throws 400 if one feature occurs more than once in the updates, the deletes and the ids of the adds. */
+export function requireDistinctFeatures({ updates, deletes, adds }: LayerEdits, layerId: number): void {
   const ids = [...updates.map(({ id }) => id), ...deletes, ...adds.flatMap(({ id }) => id ?? [])];
   const before = new Set<ObjectId>();
+  // A repeated id does not enlarge the set.
   const twice = ids.find((id) => before.size === before.add(id).size);
   if (twice !== undefined)
     throw new ApiError(

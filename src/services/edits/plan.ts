@@ -4,7 +4,7 @@ import { badParameter } from '../../core/errors/errors.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { TaskContext } from '../kit/run-task.js';
-import { countEdits, type LayerEdits, listOperations, requireOnce } from './layer-edits.js';
+import { countEdits, type LayerEdits, listOperations, requireDistinctFeatures } from './layer-edits.js';
 import { keyedOperations, numberedOutcomes } from './numbered-edits.js';
 import { coordinatesIn, type EditDeps, type EditTarget } from './target.js';
 
@@ -19,7 +19,7 @@ export function planEdits(target: EditTarget, crs: Crs, sent: LayerEdits): EditP
   // Ids of new features are the store's.
   const edits = { ...sent, adds: sent.adds.map((one) => ({ ...one, id: undefined })) };
   requireCount(countEdits(edits));
-  requireOnce(edits, target.visible.layerId);
+  requireDistinctFeatures(edits, target.visible.layerId);
   return { ...target, crs, edits };
 }
 

@@ -30,7 +30,7 @@ interface ReceivedFile {
 /** Milliseconds of the preview time reserved for checking the views of a file that could not be read in time. */
 const VIEWS_MS = 5000;
 
-/** Describes a file. Its output is in a folder of `directory`, which is deleted afterwards. */
+/** Describes a file. Intermediate files are written to a new folder in `directory`, which is deleted afterwards. */
 export async function previewFile(
   { path: file, fileName }: ReceivedFile,
   directory: string,

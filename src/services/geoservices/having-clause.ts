@@ -25,7 +25,7 @@ export interface HavingScope {
 }
 
 /**
- * The condition over the names of `groupColumns`, and all statistics that it needs, starting with those of the
+ * The condition, in which columns have the names that `groupColumns` gives them, and all statistics that it needs, starting with those of the
  * response.
  */
 export interface HavingClause {
@@ -55,7 +55,7 @@ export function readHaving(
   };
   const fields = schema();
   const aggregate = (operand: Operand): Operand => {
-    const name = aggregateName(operand, statisticOf, (statistic) => {
+    const name = nameAggregate(operand, statisticOf, (statistic) => {
       const place = statistics.findIndex((one) => isSame(one, statistic));
       if (place >= 0) return names[groupBy.length + place]!;
       if (statistics.length >= outputs.length + MAX_STATISTICS)
@@ -69,7 +69,7 @@ export function readHaving(
     return name === undefined ? operand : { property: name };
   };
   const table = { ...groupTable(source, fields), filterCrs: CRS84 };
-  const condition = parseCondition('having', countedRows(text), table, { change: aggregate });
+  const condition = parseCondition('having', quoteCountStar(text), table, { change: aggregate });
   const columns = groupColumns(source, { groupBy, statistics });
   const having = mapOperands(condition, (operand) => {
     if (typeof operand !== 'object' || !isProperty(operand)) return operand;
@@ -80,7 +80,7 @@ export function readHaving(
   return { having, statistics };
 }
 
-function aggregateName(
+function nameAggregate(
   operand: Operand,
   statisticOf: (type: GroupStatisticType, field: string) => GroupStatistic,
   nameOf: (statistic: GroupStatistic) => string,
@@ -97,8 +97,8 @@ function aggregateName(
 const isSame = (a: GroupStatistic, b: GroupStatistic) =>
   a.type === b.type && a.field === b.field && a.percentile === b.percentile;
 
-/** `COUNT(*)` counts rows. Text in quotes is stepped over. */
-function countedRows(text: string): string {
+/** Writes `COUNT(*)` as `COUNT("*")`, which the parser can read. Quoted text is unchanged. */
+function quoteCountStar(text: string): string {
   return text.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\bcount\s*\(\s*\*\s*\)/gi, (token) =>
     /^count/i.test(token) ? 'COUNT("*")' : token,
   );

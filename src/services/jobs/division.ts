@@ -1,5 +1,5 @@
 import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js';
-import { readKept } from '../../core/values/json.js';
+import { decodeStoredJson } from '../../core/values/json.js';
 import type { JobParts, PartRow } from '../../stores/jobs/job-parts.js';
 import { JobStopError, type PartState } from './kinds.js';
 
@@ -115,7 +115,7 @@ class Changes {
 }
 
 function buildState(row: PartRow | undefined): PartState {
-  const parsed = (text: string | null | undefined) => (text ? readKept(text) : undefined);
+  const parsed = (text: string | null | undefined) => (text ? decodeStoredJson(text) : undefined);
   return {
     isDone: row?.state === 'done',
     progress: parsed(row?.progress_json),

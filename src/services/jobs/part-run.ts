@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../core/errors/failure.js';
-import { readKept } from '../../core/values/json.js';
+import { decodeStoredJson } from '../../core/values/json.js';
 import type { JobParts, PartClaim } from '../../stores/jobs/job-parts.js';
 import { Lease } from '../cluster/lease.js';
 import { describeJobFailure } from './failure.js';
@@ -34,8 +34,8 @@ export class PartRun implements PartContext {
   ) {
     const { parts, leaseMs, onError } = options;
     this.jobId = job.id;
-    this.input = readKept(job.input_json) as never;
-    this.part = readKept(part.input_json) as never;
+    this.input = decodeStoredJson(job.input_json) as never;
+    this.part = decodeStoredJson(part.input_json) as never;
     this.ordinal = part.ordinal;
     this.#attempt = part.attempt;
     this.#lease = new Lease({

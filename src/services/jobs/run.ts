@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../core/errors/errors.js';
-import { keepJson, readKept } from '../../core/values/json.js';
+import { decodeStoredJson, encodeStoredJson } from '../../core/values/json.js';
 import type { JobParts } from '../../stores/jobs/job-parts.js';
 import type { JobProgress, JobRuns, RunOutcome } from '../../stores/jobs/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
@@ -67,11 +67,11 @@ export class JobRun implements JobContext {
     private readonly options: JobRunOptions,
   ) {
     this.id = job.id;
-    this.input = readKept(job.input_json) as never;
+    this.input = decodeStoredJson(job.input_json) as never;
     const caller = job.caller_json === null ? undefined : (JSON.parse(job.caller_json) as JobCaller);
     this.submitter = { owner: job.owner, ...(job.tenant === null ? {} : { tenant: job.tenant }), caller };
     this.attempt = job.attempt;
-    this.saved = job.checkpoint_json === null ? undefined : (readKept(job.checkpoint_json) as never);
+    this.saved = job.checkpoint_json === null ? undefined : (decodeStoredJson(job.checkpoint_json) as never);
     this.#warnings = JSON.parse(job.warnings_json) as string[];
     this.#lease = new Lease({
       leaseMs: options.leaseMs,
@@ -229,7 +229,7 @@ export class JobRun implements JobContext {
 
   /** Durable once resolved. Earlier log lines are also written then. */
   checkpoint(data: unknown): Promise<void> {
-    const text = keepJson(data);
+    const text = encodeStoredJson(data);
     return this.#write(() => this.options.runs.checkpoint(this.id, text));
   }
 

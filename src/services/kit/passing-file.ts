@@ -4,8 +4,11 @@ const CHUNK_BYTES = 262_144;
 /** Milliseconds after which an unread response is abandoned. */
 const UNREAD_MS = 60_000;
 
-/** The bytes of a file that is read once: it has no name any more when this returns, and no space once it is read. */
-export async function passingFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+/**
+ * Deletes the name of a file and returns its bytes, which can be read once. The disk space is freed when the bytes have
+ * been read, or after 60 s if nobody starts to read.
+ */
+export async function readOnceAndDelete(path: string): Promise<AsyncIterable<Uint8Array>> {
   const file = await open(path);
   await rm(path, { force: true });
   // A reader that never starts, because its client disconnected or requested only the headers, does not close the

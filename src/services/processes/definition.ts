@@ -81,7 +81,7 @@ export type ProcessWork =
   /** Rasters become a raster or features. Throws 400 naming an input that does not fit the first raster. */
   | {
       readonly kind: 'raster';
-      /** Names of rasters, and of lists of them. */
+      /** Names of the inputs that are a raster or a list of rasters. */
       readonly inputs: readonly string[];
       /** Features that go with it, in its CRS and valid. */
       readonly features?: RasterFeatures;

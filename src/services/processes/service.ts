@@ -10,7 +10,7 @@ import { formatActor, type Principal, withoutSession } from '../../core/http/ope
 import type { JobPriority } from '../../core/jobs/job-priority.js';
 import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { readKept } from '../../core/values/json.js';
+import { decodeStoredJson } from '../../core/values/json.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { buildCaller } from '../access/identity/submitter.js';
 import { permits } from '../access/permissions.js';
@@ -265,8 +265,8 @@ export class Processes {
       case 'Succeeded':
         return {
           job,
-          input: readKept(job.input_json) as ExecutionInput,
-          result: readKept(job.result_json!) as ProcessResult,
+          input: decodeStoredJson(job.input_json) as ExecutionInput,
+          result: decodeStoredJson(job.result_json!) as ProcessResult,
         };
       case 'Cancelled':
         throw new ApiError('gone', 'The job was dismissed and has no results. Execute the process again.');

@@ -5,7 +5,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { RASTER_LIMITS } from '../../core/rasters/limits.js';
 import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { passingFile } from '../kit/passing-file.js';
+import { readOnceAndDelete } from '../kit/passing-file.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { type CoverageSubset, computeWindow84, type ReadSource, sourceAt } from './instant.js';
 import { estimatePixels } from './pixel-estimate.js';
@@ -72,7 +72,7 @@ export async function openCoverage({
   file,
   data,
 }: CoverageResult): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
-  return file === undefined ? data : passingFile(file);
+  return file === undefined ? data : readOnceAndDelete(file);
 }
 
 /** Whether a request sets the number or the size of pixels. */

@@ -6,7 +6,7 @@ import type { Box } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import type { TimeRange } from '../../core/http/params.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
-import { keepJson, stringifyExactly } from '../../core/values/json.js';
+import { encodeStoredJson, stringifyExactly } from '../../core/values/json.js';
 import { during } from '../filters/filters.js';
 
 /** Interest of a subscriber. */
@@ -35,7 +35,7 @@ export interface Scope {
 
 /** Characters of the filter of an interest as JSON. */
 export const filterLength = ({ filter }: SubscriberInterest): number =>
-  filter === undefined ? 0 : keepJson(filter).length;
+  filter === undefined ? 0 : encodeStoredJson(filter).length;
 
 /**
  * The scopes of an interest: one for each included collection that its principal can read. `former` are the scopes of
@@ -99,7 +99,7 @@ export function buildScope({ filter, datetime }: SubscriberInterest, collection:
   const fields = rule && findShownFields(source, rule);
   return {
     collection,
-    filter: whole === undefined ? undefined : keepJson(whole),
+    filter: whole === undefined ? undefined : encodeStoredJson(whole),
     fields,
     mask: fields ? JSON.stringify([...fields.values()].map(({ name, mask = null }) => [name, mask])) : '',
   };

@@ -8,7 +8,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { SERVICE_ID } from '../../core/kit/service.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { readKept, stringifyExactly } from '../../core/values/json.js';
+import { decodeStoredJson, stringifyExactly } from '../../core/values/json.js';
 import { requestCaller } from '../access/identity/request-caller.js';
 import { Turns } from '../kit/turns.js';
 import { computeObjectId, FRAME_CRS, jsonFrame } from './frames.js';
@@ -221,7 +221,7 @@ async function* pages(
   const caller = requestCaller(session.principal, STREAMS);
   const source = collection.rule?.stored ?? collection.source;
   const box = interest.bbox && bboxFilter(source.geometryColumn, interest.bbox, CRS84.proj);
-  const whole = and(filter === undefined ? undefined : (readKept(filter) as Expression), box);
+  const whole = and(filter === undefined ? undefined : (decodeStoredJson(filter) as Expression), box);
   let after: PageKey | undefined;
   for (;;) {
     const page = await pools.run(

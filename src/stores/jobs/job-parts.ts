@@ -1,5 +1,5 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
-import { keepJson } from '../../core/values/json.js';
+import { encodeStoredJson } from '../../core/values/json.js';
 import { hasEnded } from '../database/instance.js';
 import { getSignals, signalAll, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
@@ -63,7 +63,7 @@ export class JobParts {
           job_id: jobId,
           ordinal: from + i,
           state: 'open',
-          input_json: keepJson(input),
+          input_json: encodeStoredJson(input),
           attempt: 0,
           updated_at: now(),
         }));
@@ -133,7 +133,7 @@ export class JobParts {
     return this.#update(jobId, ordinal, {
       lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
       updated_at: now(),
-      ...(progress === undefined ? {} : { progress_json: keepJson(progress) }),
+      ...(progress === undefined ? {} : { progress_json: encodeStoredJson(progress) }),
     });
   }
 
@@ -147,7 +147,7 @@ export class JobParts {
     const { now } = getVocabulary(this.db);
     return this.#end(jobId, ordinal, {
       state: 'done',
-      result_json: keepJson(result ?? null),
+      result_json: encodeStoredJson(result ?? null),
       lease_owner: null,
       updated_at: now(),
     });

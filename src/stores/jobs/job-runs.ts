@@ -1,5 +1,5 @@
 import { type Insertable, sql, type UpdateObject } from 'kysely';
-import { keepJson } from '../../core/values/json.js';
+import { encodeStoredJson } from '../../core/values/json.js';
 import { signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { JobArtifactTable, JobLogTable, StateTables } from '../schema/schema.js';
@@ -316,7 +316,7 @@ function buildEnd({ state, result, failure }: RunOutcome): UpdateObject<StateTab
   const now = Date.now();
   return {
     state,
-    result_json: result === undefined ? null : keepJson(result),
+    result_json: result === undefined ? null : encodeStoredJson(result),
     failure_code: failure?.code ?? null,
     failure_message: failure?.message ?? null,
     completed_at: now,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { JOB_PRIORITIES, type JobPriority } from '../../core/jobs/job-priority.js';
-import { keepJson } from '../../core/values/json.js';
+import { encodeStoredJson } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
 import { getSignals, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
@@ -67,7 +67,7 @@ export class JobStore {
         id,
         kind: job.kind,
         state: 'Queued',
-        input_json: keepJson(job.input),
+        input_json: encodeStoredJson(job.input),
         owner: job.owner,
         idempotency_key: job.idempotencyKey ?? null,
         correlation_id: job.correlationId ?? null,

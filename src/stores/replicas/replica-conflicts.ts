@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { FeatureInput } from '../../core/edits/edits.js';
-import { keepJson, readKept } from '../../core/values/json.js';
+import { decodeStoredJson, encodeStoredJson } from '../../core/values/json.js';
 import { jsonTexts } from '../../core/values/json-text.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import { auditResource } from '../audit/audit-scope.js';
@@ -219,7 +219,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
       outcome_unknown: 0,
       status: body.settled ? 'resolved' : 'pending',
       detected_at: now,
-      body_json: keepJson(body),
+      body_json: encodeStoredJson(body),
       resolution_json: resolution && JSON.stringify(resolution),
     })
     .returningAll()
@@ -230,7 +230,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
 /** Digest of the client's edit and the server state that it conflicts with. */
 const computeDigest = ({ edit, server, type }: ConflictBody) =>
   createHash('sha256')
-    .update(keepJson([type, edit.type, edit.feature ?? null, server]))
+    .update(encodeStoredJson([type, edit.type, edit.feature ?? null, server]))
     .digest('hex');
 
 function parseConflict(row: Selectable<ReplicaConflictTable>): Conflict {
@@ -251,7 +251,7 @@ function parseConflict(row: Selectable<ReplicaConflictTable>): Conflict {
 
 /** Older servers kept the attributes of the client's feature as values, not as JSON texts. */
 function bodyIn(json: string): ConflictBody {
-  const body = readKept(json) as ConflictBody;
+  const body = decodeStoredJson(json) as ConflictBody;
   const { feature } = body.edit as { feature?: FeatureInput & { properties?: Record<string, unknown> } };
   if (!feature?.properties) return body;
   const { properties, ...rest } = feature;

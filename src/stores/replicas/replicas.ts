@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../../core/cql2/ast.js';
-import { keepJson, readKept } from '../../core/values/json.js';
+import { decodeStoredJson, encodeStoredJson } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { ReplicaTable, SyncModel } from '../schema/schema.js';
@@ -65,7 +65,7 @@ export class ReplicaStore {
           counted_for: replica.address ?? null,
           sync_model: replica.syncModel,
           epsg: replica.epsg,
-          layers_json: keepJson(replica.layers),
+          layers_json: encodeStoredJson(replica.layers),
           generation: computeGeneration(replica.layers),
           created_at: now,
           synced_at: now,
@@ -113,7 +113,7 @@ export class ReplicaStore {
       await trx
         .updateTable('replicas')
         .set({
-          layers_json: keepJson(layers),
+          layers_json: encodeStoredJson(layers),
           generation: computeGeneration(layers),
           synced_at: Date.now(),
         })
@@ -215,7 +215,7 @@ function readReplica(row: Selectable<ReplicaTable>): Replica {
     owner: row.owner,
     syncModel: row.sync_model,
     epsg: row.epsg,
-    layers: readKept(row.layers_json) as ReplicaLayer[],
+    layers: decodeStoredJson(row.layers_json) as ReplicaLayer[],
     generation: row.generation,
     createdAt: row.created_at,
     syncedAt: row.synced_at,

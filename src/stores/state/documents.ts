@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { keepJson, readKept } from '../../core/values/json.js';
+import { decodeStoredJson, encodeStoredJson } from '../../core/values/json.js';
 import { StateError } from '../../workers/state/link.js';
 import { auditResource } from '../audit/audit-scope.js';
 import { announce, type Topic } from '../database/announcements.js';
@@ -135,7 +135,7 @@ export class DocumentStore {
         id,
         version: 1,
         etag: randomUUID(),
-        body_json: keepJson(body),
+        body_json: encodeStoredJson(body),
         created_at: now,
         created_by: by,
         updated_at: now,
@@ -162,7 +162,7 @@ export class DocumentStore {
       .set({
         version: row.version + 1,
         etag: randomUUID(),
-        body_json: keepJson(change(readKept(row.body_json) as T)),
+        body_json: encodeStoredJson(change(decodeStoredJson(row.body_json) as T)),
         updated_at: Date.now(),
         updated_by: by,
       })
@@ -256,7 +256,7 @@ function stored<T>(row: Selectable<DocumentTable>): StoredDocument<T> {
     id: row.id,
     version: row.version,
     etag: row.etag,
-    body: readKept(row.body_json) as T,
+    body: decodeStoredJson(row.body_json) as T,
     createdAt: row.created_at,
     createdBy: row.created_by,
     updatedAt: row.updated_at,

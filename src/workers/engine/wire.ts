@@ -195,7 +195,7 @@ export function unpackMessage(code: number, payload: Uint8Array): PartialMessage
     throw new WireError('a frame is not msgpack', { cause: error });
   }
   if (fields === null || typeof fields !== 'object' || Array.isArray(fields)) {
-    throw new WireError('a frame is not a map');
+    throw new WireError('a frame is not a msgpack map');
   }
   const { blobs, ...rest } = fields as Json;
   checkFields(kind, rest);

@@ -12,7 +12,7 @@ import { type Field, type GeoPackageSource, isDecimal } from '../../core/sources
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/streams/events.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import { readNumber, toInt64 } from '../../core/values/exact-number.js';
-import { readKept } from '../../core/values/json.js';
+import { decodeStoredJson } from '../../core/values/json.js';
 import { type JsonText, membersIn } from '../../core/values/json-text.js';
 import { sortableDigits } from '../../core/values/sortable-digits.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
@@ -67,7 +67,7 @@ export function match({ schema, filters, images }: MatchTask): MatchResult {
 
 function passing(table: Table, text: string): number[] {
   // The deadline of a filter is one of its values, so the SQL is cached and the values are written again.
-  const condition = new EventFilterWriter(table.source).predicate(readKept(text) as Expression);
+  const condition = new EventFilterWriter(table.source).predicate(decodeStoredJson(text) as Expression);
   const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
   if (!statement) table.filters.set(sql, (statement = database().prepare(sql).pluck()));

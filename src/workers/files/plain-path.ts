@@ -17,9 +17,9 @@ export function requirePlainPath(path: string): void {
   if (ownFolders().size === 0) return;
   const real = findReal(path);
   if (real === undefined || real === path) return;
-  const isReachedBy = (home: string) =>
+  const hasNoLinkBelow = (home: string) =>
     path.startsWith(home) && real === `${findReal(home)}${path.slice(home.length)}`;
-  if (listHomes(path).some(isReachedBy)) return;
+  if (listLinkableFolders(path).some(hasNoLinkBelow)) return;
   throw new TaskFailure(
     'source-missing',
     'The file of this collection, or its folder, was replaced by a link.',
@@ -27,8 +27,8 @@ export function requirePlainPath(path: string): void {
   );
 }
 
-/** Folders below which a path has no links. */
-function listHomes(path: string): string[] {
+/** Folders that may be reached through links: the temporary folder, and the own folders that contain the path. */
+function listLinkableFolders(path: string): string[] {
   const homes = [tmpdir()];
   for (const folder of ownFolders()) {
     if (!isBelow(path, folder)) continue;

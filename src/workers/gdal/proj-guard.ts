@@ -1,5 +1,5 @@
 /**
- * Loads the library that keeps PROJ inside GDAL from opening files that a definition of a CRS names. GDAL has no setting
+ * Loads a library that prevents PROJ (inside GDAL) from opening the files that are named in a CRS definition. GDAL has no setting
  * for that, and PROJ opens such a file while a driver opens its own.
  */
 

@@ -7,7 +7,7 @@ import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../
 import { EnginePool } from '../engine/client.js';
 import type { ArchiveTaskName } from '../entries/archive.js';
 import { Admission } from '../threads/admission.js';
-import { OneThreadPool } from '../threads/one-thread.js';
+import { OccasionalPool } from '../threads/one-thread.js';
 import { POOL_LIMITS } from './limits.js';
 import { ProcessPool } from './process/pool.js';
 import { VectorPool } from './vector/pool.js';
@@ -91,28 +91,28 @@ export function createPools(options: PoolsOptions): Pools {
     dataDir,
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
-  const archives = new OneThreadPool<ArchiveTaskName>({
+  const archives = new OccasionalPool<ArchiveTaskName>({
     name: 'archive',
     worker: new URL('../entries/archive.js', import.meta.url),
   });
-  const symbols = new OneThreadPool<keyof SymbolTasks>({
+  const symbols = new OccasionalPool<keyof SymbolTasks>({
     name: 'symbols',
     worker: new URL('../entries/symbols.js', import.meta.url),
     maxQueue: POOL_LIMITS.symbolQueue,
   });
-  const storage = new OneThreadPool<keyof StorageTasks>({
+  const storage = new OccasionalPool<keyof StorageTasks>({
     name: 'storage',
     worker: new URL('../entries/storage.js', import.meta.url),
     concurrency: POOL_LIMITS.storageRequests,
   });
-  const ingest = new OneThreadPool<keyof IngestTasks>({
+  const ingest = new OccasionalPool<keyof IngestTasks>({
     name: 'ingest',
     worker: new URL('../entries/ingest.js', import.meta.url),
     workerData: { remoteHosts: remoteHosts ?? [], serverMark: options.serverMark } satisfies IngestWorkerData,
     concurrency: POOL_LIMITS.ingestRequests,
     maxQueue: POOL_LIMITS.ingestQueue,
   });
-  const geocoding = new OneThreadPool<'geocoding.import' | 'geocoding.sweep'>({
+  const geocoding = new OccasionalPool<'geocoding.import' | 'geocoding.sweep'>({
     name: 'geocoding',
     worker: new URL('../entries/geocoding.js', import.meta.url),
     maxQueue: POOL_LIMITS.geocodeImports,

@@ -17,8 +17,8 @@ export class LayerFaults {
   }
 }
 
-/** Returns indexes of rows for overlays. Rows that GEOS cannot store are omitted. */
-export function overlayIndexes(faults: LayerFaults): (rows: readonly FeatureRow[]) => OverlayIndex {
+/** Returns a function that indexes rows for overlays. Rows that GEOS cannot store are omitted and counted in `faults`. */
+export function createOverlayIndexer(faults: LayerFaults): (rows: readonly FeatureRow[]) => OverlayIndex {
   return indexOver((blobs, rows) => {
     const index = new OverlayIndex().add(blobs);
     index.reasons.forEach((reason, i) => {

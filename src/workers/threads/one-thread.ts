@@ -29,7 +29,7 @@ export interface OneThreadOptions {
   threads?: number;
   /** Whether the thread remains without work. */
   isKept?: boolean;
-  /** Maximum number of started tasks in the thread, for tasks that wait. Default: 1. */
+  /** Maximum number of tasks that run at the same time in a thread: above 1 for tasks that wait for other servers or disks. Default: 1. */
   concurrency?: number;
 }
 
@@ -43,10 +43,10 @@ function cancelled(): TaskFailure {
 }
 
 /**
- * Pool of one thread for occasional tasks, which exists only while it has work. Archives take minutes to write, and
+ * Pool of few threads (by default one) for occasional tasks. Unless `isKept`, a thread ends when it has no work. Archives take minutes to write, and
  * glyphs are generated once; threads that serve requests do not have the time.
  */
-export class OneThreadPool<Names extends TaskName> {
+export class OccasionalPool<Names extends TaskName> {
   readonly #pool: Piscina;
   readonly #lane: FairLane<Turn>;
 

@@ -413,7 +413,7 @@ describe('an edit', () => {
     const { detail } = (await refused.json()) as { detail: string };
     expect([refused.status, detail]).toEqual([
       400,
-      expect.stringContaining('/layers/0/filter/2: the server would '),
+      expect.stringContaining('layers[0].filter[2]: the server would round '),
     ]);
     // Codes of domains keep their digits, also in bodies that a thread reads.
     for (const more of ['', `,"more":"${'x'.repeat(70_000)}"`])

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseFeatures } from '../../../src/core/http/feature-body.js';
 import { exactNumber, isExactNumber } from '../../../src/core/values/exact-number.js';
-import { keepJson, parseJsonExactly, readKept, stringifyExactly } from '../../../src/core/values/json.js';
+import {
+  decodeStoredJson,
+  encodeStoredJson,
+  parseJsonExactly,
+  stringifyExactly,
+} from '../../../src/core/values/json.js';
 import {
   compactJson,
   elementsIn,
@@ -69,13 +74,13 @@ describe('JSON that is parsed exactly', () => {
       other: [{ number: 5 }, { number: '5', unit: 'm' }, { number: { number: '7' } }, '"number":', null],
       text: BIG,
     };
-    const text = keepJson(value);
-    expect(readKept(text)).toEqual(value);
-    expect(stringifyExactly(readKept(text))).toBe(stringifyExactly(value));
-    expect(isExactNumber((readKept(text) as typeof value).exact)).toBe(true);
+    const text = encodeStoredJson(value);
+    expect(decodeStoredJson(text)).toEqual(value);
+    expect(stringifyExactly(decodeStoredJson(text))).toBe(stringifyExactly(value));
+    expect(isExactNumber((decodeStoredJson(text) as typeof value).exact)).toBe(true);
     // Another program reads it too.
     expect(JSON.parse(text).exact).toEqual({ number: BIG });
-    expect([keepJson({ a: 1 }), readKept('{"a":1}')]).toEqual(['{"a":1}', { a: 1 }]);
+    expect([encodeStoredJson({ a: 1 }), decodeStoredJson('{"a":1}')]).toEqual(['{"a":1}', { a: 1 }]);
   });
 
   it('fails as JSON.parse does', () => {

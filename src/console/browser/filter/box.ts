@@ -5,7 +5,7 @@ import { pageMap } from '../page-map.js';
 type Box = readonly string[];
 
 /** The visible area of the map. */
-export async function viewBox(): Promise<Box | undefined> {
+export async function getVisibleBox(): Promise<Box | undefined> {
   const map = await pageMap;
   if (!map) return undefined;
   const bounds = map.getBounds();
@@ -13,7 +13,7 @@ export async function viewBox(): Promise<Box | undefined> {
 }
 
 /** A box that is drawn from corner to corner. Escape ends it without a box. */
-export async function drawnBox(): Promise<Box | undefined> {
+export async function letUserDrawBox(): Promise<Box | undefined> {
   const map = await pageMap;
   if (!map) return undefined;
   const container = map.getContainer();

@@ -9,7 +9,7 @@ import {
   listClauseOperators,
 } from '../../../core/features/filter-clauses.js';
 import { onThisOrigin } from '../page.js';
-import { drawnBox, viewBox } from './box.js';
+import { getVisibleBox, letUserDrawBox } from './box.js';
 import { button, createHtmlElement, select } from './elements.js';
 import { showMatches } from './matches.js';
 import { ClauseRow } from './row.js';
@@ -66,7 +66,7 @@ export class FilterForm {
   #append(clause: Clause): ClauseRow {
     const row = new ClauseRow(
       this.data,
-      { changed: () => this.#update(), removed: (one) => this.#remove(one), viewBox, drawnBox },
+      { changed: () => this.#update(), removed: (one) => this.#remove(one), getVisibleBox, letUserDrawBox },
       clause,
     );
     this.#rows.push(row);

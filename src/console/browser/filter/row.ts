@@ -32,8 +32,8 @@ export interface RowEvents {
   changed(): void;
   removed(row: ClauseRow): void;
   /** The box that the map shows; undefined while it shows none. */
-  viewBox(): Promise<readonly string[] | undefined>;
-  drawnBox(): Promise<readonly string[] | undefined>;
+  getVisibleBox(): Promise<readonly string[] | undefined>;
+  letUserDrawBox(): Promise<readonly string[] | undefined>;
 }
 
 /** One condition: a field, an operator, values. */
@@ -182,8 +182,8 @@ export class ClauseRow {
     };
     return [
       ...inputs,
-      button('Map extent', () => void take(this.events.viewBox())),
-      button('Draw on the map', () => void take(this.events.drawnBox())),
+      button('Map extent', () => void take(this.events.getVisibleBox())),
+      button('Draw on the map', () => void take(this.events.letUserDrawBox())),
     ];
   }
 }

@@ -46,7 +46,7 @@ export function connectLayerSearch(baseUrl: string, layers: ViewerLayers): void 
   });
 }
 
-/** Lets the button of a row take its layer out. */
+/** Connects the remove button of a row, which removes its layer from the map. */
 export function connectRemoval(row: HTMLElement, layers: ViewerLayers): void {
   const id = row.dataset.layerRow!;
   row.querySelector('[data-remove]')?.addEventListener('click', () => {

@@ -8,7 +8,7 @@ import { converted, type Expr, literalAs, type SldExpression, type TargetKind } 
 
 const ARITHMETIC: Readonly<Record<string, string>> = { Add: '+', Sub: '-', Mul: '*', Div: '/' };
 
-/** The context of a translation. */
+/** Creates the state for the translation of SLD expressions to MapLibre expressions: target and report. */
 export function sldContext(target: SldTarget, report: SldReport): SldContext {
   return new SldContext(target, report, typed);
 }

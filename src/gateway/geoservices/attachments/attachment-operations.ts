@@ -7,7 +7,7 @@ import { type AttachmentForm, withForm } from '../../../services/attachments/for
 import type { Attachments, FeatureAddress } from '../../../services/attachments/service.js';
 import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
-import { inBandFailure, jsonReply } from '../images/in-band.js';
+import { createErrorReply, jsonReply } from '../images/in-band.js';
 import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, objectId, readIntegerMember, readIntegersMember, wholeNumber } from '../members.js';
 import { contentReply, downloadFailure } from './attachment-content.js';
@@ -70,7 +70,7 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
       summary: 'Bytes of an attachment',
       description: 'All of them, or one range.',
       params: { ...featureParams, attachmentId: pathString('attachmentId', 'Id of an attachment.') },
-      failure: downloadFailure(inBandFailure(SERVER, 'attachment')),
+      failure: downloadFailure(createErrorReply(SERVER, 'attachment')),
       async run(x) {
         const id = wholeNumber('attachmentId', x.params.attachmentId);
         const content = await attachments.content(x, readAddress(x.params), id);

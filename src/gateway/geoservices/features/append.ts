@@ -213,7 +213,7 @@ function listKeys(features: readonly Members[], key: MatchingField): AppendKey[]
     return value;
   });
   if (new Set(keys.map(canonicalKey)).size < keys.length)
-    throw badParameter('edits', `has two features with one ${key.name}`);
+    throw badParameter('edits', `contains two features with the same value of ${key.name}`);
   return keys;
 }
 

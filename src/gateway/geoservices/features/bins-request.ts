@@ -85,7 +85,11 @@ export function dateBinsRequest(layer: VectorCollection, members: Members): Bins
   if (readFlagMember(members, 'returnCentroid', false))
     throw badParameter('returnCentroid', 'is not supported');
   const field = fieldNamed(layer, 'binField', members['binField']);
-  if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' has no times`);
+  if (!TIMES.has(field.type))
+    throw badParameter(
+      'binField',
+      `must be a date or time field, but '${field.name}' has the type ${field.type}`,
+    );
   const zone = zoneOfAnswer(members);
   const cut = dateCut(bin, members, zone ?? UTC);
   return readRequest(layer, members, { field, cut, limits: [limitColumn('boundary', field, 'lower', zone)] });

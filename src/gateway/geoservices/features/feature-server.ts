@@ -8,7 +8,7 @@ import {
   type Reply,
 } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { inBandFailure } from '../images/in-band.js';
+import { createErrorReply } from '../images/in-band.js';
 import { withCallback } from '../jsonp.js';
 import { EXACT_GEOSERVICES_MEMBERS, type Members, readChoiceMember } from '../members.js';
 import { member } from './query-members.js';
@@ -55,7 +55,7 @@ export const common = (tag: string, verb: string, server: ServerType = SERVER) =
     openQuery: true,
     takesToken: true,
     responses,
-    failure: inBandFailure(server, verb),
+    failure: createErrorReply(server, verb),
     present: withCallback,
   }) as const;
 

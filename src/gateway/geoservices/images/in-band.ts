@@ -11,8 +11,8 @@ import { InvalidCredentials } from '../../auth/credentials.js';
 const TOKEN_REQUIRED = 499;
 const INVALID_TOKEN = 498;
 
-/** Creates the error response of an operation of a server type. */
-export function inBandFailure(server: string, operation: string): (error: ApiError) => Reply {
+/** Returns the function that turns an error into the response of an operation, and counts the error. `server` is a label of the metric, such as `MapServer`. */
+export function createErrorReply(server: string, operation: string): (error: ApiError) => Reply {
   const name = operation.toLowerCase();
   return (error) => {
     const { status, message, errors = [], headers } = error;
@@ -32,7 +32,7 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
  * Error response for clients that expect bytes (tiles, glyphs, icons): the same document, but with the HTTP status of
  * the error.
  */
-export function byStatus(failure: (error: ApiError) => Reply): (error: ApiError) => Reply {
+export function withHttpStatus(failure: (error: ApiError) => Reply): (error: ApiError) => Reply {
   return (error) => ({ ...failure(error), status: error.status });
 }
 

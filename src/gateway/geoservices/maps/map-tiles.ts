@@ -18,7 +18,7 @@ import { narrowTile, planTile, type TilePlan, tileAddress } from '../../../servi
 import { replyWithTile, type TilesDeps } from '../../surface/tile-reply.js';
 
 import type { ServerType } from '../features/feature-server.js';
-import { byStatus, inBandFailure } from '../images/in-band.js';
+import { createErrorReply, withHttpStatus } from '../images/in-band.js';
 import type { DrawnLayer } from './map-layers.js';
 
 const serviceId = pathString('serviceId', 'Name of a service.');
@@ -54,7 +54,7 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
     },
     openQuery: true,
     responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
-    failure: byStatus(inBandFailure(server, 'tile')),
+    failure: withHttpStatus(createErrorReply(server, 'tile')),
     memo: declareMemo<TilePlan>(),
     run(x): Reply | Promise<Reply> {
       const { serviceId: service, level, row, column } = x.params;

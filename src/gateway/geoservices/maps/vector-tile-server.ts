@@ -11,7 +11,7 @@ import { symbolOperations } from '../../surface/symbols.js';
 import type { TilesDeps } from '../../surface/tile-reply.js';
 
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
-import { byStatus, inBandFailure, jsonReply } from '../images/in-band.js';
+import { createErrorReply, jsonReply, withHttpStatus } from '../images/in-band.js';
 import { CURRENT_VERSION, createSpatialReference, extentIn } from '../layer-documents.js';
 import { serviceNames, topFirst } from './map-layers.js';
 import { tileOperation } from './map-tiles.js';
@@ -67,7 +67,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
         method: 'GET',
         tag: SERVER,
         openQuery: true,
-        failure: byStatus(inBandFailure(SERVER, 'resources')),
+        failure: withHttpStatus(createErrorReply(SERVER, 'resources')),
       },
       ids: 'geoservices',
       path: `${PATH}/resources`,

@@ -90,7 +90,7 @@ export function wcsOperation(deps: MapDeps): Operation {
   });
 }
 
-/** Each identifier of a list. Throws emptyCoverageIdList and NoSuchCoverage. */
+/** Checks that each identifier in COVERAGEID names a coverage of this server. Throws emptyCoverageIdList and NoSuchCoverage. Throws emptyCoverageIdList and NoSuchCoverage. */
 function requireCoverages(collection: RasterCollection, pairs: Members): void {
   const ids = (readTextMember(pairs, 'COVERAGEID', MAX_TEXT) ?? '').split(',').filter((id) => id !== '');
   const detail = `COVERAGEID: must not be empty. Use ${encodeCoverageId(collection)}.`;

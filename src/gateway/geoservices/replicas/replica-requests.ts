@@ -6,7 +6,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { type LayerEdits, requireOnce } from '../../../services/edits/layer-edits.js';
+import { type LayerEdits, requireDistinctFeatures } from '../../../services/edits/layer-edits.js';
 import type { Catalogs } from '../../../services/features/view.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
@@ -286,7 +286,7 @@ function collectEdits(
         'edits',
         `must have at most ${GEOSERVICES_LIMITS.replicaEdits} edits. Send them in several requests`,
       );
-    requireOnce(ofLayer, layerId);
+    requireDistinctFeatures(ofLayer, layerId);
     edits.set(layerId, ofLayer);
   }
   return edits;

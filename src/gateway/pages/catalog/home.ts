@@ -61,8 +61,8 @@ function entrances({ baseUrl, collections }: HomePage): Markup {
 function leadText(total: number): string {
   if (total === 0)
     return 'No data is published yet. Start the server with a folder of data, or import a file.';
-  const what = total === 1 ? 'One collection' : `${formatCount(total)} collections`;
-  return `${what}, each as features, vector tiles, map images or coverages, by open standards.`;
+  const what = total === 1 ? 'one collection' : `${formatCount(total)} collections`;
+  return `This server publishes ${what} through open standards: as features, vector tiles, map images or coverages.`;
 }
 
 function homeMap({ baseUrl, collections }: HomePage): Markup {

@@ -84,7 +84,7 @@ function binTable(one: FieldStatistics, field: Field, bins: readonly Bin[], item
   });
   const isHistogram = one.kind === 'number' || one.kind === 'time';
   const name = field.title ?? field.name;
-  const label = isHistogram ? `Histogram of ${name} in numbers` : `Most frequent values of ${name}`;
+  const label = isHistogram ? `Histogram of ${name} as a table` : `Most frequent values of ${name}`;
   return html`<details><summary>${label}</summary>${table(label, [isHistogram ? 'Range' : 'Value', 'Features'], rows)}</details>`;
 }
 

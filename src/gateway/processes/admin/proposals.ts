@@ -74,7 +74,7 @@ export const proposals = group(
       params: filters,
       data: Type.Object({ proposals: Type.Array(Summary) }),
       async answer({ params, principal }, deps) {
-        // Filters that name nothing are ignored.
+        // Unknown kinds and statuses are ignored; other known kinds have no proposals.
         const { kind = KIND, requestedBy } = params;
         if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
         const status = STATUSES.find((name) => name === params.status);
@@ -91,7 +91,7 @@ export const proposals = group(
     }),
     action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
       description:
-        'The process is executed with the rights that who proposed it has now, who cannot approve it.',
+        'The process is executed with the present rights of the caller who proposed it. That caller cannot approve it.',
       params: { id },
       data: Detail,
       errors: [403, 404, 409],

@@ -18,7 +18,7 @@ export interface OidcProvider {
   readonly enabled: boolean;
   /** Claim with roles of the provider. Dots separate the names of nested objects. */
   readonly roleClaim: string;
-  /** Roles of this server by those of the provider. Without any, administrators give roles to its users. */
+  /** Roles of this server by those of the provider. If the mapping is empty, administrators assign roles to the users of the provider. */
   readonly roleMapping: Readonly<Record<string, string>>;
   readonly tenantClaim: string | null;
 }

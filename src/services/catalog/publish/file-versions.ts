@@ -21,7 +21,7 @@ interface FileVersion {
   readonly version: string;
   /** See `FileWrites.content`. */
   readonly content: string;
-  /** Number of commits that the version has, if known. */
+  /** Commit counter of the file at this version, if known. */
   commits: number | undefined;
   /** The state in which the last of our commits left it. */
   ourState?: string;

@@ -23,8 +23,8 @@ export type CopySource =
   | { jobKind: typeof GEOSERVICES; remote: GeoServicesSource }
   | { jobKind: typeof OBJECT; remote: ObjectSource };
 
-/** Service of a layer, and the CRS that it is stored in. */
-export interface CopyPlace {
+/** Service of a layer, and the CRS in which the layer is stored. */
+export interface CopyTarget {
   readonly srid: number;
   /** Default: the present service of the layer. */
   readonly service?: string | undefined;
@@ -53,7 +53,7 @@ export async function copySource(
   { connections, pools }: CopySourceDeps,
   connection: StoredConnection,
   { schema, table }: CopyChoice,
-  place: CopyPlace,
+  place: CopyTarget,
 ): Promise<CopySource> {
   requireActiveConnection(connection);
   const provider = getConnectionProvider(connection.body);
@@ -64,7 +64,7 @@ export async function copySource(
       `The layers of '${connection.body.name}' (${provider}) cannot be published, because they have no features.`,
     );
   const service = await connections.service(connection);
-  const layer = layerNamed(service.layers, { schema, table }, provider);
+  const layer = findLayer(service.layers, { schema, table }, provider);
   const serviceUrl = serviceAddress(connection.body).href;
   const credentials = { connection: connection.id };
   if (provider === 'ogc-api-features') {
@@ -95,7 +95,7 @@ export async function copySource(
 export const getRemoteTableName = ({ name, layerId }: RemoteLayer): string =>
   layerId === undefined ? name : String(layerId);
 
-function layerNamed(
+function findLayer(
   layers: readonly RemoteLayer[],
   { schema, table }: CopyChoice,
   provider: SourceKind | string,

@@ -14,7 +14,7 @@ import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { removeOldFiles } from '../../kit/old-files.js';
-import { passingFile } from '../../kit/passing-file.js';
+import { readOnceAndDelete } from '../../kit/passing-file.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
 import { type ExportName, getExportFormat } from './formats.js';
 import {
@@ -86,7 +86,7 @@ export class Exports {
     try {
       const path = join(folder, `${plan.collection.layerId}.${getEnding(plan.format)}`);
       const { notes } = await writeExport(x, pools, plan, path);
-      return { length: (await stat(path)).size, body: await passingFile(path), notes };
+      return { length: (await stat(path)).size, body: await readOnceAndDelete(path), notes };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

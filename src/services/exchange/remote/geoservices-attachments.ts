@@ -14,7 +14,7 @@ import { CRS84 } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { exactInteger } from '../../../core/values/exact-number.js';
-import { readKept } from '../../../core/values/json.js';
+import { decodeStoredJson } from '../../../core/values/json.js';
 import { membersIn } from '../../../core/values/json-text.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
 import type { AttachmentStore } from '../../../stores/attachments/attachments.js';
@@ -49,7 +49,9 @@ export class AttachmentImport {
   constructor(private readonly deps: AttachmentImportDeps) {}
 
   async run(context: Context, folder: string, request: RemoteRequest): Promise<AttachmentCounts> {
-    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as GeoServicesLayerNotes;
+    const notes = decodeStoredJson(
+      await readFile(join(folder, 'layer.json'), 'utf8'),
+    ) as GeoServicesLayerNotes;
     const { layer, columns } = notes;
     const counts: AttachmentCounts = { processed: 0, failed: 0 };
     if (!layer.hasAttachments) return counts;

@@ -14,7 +14,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { CodedValue, DomainCode } from '../../../core/sources/vector-source.js';
 import { importDrawingInfo } from '../../../core/styles/drawing-info/import.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
-import { readKept } from '../../../core/values/json.js';
+import { decodeStoredJson } from '../../../core/values/json.js';
 import { compareNumbers } from '../../../core/values/sortable-digits.js';
 import { domainProblem } from '../../catalog/layers/checks.js';
 import type { Layers } from '../../catalog/layers/layers.js';
@@ -59,7 +59,9 @@ export class GeoServicesSettings {
    * again.
    */
   async take(context: Context, folder: string): Promise<void> {
-    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as GeoServicesLayerNotes;
+    const notes = decodeStoredJson(
+      await readFile(join(folder, 'layer.json'), 'utf8'),
+    ) as GeoServicesLayerNotes;
     const { input, signal } = context;
     const collection = await shownCollection(this.catalog, input.table, hasFeatures, signal);
     const warnings = [

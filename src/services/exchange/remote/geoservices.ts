@@ -5,7 +5,7 @@ import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../../core
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
-import { keepJson } from '../../../core/values/json.js';
+import { encodeStoredJson } from '../../../core/values/json.js';
 import { findEpsgCrs } from '../../../native/crs.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
@@ -86,7 +86,7 @@ class LayerReader {
     await this.#readPages(layer, columns, srid, report);
     await writeFile(
       join(this.folder, 'layer.json'),
-      keepJson({ layer, columns } satisfies GeoServicesLayerNotes),
+      encodeStoredJson({ layer, columns } satisfies GeoServicesLayerNotes),
     );
     return { path: await this.#writeTyped(layer, columns, srid), title: layer.name.slice(0, 200), report };
   }

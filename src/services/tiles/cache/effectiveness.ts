@@ -42,7 +42,7 @@ export async function tileUses(slots: Iterable<TileSlot>, count: number): Promis
   return { mostUsed: mostUsed.uses, leastUseful: leastUseful.uses, largest: largest.uses };
 }
 
-/** The few slots of the highest rank. */
+/** The `SHOWN` slots with the highest ranks. */
 class Best {
   #slots: { slot: TileSlot; rank: number }[] = [];
 

@@ -14,16 +14,16 @@ export interface TileRange {
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
 export function computeTileRanges(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   // In a CRS other than longitudes and latitudes, the two parts can be anywhere, so all columns are included.
-  const [first, second] = plainBoxes(area84).flatMap((part) => buildRange(set, zoom, part));
+  const [first, second] = plainBoxes(area84).flatMap((part) => findRange(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
-  const apart = first.minColumn > second.maxColumn;
-  if (apart) return [second, first];
+  const areDisjoint = first.minColumn > second.maxColumn;
+  if (areDisjoint) return [second, first];
   const minRow = Math.min(first.minRow, second.minRow);
   const maxRow = Math.max(first.maxRow, second.maxRow);
   return [{ minRow, maxRow, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
 }
 
-function buildRange(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+function findRange(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   const extent = extentInSet(set, area84);
   const limits = extent && tileLimits(set, zoom, extent);
   if (!limits) return [];
@@ -37,7 +37,7 @@ function buildRange(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] 
   ];
 }
 
-/** The intersection of two areas in CRS84. Undefined if they do not intersect. */
+/** The intersection of two areas in CRS84. Undefined if they do not intersect; if one of them crosses the antimeridian, only their latitudes are compared. */
 export function intersection(a: Box, b: Box): Box | undefined {
   const south = Math.max(a[1], b[1]);
   const north = Math.min(a[3], b[3]);

@@ -9,8 +9,8 @@ export interface TileSeedOptions extends MakingOptions {
   progress(tally: TileTally, tilesPerSecond: number): void;
 }
 
-/** No cache keeps what lacks something. */
-const NOT_KEPT = new ApiError('unavailable', 'Some of its rasters could not be read.');
+/** Failure that counts a tile with missing rasters, because no cache stores such a tile. */
+const INCOMPLETE_TILE = new ApiError('unavailable', 'Some of its rasters could not be read.');
 
 /** Renders and caches the tiles of a selection. Cached tiles cost only a look-up. */
 export async function seedTiles(
@@ -20,7 +20,9 @@ export async function seedTiles(
   const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
   const progress = new TileProgress(work.total, undefined, options.progress);
   for await (const step of makeTiles(work, options)) {
-    progress.count(step.isLossy ? { ...step, body: undefined, isLossy: false, failure: NOT_KEPT } : step);
+    progress.count(
+      step.isLossy ? { ...step, body: undefined, isLossy: false, failure: INCOMPLETE_TILE } : step,
+    );
     if (progress.tally.tiles >= most) break;
   }
   return { tally: progress.tally, failures: progress.failures };

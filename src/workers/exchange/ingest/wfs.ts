@@ -122,7 +122,7 @@ export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promi
   await download({ ...task, url, path: task.path, maxBytes: EXCHANGE_LIMITS.remotePageBytes }, asking);
   const head = await readHead(task.path);
   if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
-    throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));
+    throw refused(reasonIn(await readFile(task.path), 'an OGC exception report without a message'));
   const [, root = ''] = /<((?:\w+:)?FeatureCollection\b[^>]*)>/.exec(head) ?? [];
   if (root === '') throw refused('a page is not a FeatureCollection of GML');
   const said = (name: string) => {

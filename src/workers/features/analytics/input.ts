@@ -10,7 +10,7 @@ import type { Value } from './statistics.js';
 /** The features that an operation computes with. */
 export interface Input {
   rows: FeatureRow[];
-  /** True when the store has more of them than may be read. */
+  /** True if the store has more rows than the limit allows to read. */
   truncated: boolean;
 }
 

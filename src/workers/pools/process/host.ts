@@ -9,7 +9,7 @@ import { ConnectionCounts } from '../../../core/sources/connection-counts.js';
 import type { TaskUsage } from '../../../core/tasks/tasks.js';
 import type { ProcessThreadData } from '../../entries/process.js';
 import { runTaskBody, type TaskResponse } from '../../threads/failure.js';
-import { OneThreadPool } from '../../threads/one-thread.js';
+import { OccasionalPool } from '../../threads/one-thread.js';
 import { peakMemory, resetPeakMemory } from '../../threads/peak-memory.js';
 
 export type ToHost = { name: keyof FeatureProcessTasks; input: object } | 'cancel';
@@ -27,7 +27,7 @@ const maxBytes = Number(process.argv[2]);
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 preferEnd();
 
-const threads = new OneThreadPool<keyof FeatureProcessTasks>({
+const threads = new OccasionalPool<keyof FeatureProcessTasks>({
   name: 'process',
   worker: new URL('../../entries/process.js', import.meta.url),
   workerData: { connections: 1, counts: new ConnectionCounts().shared } satisfies ProcessThreadData,

@@ -2,7 +2,7 @@ import type { FeatureRow } from '../../../core/features/features.js';
 import type { FeatureProcess, Measure, OverlayKind } from '../../../core/processes/feature-processes.js';
 import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { OverlayIndex } from '../../../native/processing.js';
-import { LayerFaults, overlayIndexes } from '../layer-index.js';
+import { createOverlayIndexer, LayerFaults } from '../layer-index.js';
 import type { Layer, SearchedLayer } from '../layers.js';
 import { listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
 import { computeShares, SHARE_ATTRIBUTES } from '../shares.js';
@@ -57,7 +57,7 @@ async function cut(
   table: FeatureTable,
   valuesOf: (row: FeatureRow) => readonly TableValue[],
 ): Promise<void> {
-  const indexOf = overlayIndexes(faults.right);
+  const indexOf = createOverlayIndexer(faults.right);
   for await (const rows of features.rows()) {
     const near = await others.near(rows);
     const results = indexOf(near).cut(listGeometries(rows), kind, table.srsId);
@@ -78,7 +78,7 @@ async function intersect(
   { left, right, faults, measure }: Intersection,
   table: FeatureTable,
 ): Promise<void> {
-  const indexOf = overlayIndexes(faults.right);
+  const indexOf = createOverlayIndexer(faults.right);
   let count = 0;
   for await (const all of left.rows()) {
     const near = await right.near(all);

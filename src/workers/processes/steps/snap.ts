@@ -1,6 +1,6 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { withMargins } from '../../providers/boxes.js';
-import { LayerFaults, overlayIndexes } from '../layer-index.js';
+import { createOverlayIndexer, LayerFaults } from '../layer-index.js';
 import { listGeometries, type ProcessRun } from '../run.js';
 import { withSides } from './sides.js';
 
@@ -9,7 +9,7 @@ type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 /** Snaps features to the features of another source, which are projected to the input's CRS. */
 export function snapFeatures(run: ProcessRun, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
-    const indexOf = overlayIndexes(new LayerFaults(run));
+    const indexOf = createOverlayIndexer(new LayerFaults(run));
     for await (const rows of left.rows()) {
       const near = await right.near(rows, (box) => [withMargins(box, tolerance, tolerance)]);
       const results = indexOf(near).snap(listGeometries(rows), tolerance, table.srsId);

@@ -5,7 +5,7 @@ import type { Dataset } from '../../gdal/gdal.js';
 export interface RasterLevel {
   /** GDAL's number of the overview; absent: the raster itself. */
   overview?: number;
-  /** Pixels of the raster along one of this level, by the mean of both sides. */
+  /** Size of a pixel of this level in pixels of the raster: the geometric mean of both axes. */
   factor: number;
 }
 
@@ -17,8 +17,8 @@ const byDataset = new WeakMap<Dataset, RasterLevel[]>();
  */
 const TOLERANCE = 1.01;
 
-/** The coarsest level that is not coarser than so many pixels of the raster to one of the window. */
-export function levelFor(dataset: Dataset, shrink: number): RasterLevel {
+/** The coarsest level for a window whose pixel covers `shrink` pixels of the raster: the pixels of the level are not larger than those of the window. */
+export function chooseLevel(dataset: Dataset, shrink: number): RasterLevel {
   let best: RasterLevel = { factor: 1 };
   for (const level of listLevels(dataset))
     if (level.factor <= shrink * TOLERANCE && level.factor > best.factor) best = level;

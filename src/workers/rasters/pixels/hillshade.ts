@@ -58,7 +58,7 @@ function grown({ box, crs, width, height }: PictureWindow): PictureWindow {
 
 type Shade = (dx: number, dy: number, rgba: Uint8Array, at: number) => void;
 
-/** Premultiplied shares of 1 while they are combined. */
+/** Returns the function that writes the colour of one pixel, not premultiplied. Colours are mixed premultiplied, from 0 to 1. */
 function shader({ azimuth, exaggeration, shadow, highlight, accent }: Hillshade): Shade {
   const light = (azimuth * Math.PI) / 180 + Math.PI;
   const base = 1.875 - exaggeration * 1.75;

@@ -3,7 +3,7 @@
 import type { RasterBand } from 'gdal-async';
 import { sameCrs } from '../../gdal/crs.js';
 import { ALL_VALID, BY_ALPHA, BY_MASK, BY_NODATA, type Dataset } from '../../gdal/gdal.js';
-import { levelFor } from '../cog/levels.js';
+import { chooseLevel } from '../cog/levels.js';
 import { getGeoreference } from '../georeference.js';
 import type { RasterHandle } from '../handles.js';
 import {
@@ -54,7 +54,7 @@ export async function windowPixels(
     return warped(view, rendering, window, ['-ovr', 'AUTO']);
   }
   const shrink = computeMeanShrink(source.shrink);
-  const level = levelFor(handle.dataset, shrink);
+  const level = chooseLevel(handle.dataset, shrink);
   if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
   // GDAL would open the overview for each window, and forget its blocks with it.
   const view = await handle.bands(rendering.bands, level.overview);

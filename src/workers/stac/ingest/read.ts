@@ -23,7 +23,7 @@ export interface StacItemEntry {
   collection: string | undefined;
 }
 
-export interface CatalogReader {
+export interface CatalogVisitor {
   /** Takes a collection document. */
   collection(document: StacJson): void;
   item(item: StacItemEntry): void;
@@ -40,7 +40,7 @@ const MAX_LINE_BYTES = 4_194_304;
 const CHILDREN = new Set(['child', 'item', 'items']);
 
 /** Reads a catalog tree, an ItemCollection or lines of items. Throws `source-unreadable` for other files. */
-export function readCatalog(path: string, reader: CatalogReader): void {
+export function readCatalog(path: string, reader: CatalogVisitor): void {
   const real = realpathSync(path);
   if (/\.(ndjson|jsonl|geojsonl)$/i.test(path)) return readLines(real, reader);
   const document = readJson(real, MAX_COLLECTION_BYTES);
@@ -62,13 +62,13 @@ interface Node {
 }
 
 /** Follows links to children and items, each file once, never outside the root's folder. */
-function readTree(root: string, document: StacJson, reader: CatalogReader): void {
+function readTree(root: string, document: StacJson, reader: CatalogVisitor): void {
   const folder = dirname(root);
   const visited = new Set([root]);
   const open: Node[] = [{ path: root, document, depth: 0, collection: undefined }];
   for (let node = open.pop(); node; node = open.pop()) {
-    const { collection, depth } = entered(node, reader);
-    const children = buildChildren(node, folder, reader).filter((child) => !visited.has(child));
+    const { collection, depth } = enterCollection(node, reader);
+    const children = listChildren(node, folder, reader).filter((child) => !visited.has(child));
     if (depth >= MAX_DEPTH && children.length > 0) {
       reader.refuse(node.path, `The catalog is deeper than ${MAX_DEPTH} levels.`);
       continue;
@@ -87,7 +87,7 @@ function readTree(root: string, document: StacJson, reader: CatalogReader): void
   }
 }
 
-function entered({ path, document, depth, collection }: Node, reader: CatalogReader) {
+function enterCollection({ path, document, depth, collection }: Node, reader: CatalogVisitor) {
   if (document['type'] !== 'Collection') return { depth, collection };
   const { id } = document;
   if (typeof id !== 'string' || id === '') {
@@ -99,7 +99,7 @@ function entered({ path, document, depth, collection }: Node, reader: CatalogRea
 }
 
 /** Real paths of the documents that a catalog links to, in its order. */
-function buildChildren({ path, document }: Node, root: string, reader: CatalogReader): string[] {
+function listChildren({ path, document }: Node, root: string, reader: CatalogVisitor): string[] {
   const links = Array.isArray(document['links']) ? (document['links'] as unknown[]) : [];
   return links.flatMap((link) => {
     const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as StacJson;
@@ -136,7 +136,7 @@ function readJson(path: string, maxBytes: number): StacJson | string {
   }
 }
 
-function readFeatures(path: string, document: StacJson, reader: CatalogReader, collection?: string): void {
+function readFeatures(path: string, document: StacJson, reader: CatalogVisitor, collection?: string): void {
   const features = Array.isArray(document['features']) ? (document['features'] as unknown[]) : [];
   features.forEach((value, i) => {
     reader.item({ value, place: `${path}#${i}`, folder: dirname(path), collection });
@@ -144,7 +144,7 @@ function readFeatures(path: string, document: StacJson, reader: CatalogReader, c
 }
 
 /** One item a line, read in blocks: the file may be large. */
-function readLines(path: string, reader: CatalogReader): void {
+function readLines(path: string, reader: CatalogVisitor): void {
   let number = 0;
   for (const line of lines(path)) {
     number++;

@@ -53,7 +53,7 @@ async function read(
   cancellation?: Cancellation,
 ): Promise<OverviewLayer | undefined> {
   const overview = findOverview(layer);
-  const level = overview && levelFor(overview, layer, task);
+  const level = overview && chooseLevel(overview, layer, task);
   if (!overview || !level) return undefined;
   const followed = await follow(overview, layer, cancellation);
   if (followed === 'lost') return undefined;
@@ -64,7 +64,7 @@ async function read(
 }
 
 /** The coarsest level that shows all that the tile can show. */
-function levelFor(overview: Overview, layer: TileLayer, task: VectorTileTask): OverviewLevel | undefined {
+function chooseLevel(overview: Overview, layer: TileLayer, task: VectorTileTask): OverviewLevel | undefined {
   if (overview.levels.length === 0) return undefined;
   const resolution = computeTileResolution(layer.source.crs, task);
   return resolution === undefined ? undefined : overview.levels.find((one) => one.resolution <= resolution);

@@ -31,19 +31,19 @@ function condition(filter: Expr): string {
       return exact ? condition(exact as Expr) : logic(operator, operands);
     }
     case '!':
-      return negated(operands[0]!);
+      return writeNot(operands[0]!);
     case 'has':
       return xml('ogc:Not', [isNull(['get', operands[0]!])]);
     case '!has':
       return isNull(['get', operands[0]!]);
     case 'in':
-      return contained(operands);
+      return writeIn(operands);
     case 'match':
-      return matched(operands);
+      return writeMatch(operands);
     case 'within':
-      return xml('ogc:Within', [xmlText('ogc:PropertyName', 'geometry'), area(operands[0]!)]);
+      return xml('ogc:Within', [xmlText('ogc:PropertyName', 'geometry'), writeArea(operands[0]!)]);
     case 'let':
-      return bound(operands);
+      return writeLet(operands);
     default:
       return xml('ogc:PropertyIsEqualTo', [writeExpression(filter), writeExpression(true)]);
   }
@@ -69,7 +69,7 @@ function formatBetween(operator: string, operands: readonly Expr[]): string | un
   return xml('ogc:PropertyIsBetween', [writeExpression(low![1]!), ...boundaries]);
 }
 
-function negated(operand: Expr): string {
+function writeNot(operand: Expr): string {
   return xml('ogc:Not', [condition(operand)]);
 }
 
@@ -90,7 +90,7 @@ function like(value: Expr, pattern: string): string {
   return xml('ogc:PropertyIsLike', [writeExpression(value), xmlText('ogc:Literal', pattern)], WILD);
 }
 
-function quoted(text: Expr): string {
+function escapePattern(text: Expr): string {
   return String(text).replace(/[*?!]/g, '!$&');
 }
 
@@ -98,15 +98,15 @@ function quoted(text: Expr): string {
 function formatPattern(a: Expr, b: Expr): string | undefined {
   if (!Array.isArray(a) || a[0] !== 'slice' || typeof b !== 'string') return undefined;
   const [, value, from, to] = a as readonly Expr[];
-  if (from === 0 && to === b.length) return like(value!, `${quoted(b)}*`);
-  return from === -b.length && to === undefined ? like(value!, `*${quoted(b)}`) : undefined;
+  if (from === 0 && to === b.length) return like(value!, `${escapePattern(b)}*`);
+  return from === -b.length && to === undefined ? like(value!, `*${escapePattern(b)}`) : undefined;
 }
 
-/** One of several values, an identifier, or a part of a text. */
-function contained([what, within]: readonly Expr[]): string {
+/** Operator `in`: a value in a list, an id in a list (FeatureId), or a part of a text (PropertyIsLike). */
+function writeIn([what, within]: readonly Expr[]): string {
   const list = Array.isArray(within) && within[0] === 'literal' ? (within[1] as readonly Expr[]) : undefined;
   if (!list || !Array.isArray(list)) {
-    if (typeof what === 'string') return like(within!, `*${quoted(what)}*`);
+    if (typeof what === 'string') return like(within!, `*${escapePattern(what)}*`);
     throw new Untranslatable('in', 'Only constant values have a counterpart.');
   }
   if (Array.isArray(what) && what[0] === 'id') {
@@ -118,9 +118,13 @@ function contained([what, within]: readonly Expr[]): string {
 function formatMembership(what: Expr, values: readonly Expr[]): string {
   // A number and its text are one literal, because SLD does not distinguish them.
   const texts = [...new Set(values.map((value) => (Number(value) === value ? String(value) : value)))];
-  const sole = texts.filter((text) => !values.some((other) => other !== text && sameNumber(other, text)));
+  const distinctTexts = texts.filter(
+    (text) => !values.some((other) => other !== text && sameNumber(other, text)),
+  );
   const equal = (
-    sole.length > 0 ? sole : [values.find((value) => typeof value === 'string') ?? values[0]!]
+    distinctTexts.length > 0
+      ? distinctTexts
+      : [values.find((value) => typeof value === 'string') ?? values[0]!]
   ).map((value) => xml('ogc:PropertyIsEqualTo', [writeExpression(what), writeExpression(value)]));
   return equal.length === 1 ? equal[0]! : xml('ogc:Or', equal);
 }
@@ -130,7 +134,7 @@ function sameNumber(a: Expr, b: Expr): boolean {
 }
 
 /** `match` that gives true or false. */
-function matched(operands: readonly Expr[]): string {
+function writeMatch(operands: readonly Expr[]): string {
   const [input, labels, yes, no, more] = operands;
   if (typeof yes !== 'boolean' || no !== !yes || more !== undefined) {
     return xml('ogc:PropertyIsEqualTo', [writeExpression(['match', ...operands]), writeExpression(true)]);
@@ -139,10 +143,10 @@ function matched(operands: readonly Expr[]): string {
   return yes ? one : xml('ogc:Not', [one]);
 }
 
-function area(geometry: Expr): string {
+function writeArea(geometry: Expr): string {
   const { type, coordinates } = geometry as { type?: string; coordinates?: unknown };
   if (type === 'Polygon') return polygon(coordinates as number[][][], true);
-  if (type !== 'MultiPolygon') throw new Untranslatable('within', 'Only one area has a counterpart.');
+  if (type !== 'MultiPolygon') throw new Untranslatable('within', 'Only one writeArea has a counterpart.');
   const members = (coordinates as number[][][][]).map((rings) =>
     xml('gml:surfaceMember', [polygon(rings, false)]),
   );
@@ -161,10 +165,10 @@ function polygon(rings: readonly number[][][], alone: boolean): string {
 }
 
 /** Expression with a variable, as the import creates for patterns and ranges. */
-function bound(operands: readonly Expr[]): string {
+function writeLet(operands: readonly Expr[]): string {
   const [name, value, inner, more] = operands;
   if (typeof name !== 'string' || more !== undefined || !Array.isArray(inner)) throw noVariables();
-  const pattern = name === 's' ? formatPieces(inner as readonly Expr[]) : undefined;
+  const pattern = name === 's' ? findOrderedPattern(inner as readonly Expr[]) : undefined;
   if (pattern !== undefined) return like(value!, pattern);
   const [operator, low, high] = inner as readonly (readonly Expr[])[];
   const of = JSON.stringify(['var', name]);
@@ -187,37 +191,37 @@ function noVariables(): Untranslatable {
 }
 
 /** Pattern of strings that occur in order (like.ts); undefined for other expressions. */
-function formatPieces(test: Expr): string | undefined {
+function findOrderedPattern(test: Expr): string | undefined {
   if (!Array.isArray(test)) return undefined;
   if (test[0] === 'all' && test.length === 3) {
-    const start = findStart(test[1] as Expr);
-    const rest = start === undefined ? undefined : searched(test[2] as Expr);
+    const start = findPrefix(test[1] as Expr);
+    const rest = start === undefined ? undefined : findRemainingPattern(test[2] as Expr);
     return rest === undefined ? undefined : start + rest;
   }
-  return searched(test);
+  return findRemainingPattern(test);
 }
 
-function findStart(test: Expr): string | undefined {
+function findPrefix(test: Expr): string | undefined {
   const [operator, slice, text] = Array.isArray(test) ? (test as readonly Expr[]) : [];
   return operator === '==' && Array.isArray(slice) && slice[0] === 'slice' && slice[2] === 0
-    ? quoted(text!)
+    ? escapePattern(text!)
     : undefined;
 }
 
-function searched(test: Expr): string | undefined {
+function findRemainingPattern(test: Expr): string | undefined {
   if (!Array.isArray(test)) return undefined;
   const [operator, a, b, c] = test as readonly Expr[];
   if (operator === 'all' && Array.isArray(a) && a[0] === '==') {
     const [, slice, end] = a as readonly Expr[];
     return Array.isArray(slice) && slice[0] === 'slice' && Number(slice[2]) < 0
-      ? `*${quoted(end!)}`
+      ? `*${escapePattern(end!)}`
       : undefined;
   }
   if (operator !== 'let' || typeof a !== 'string' || !Array.isArray(b) || b[0] !== 'index-of')
     return undefined;
-  const piece = `*${quoted(b[1] as Expr)}`;
+  const piece = `*${escapePattern(b[1] as Expr)}`;
   if (!Array.isArray(c)) return undefined;
   if (c[0] === '>=') return `${piece}*`;
-  const rest = c[0] === 'all' ? searched(c[2] as Expr) : undefined;
+  const rest = c[0] === 'all' ? findRemainingPattern(c[2] as Expr) : undefined;
   return rest === undefined ? undefined : piece + rest;
 }

@@ -80,7 +80,7 @@ async function listing(
   const measure = new TableMeasurement(connection);
   const time = new LookTime(connection, patience);
   const facts = new TableFacts(connection, time.order(tables));
-  const systems = new CrsNames(connection);
+  const systems = new CrsDefinitions(connection);
   const columns = countBy(tables, ({ oid }) => oid);
   const identify = await readIdentifier(connection, database);
   contents.rasters.push(...(await rasterColumns(connection, database, identify)));
@@ -113,8 +113,8 @@ function describeOmitted(
   return `${named} postgis.maxTables is ${maxTables}. Select tables by postgis.include and postgis.exclude, or raise postgis.maxTables.`;
 }
 
-/** Definitions of reference systems that many tables have. */
-class CrsNames {
+/** Reads the definition of each SRID once, as `EPSG:n`, WKT or PROJ text. */
+class CrsDefinitions {
   readonly #found = new Map<number, Promise<string | undefined>>();
 
   constructor(private readonly connection: PostgresConnection) {}
@@ -142,9 +142,9 @@ export async function describeTableLayer(
   table: SpatialTable,
   measure: TableMeasurement,
   choice: Omit<TableChoice, 'schema' | 'table'> = {},
-  { facts, systems }: { facts: TableFacts; systems: CrsNames } = {
+  { facts, systems }: { facts: TableFacts; systems: CrsDefinitions } = {
     facts: new TableFacts(connection, [table]),
-    systems: new CrsNames(connection),
+    systems: new CrsDefinitions(connection),
   },
 ): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
   const attributes = await facts.attributesOf(table.oid);
@@ -172,7 +172,7 @@ export async function describeTableLayer(
   const isOpen = declared.type === 'Geometry' || declared.type === 'GeometryCollection';
   const type = declared.type === 'Geometry' ? statedType(choice.geometryType) : declared.type;
   const { fields: chosen } = choice;
-  const keyed = keyIn(key, attributes, table.geometryColumn);
+  const keyed = describeKey(key, attributes, table.geometryColumn);
   const source: PostgisSource = {
     kind: 'postgis',
     database,
@@ -195,7 +195,7 @@ export async function describeTableLayer(
   const { compositeKey } = keyed;
   if (compositeKey) Object.assign(source, { compositeKey, readOnly: 'several columns identify its rows' });
   else if (choice.key !== undefined || table.hasChildren) {
-    if (!(await identifies(connection, table, source.idColumn, facts)))
+    if (!(await hasUniqueKey(connection, table, source.idColumn, facts)))
       Object.assign(source, {
         writable: false,
         readOnly: `values of its key ${source.idColumn} are missing or repeated`,
@@ -261,14 +261,14 @@ interface KeyColumn {
 }
 
 /** Returns the column of the ids: a table column, or a column that is built from several. */
-function keyIn(
+function describeKey(
   key: Exclude<TableKey, { problem: string }>,
   attributes: readonly TableAttribute[],
   geometryColumn: string,
 ): KeyColumn {
-  const buildAttribute = (column: string) => attributes.find(({ field }) => field.name === column)!;
+  const findAttribute = (column: string) => attributes.find(({ field }) => field.name === column)!;
   if ('column' in key) {
-    const { field, idType } = buildAttribute(key.column);
+    const { field, idType } = findAttribute(key.column);
     return { field, idType: idType! };
   }
   const taken = new Set([geometryColumn, ...attributes.map(({ field }) => field.name)]);
@@ -277,7 +277,7 @@ function keyIn(
   return {
     field: { name, type: 'string', nullable: false, sqlType: 'text' },
     idType: 'string',
-    compositeKey: { name, parts: key.columns.map((column) => buildAttribute(column).field) },
+    compositeKey: { name, parts: key.columns.map((column) => findAttribute(column).field) },
   };
 }
 
@@ -290,7 +290,7 @@ function statedKey(column: string, attributes: readonly TableAttribute[]): Table
 }
 
 /** Whether each row has a unique value of the key, according to a unique index or a sample. */
-async function identifies(
+async function hasUniqueKey(
   connection: PostgresConnection,
   table: SpatialTable,
   key: string,

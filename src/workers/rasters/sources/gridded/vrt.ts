@@ -13,7 +13,7 @@ export interface SlicedVariable {
   band: number;
 }
 
-/** Returns the VRT of a slice. With geolocation arrays, only they georeference the raster. */
+/** Returns a VRT with one band for each sliced variable. With geolocation arrays, only they georeference the raster. */
 export function sliceVrt(
   place: GridGeoreference,
   slices: readonly SlicedVariable[],
