@@ -4,7 +4,7 @@ import { ConfigSchema } from '../core/config/config-schema.js';
 /** Prints docs/reference/server/settings.md, or with `--schema` the JSON Schema of the configuration file. */
 function markdown(): string {
   const rows = loadConfig({}).settings.map(({ path, type, default: value, env, description }) => {
-    const text = value === '' ? '' : `\`${JSON.stringify(value)}\``;
+    const text = value === '' || value === undefined ? '' : `\`${JSON.stringify(value)}\``;
     return `| \`${path}\` | ${type} | ${text} | \`${env}\` | ${linkPages(description)} |`;
   });
   return [

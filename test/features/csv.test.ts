@@ -131,7 +131,7 @@ it('geometries as WKT go before coordinates', async () => {
 it('coordinates in metres are those of a plane', async () => {
   const [feature] = await items('grid');
   expect(feature!.geometry.coordinates).toEqual([530_000, 180_000]);
-  expect(server.log()).toContain('warning: grid: No coordinate reference system is named');
+  expect(server.log()).toContain('warning: grid: No coordinate reference system is declared');
 });
 
 it('decimal commas are those of numbers, in columns that have nothing else', async () => {

@@ -110,8 +110,12 @@ describe('a CRS that a file does not name', () => {
   it('is guessed by the neighbours, with the reason', async () => {
     await isInLondon('plots');
     const { description } = await collection('plots');
-    expect(description).toMatch(/EPSG:27700 was guessed, as in it the data lies where 'Wards' does/);
-    expect(server.log()).toContain('plots: No coordinate reference system is named: EPSG:27700 was guessed');
+    expect(description).toMatch(
+      /EPSG:27700 was guessed, because the data then overlaps 'Wards', which has this CRS/,
+    );
+    expect(server.log()).toContain(
+      'plots: No coordinate reference system is declared. EPSG:27700 was guessed',
+    );
   });
 
   it('is stated on the command line', () => isInLondon('survey'));
@@ -119,7 +123,9 @@ describe('a CRS that a file does not name', () => {
   it('is stated by a .prj file beside a CSV', () => isInLondon('measured'));
 
   it('is reported when there is no such file', () => {
-    expect(server.log()).toContain('absent.shp: A coordinate reference system is stated of it');
+    expect(server.log()).toContain(
+      'absent.shp: The setting data.crs names this file, but the file does not exist.',
+    );
   });
 
   it('is stated in the configuration, and then all is right after a reload, and after an import', async () => {
@@ -164,7 +170,7 @@ describe('a CRS that a file does not name', () => {
 
   it('is refused when it is none', async () => {
     await expect(startServer({ sources: [site], args: ['--crs', 'plan.shp=EPSG:99'] })).rejects.toThrow(
-      /'EPSG:99', stated of plan.shp, is not a CRS that PROJ knows/,
+      /'EPSG:99' for plan.shp is not a CRS that PROJ knows/,
     );
     await expect(startServer({ sources: [site], args: ['--crs', 'plan.shp'] })).rejects.toThrow(
       /--crs: must be FILE=CRS, for example roads\.shp=EPSG:27700, not 'plan\.shp'\./,
@@ -193,7 +199,7 @@ describe.each(['plan', 'legacy', 'modern'])('the plane of %s', (id) => {
     });
     const { catalog } = (await health.json()) as { catalog: { warnings: { collection: string }[] } };
     expect(catalog.warnings.map((one) => one.collection)).toContain(id);
-    expect(server.log()).toContain(`warning: ${id}: No coordinate reference system is named`);
+    expect(server.log()).toContain(`warning: ${id}: No coordinate reference system is declared`);
   });
 
   it('has its features, in its own coordinates alone', async () => {

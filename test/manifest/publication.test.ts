@@ -259,9 +259,9 @@ describe('a server that is published by its manifest', () => {
     writeFileSync(join(folder, 'broken.yaml'), stringify(broken));
     const { code, err } = await graticule(two, 'apply', join(folder, 'broken.yaml'));
     expect(code).not.toBe(0);
-    expect([...new Set([...err.matchAll(/\/resources\/\d\/\S+/g)].map(String))].sort()).toEqual([
-      ...['/resources/1/spec/choice', '/resources/2/spec/connection', '/resources/3/metadata/name'],
-      '/resources/4/metadata/name',
+    expect([...new Set([...err.matchAll(/resources\[\d\]\.[\w.]+/g)].map(String))].sort()).toEqual([
+      ...['resources[1].spec.choice', 'resources[2].spec.connection', 'resources[3].metadata.name'],
+      'resources[4].metadata.name',
     ]);
     expect((await fetch(`${two.url}/ogc/features/collections/good`)).status).toBe(404);
   });

@@ -268,7 +268,7 @@ describe('the time', () => {
     await page.locator('[data-time-to]').fill('0');
     await page.getByRole('checkbox', { name: 'Range' }).check();
     await page.getByLabel('End of the range').press('End');
-    await page.getByLabel('Begin of the range').press('Home');
+    await page.getByLabel('Start of the range').press('Home');
     await page.getByLabel('End of the range').press('Home');
     for (let i = 0; i < 2; i++) await page.getByLabel('End of the range').press('ArrowRight');
     expect(await page.locator('[data-time-shown]').textContent()).toBe('2020-01 – 2020-03');

@@ -61,7 +61,7 @@ it('a percent escape that is none is refused as a link', () => {
 });
 
 it.each<[string, unknown, RegExp]>([
-  ['no object', 3, /no GeoJSON feature/],
+  ['no object', 3, /not a GeoJSON feature/],
   ['no id', gridItem(0, { id: 7 }), /id is no text/],
   ['a long id', gridItem(0, { id: 'x'.repeat(257) }), /id is no text/],
   ['no version', gridItem(0, { stac_version: undefined }), /no stac_version/],

@@ -35,9 +35,10 @@ function purpose(parents, child, path) {
     if (at.type === 'Property') {
       const name = nameOf(at.key);
       if (/^(?:summary|description)$/.test(name)) return 'descriptions';
-      if (/^(?:detail|message)$/.test(name)) return isLog ? 'logs' : 'errors';
+      if (/^(?:detail|message|reason)$/.test(name)) return isLog ? 'logs' : 'errors';
     }
-    if (at.type === 'ImportDeclaration' || at.type.startsWith('TS')) return undefined;
+    if (at.type === 'ImportDeclaration' || /^TS(?!AsExpression|SatisfiesExpression)/.test(at.type))
+      return undefined;
     below = at;
   }
   if (path.startsWith('src/core/config/config-schema')) return 'descriptions';

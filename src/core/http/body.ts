@@ -1,5 +1,5 @@
 import {
-  exactMembersOfParameter,
+  findExactMembers,
   markExactNumbers,
   mayHoldExactNumbers,
   parseJsonExactly,
@@ -159,7 +159,7 @@ function withJson(body: unknown, reading: BodyReadOptions): unknown {
 
 function parseMember(name: string, text: string, { bounds, exactMembers = [] }: BodyReadOptions): unknown {
   try {
-    return parseBounded(text, bounds, exactMembersOfParameter(name, exactMembers));
+    return parseBounded(text, bounds, findExactMembers(name, exactMembers));
   } catch (error) {
     if (error instanceof JsonBoundsError)
       throw new BodyError(`${name}: is too complex: ${error.message}.`, error.tooLarge);

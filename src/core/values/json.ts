@@ -45,7 +45,7 @@ export function markExactNumbers(text: string, members: ExactMembers, anyCase = 
 }
 
 /** The exact members of a parameter: all of it where its own name is among them. */
-export const exactMembersOfParameter = (name: string, members: readonly string[]): ExactMembers =>
+export const findExactMembers = (name: string, members: readonly string[]): ExactMembers =>
   members.includes(name) ? 'all' : members;
 
 /** Marks numbers nested deeper than `initialDepth` (-1: all, Infinity: none), and all numbers in exact members. */

@@ -20,7 +20,7 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
     path: `${FEATURES_PATH}/collections/{collectionId}/statistics`,
     summary: 'Statistics of the attributes',
     description:
-      'Counts, ranges, means, quantiles, frequent values and histograms, of all features or, where these are very many, of the first ones: `complete` is false then.',
+      'Counts, ranges, means, quantiles, frequent values and histograms. For very large collections they cover only the first features, and `complete` is false.',
     params: { collectionId: featuresCollectionParam },
     formats: META_FORMATS,
     responses: {

@@ -1,5 +1,5 @@
 import { ApiError, badParameter } from '../../core/errors/errors.js';
-import { exactMembersOfParameter } from '../../core/values/json.js';
+import { findExactMembers } from '../../core/values/json.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import { parseLenientJson } from '../../services/geoservices/geometry.js';
 import { scalarText } from '../../services/geoservices/scalar.js';
@@ -49,7 +49,7 @@ export function readChoiceMember<T extends string>(
 export function wholeNumber(name: string, value: unknown): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value.trim()) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
-    throw badParameter(name, 'must be integers of at least 0');
+    throw badParameter(name, 'must be a non-negative integer, or a list of them separated by commas');
   return number;
 }
 
@@ -112,9 +112,7 @@ function jsonValue(members: Members, name: string): unknown {
   const value = members[name];
   if (isAbsent(value)) return undefined;
   const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
-  return isJson
-    ? parseLenientJson(name, value, exactMembersOfParameter(name, EXACT_GEOSERVICES_MEMBERS))
-    : value;
+  return isJson ? parseLenientJson(name, value, findExactMembers(name, EXACT_GEOSERVICES_MEMBERS)) : value;
 }
 
 /** Reports an error in a part of a parameter as an error of the parameter. */

@@ -38,7 +38,8 @@ export function publishedTable(
     `  maps      ${baseUrl}/ogc/maps`,
     `  coverages ${baseUrl}/ogc/coverages/`,
     `  STAC      ${baseUrl}/stac`,
-    `  API docs  ${baseUrl}/docs`,
+    `  API       ${baseUrl}/docs`,
+    `  manual    ${baseUrl}/manual/`,
     '',
   ].join('\n');
 }

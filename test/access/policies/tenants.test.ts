@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../../support/server.js';
  * test, which no answer may have.
  */
 
-const MARK = 'outside';
+const MARK = 'zorilla';
 const folder = mkdtempSync(join(tmpdir(), 'graticule-tenants-'));
 let server: TestServer;
 let secret: string;

@@ -71,7 +71,7 @@ export function suitability(profile: FieldProfile): Suitability {
   const few = count <= MAX_CATEGORIES;
   const repeated = 1 - count / Math.max(1, rows - nulls);
   const score = isKey ? 0.02 : filled * (few ? 0.9 * repeated : 0.25 * repeated);
-  return { score, by: 'categories', reason: `${count} different values that tell the features apart.` };
+  return { score, by: 'categories', reason: `${count} different values that distinguish the features.` };
 }
 
 /** Whether a name indicates a measured or counted quantity. */

@@ -82,7 +82,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
           path: `${PATH}/spatial-join`,
           summary: 'Spatial join',
           description:
-            'Each feature with what it meets in another layer: matchCount, carried fields, statistics.',
+            'Joins each feature with the features of another layer that match it: matchCount, the fields in carryFields, statistics.',
         },
         SpatialJoinBody,
       ),

@@ -114,7 +114,8 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       method: 'PATCH',
       path: `${ITEMS}/{featureId}`,
       summary: 'Update a feature',
-      description: 'A JSON merge patch: what the body does not name stays, null clears.',
+      description:
+        'A JSON merge patch: members that the body does not name are unchanged, and null removes a value.',
       params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
       body: patchBody,
       responses: {

@@ -119,7 +119,7 @@ const PICTURES = [
   ['PNG map', 'png', 'the map as drawn, 1,024 pixels wide'],
   ['JPEG map', 'jpeg', 'the same without transparency'],
   ['WebP map', 'webp', 'the same, smaller'],
-  ['GeoTIFF map', 'tiff', 'the same with its place on Earth'],
+  ['GeoTIFF map', 'tiff', 'the same, georeferenced'],
 ] as const;
 
 function listPictures({ baseUrl, collection }: SnippetSubject): Download[] {

@@ -171,6 +171,6 @@ const TIME_BAR = html`<section class="time" data-time aria-labelledby="time-titl
 <h2 id="time-title" class="unseen">Time</h2>
 <div class="time-buttons"><button type="button" aria-label="Earlier" title="Earlier" data-time-back>${icon('M10 3.5L5.5 8l4.5 4.5')}</button><button type="button" aria-pressed="false" aria-label="Play" title="Play" data-time-play><span class="when-still">${PLAY}</span><span class="when-playing">${PAUSE}</span></button><button type="button" aria-label="Later" title="Later" data-time-next>${icon('M6 3.5L10.5 8 6 12.5')}</button></div>
 <div class="time-middle"><output class="time-shown" data-time-shown>All times</output>
-<div class="time-sliders"><input type="range" min="0" value="0" step="1" aria-label="Begin of the range" data-time-from hidden><input type="range" min="0" value="0" step="1" aria-label="Time" data-time-to></div></div>
+<div class="time-sliders"><input type="range" min="0" value="0" step="1" aria-label="Start of the range" data-time-from hidden><input type="range" min="0" value="0" step="1" aria-label="Time" data-time-to></div></div>
 <div class="time-options"><label><input type="checkbox" data-time-range> Range</label><button type="button" data-time-all>All times</button></div>
 </section>`;

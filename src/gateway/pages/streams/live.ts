@@ -93,7 +93,7 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${formatCount(published)} collections</summary>
 <h2>Followed</h2>
 <ul class="live-chosen">${options}</ul>
-<h2>Others</h2>
+<h2>Other collections</h2>
 <form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}/live`}">
 <input type="hidden" name="collections" value="${ids.join(',')}">
 <label class="finder-words"><span>Search</span><input type="search" name="q" value="${q ?? ''}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>

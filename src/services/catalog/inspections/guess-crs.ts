@@ -32,7 +32,7 @@ function only(guesses: readonly Guess[]): Guess | undefined {
 function sameAsNeighbours(extent: Box, near: readonly Collection[]): Guess[] {
   return near.flatMap(({ storageCrs: { proj, geographic }, extent84, title }) => {
     if (geographic || !isSmall(extent84!, SAME_SIDE) || !liesIn(extent, proj, extent84!)) return [];
-    return [{ crs: proj, reason: `in it the data lies where '${title}' does, which is in it` }];
+    return [{ crs: proj, reason: `the data then overlaps '${title}', which has this CRS` }];
   });
 }
 
@@ -41,7 +41,7 @@ function usualNear(extent: Box, near: readonly Collection[]): Guess[] {
     if (!isSmall(extent84!, OTHER_SIDE)) return [];
     return ['EPSG:3857', ...utmZones(extent84!)]
       .filter((crs) => liesIn(extent, crs, extent84!))
-      .map((crs) => ({ crs, reason: `in it the data lies where '${title}' does` }));
+      .map((crs) => ({ crs, reason: `the data then overlaps '${title}'` }));
   });
 }
 

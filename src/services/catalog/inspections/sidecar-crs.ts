@@ -33,7 +33,7 @@ export function requireStatedCrs(stated: StatedCrs): void {
     .filter(([, crs]) => !isCrs(crs))
     .map(
       ([file, crs]) =>
-        `data.crs (--crs): '${crs}', stated of ${file}, is not a CRS that PROJ knows, such as EPSG:27700`,
+        `data.crs (--crs): '${crs}' for ${file} is not a CRS that PROJ knows. Use a code such as EPSG:27700`,
     );
   if (problems.length > 0) throw new ConfigError(problems);
 }

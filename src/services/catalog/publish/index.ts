@@ -116,7 +116,7 @@ export async function publishCatalog(
     files.map(({ path }) => path),
   ).map((path) => ({
     path,
-    reason: 'A coordinate reference system is stated of it, but there is no such file.',
+    reason: 'The setting data.crs names this file, but the file does not exist.',
   }));
   const { collections, quarantined } = await withRegistered(assigned, await deps.registered(), deps.dataDir);
   return new CatalogSnapshot(

@@ -56,7 +56,7 @@ export async function readStac(path: string, deps: PublishDeps): Promise<Found> 
   const named = refused.slice(0, MAX_NAMED).map(({ path: part, reason }) => ({ path, layer: part, reason }));
   const further = refusedCount - named.length;
   const rest =
-    further > 0 ? [{ path, reason: `${further} more documents of the catalog were left out.` }] : [];
+    further > 0 ? [{ path, reason: `${further} more documents of the catalog were skipped.` }] : [];
   return {
     collections: layers.map((layer) => ({
       name: collectionName(layer),

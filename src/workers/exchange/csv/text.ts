@@ -59,7 +59,7 @@ async function* decoded(path: string, encoding: string): AsyncGenerator<string> 
 
 async function loadEncoding(path: string): Promise<{ encoding: string; reason: string; isGuess?: boolean }> {
   const named = await namedEncoding(path);
-  if (named) return { encoding: named, reason: 'the .cpg file beside it says so' };
+  if (named) return { encoding: named, reason: 'its .cpg file says so' };
   const head = await readHead(path, HEAD_BYTES);
   if (head[0] === 0xff && head[1] === 0xfe)
     return { encoding: 'utf-16le', reason: 'its byte order mark says so' };
