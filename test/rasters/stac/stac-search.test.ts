@@ -144,7 +144,9 @@ describe('a search', () => {
     'does not send %s as a query',
     async (filter) => {
       answering(() => page([item('a')]), [QUERY]);
-      await expect(search({ filter })).rejects.toMatchObject({ message: /joined by AND/ });
+      await expect(search({ filter })).rejects.toMatchObject({
+        message: expect.stringMatching(/joined by AND/),
+      });
     },
   );
 
@@ -165,19 +167,22 @@ describe('an API that', () => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome</p>');
     await expect(search()).rejects.toMatchObject({
       code: 'source-unreadable',
-      message: /answers text\/html where JSON should be/,
+      message: expect.stringMatching(/returned text\/html instead of JSON/),
     });
   });
 
   it('says JSON and answers something else is told so', async () => {
     api.answer = (_, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"links": [');
-    await expect(search()).rejects.toMatchObject({ code: 'source-unreadable', message: /no JSON/ });
+    await expect(search()).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringMatching(/is not JSON/),
+    });
   });
 
   it('has no search is no STAC API', async () => {
     api.answer = (_, response) => sendJson(response, { links: [] });
-    await expect(search()).rejects.toMatchObject({ message: /no link to a search/ });
+    await expect(search()).rejects.toMatchObject({ message: expect.stringMatching(/no link to a search/) });
   });
 
   it('dies in the middle is one that does not answer', async () => {
@@ -264,7 +269,7 @@ describe('an API that', () => {
     });
     await expect(search()).rejects.toMatchObject({
       code: 'source-unreadable',
-      message: /body of more than 65536 bytes/,
+      message: expect.stringMatching(/body of more than 65536 bytes/),
     });
     for (const body of api.bodies) expect(JSON.stringify(body).length).toBeLessThanOrEqual(65_536);
   });
@@ -279,14 +284,17 @@ describe('an API that', () => {
     };
     await expect(search()).rejects.toMatchObject({
       code: 'source-unreadable',
-      message: /nested too deep/,
+      message: expect.stringMatching(/too many levels of nesting/),
     });
   });
 
   it('has others asked by POST for its pages is refused', async () => {
     const other = await startStacApi();
     answering(() => page([item('a')], { method: 'POST', href: `${other.origin}/admin`, body: { a: 1 } }));
-    await expect(search()).rejects.toMatchObject({ code: 'source-unreadable', message: /another host/ });
+    await expect(search()).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringMatching(/another host/),
+    });
     expect(other.requests).toEqual([]);
     other.close();
   });
@@ -298,13 +306,13 @@ describe('an API that', () => {
         : response
             .writeHead(400, { 'content-type': 'application/json' })
             .end('{"detail": "no such collection"}');
-    await expect(search()).rejects.toMatchObject({ message: /no such collection/ });
+    await expect(search()).rejects.toMatchObject({ message: expect.stringMatching(/no such collection/) });
   });
 
   it('does not filter is not asked to', async () => {
     answering(() => page([item('a')]));
     await expect(search({ filter: 'a = 1' })).rejects.toMatchObject({
-      message: /does not say that it filters/,
+      message: expect.stringMatching(/does not declare filters/),
     });
   });
 });
@@ -321,7 +329,10 @@ describe('items', () => {
     [item('a', { assets: { data: { href: 'file:///etc/passwd' } } }), /no asset 'data'/],
     [item('a', { assets: { data: { href: 'javascript:alert(1)' } } }), /no asset 'data'/],
     [item('a', { assets: { data: { href: 'http://169.254.169.254/a.tif' } } }), /not in remote.allow/],
-    [item('a', { assets: { data: { href: 'http://user:secret@127.0.0.1/a.tif' } } }), /no credentials/],
+    [
+      item('a', { assets: { data: { href: 'http://user:secret@127.0.0.1/a.tif' } } }),
+      /must not contain credentials/,
+    ],
   ])('such as %j are left out', async (broken, reason) => {
     answering(() => page([broken, item('sound')]));
     const found = await search();

@@ -105,7 +105,10 @@ describe('an archive over HTTP', () => {
       etag = `"${Math.random()}"`;
       return false;
     };
-    await expect(text(1, 1)).rejects.toMatchObject({ code: 'source-unreadable', message: /changes/ });
+    await expect(text(1, 1)).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringMatching(/changes/),
+    });
   });
 
   it('is tried again after a failure', async () => {
@@ -116,8 +119,8 @@ describe('an archive over HTTP', () => {
   });
 
   const answers: [string, number, Record<string, string>, string, string, RegExp][] = [
-    ['that is not there', 404, {}, '', 'source-missing', /gone/],
-    ['whose host knows no ranges', 200, {}, 'x'.repeat(100_000), 'source-unreadable', /ranges/],
+    ['that is not there', 404, {}, '', 'source-missing', /no longer exists/],
+    ['whose host knows no ranges', 200, {}, 'x'.repeat(100_000), 'source-unreadable', /range requests/],
     ['whose host forbids it', 403, {}, '', 'source-unreadable', /403/],
     [
       'of another range',
@@ -139,13 +142,16 @@ describe('an archive over HTTP', () => {
   ];
   it.each(answers)('%s is refused', async (_, status, headers, body, code, message) => {
     odd = (__, response) => Boolean(response.writeHead(status, headers).end(body));
-    await expect(inspect()).rejects.toMatchObject({ code, message });
+    await expect(inspect()).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
   it('that sends more than was asked for, or less, is cut off', async () => {
     const range = { 'content-range': `bytes 0-16383/100000` };
     odd = (_, response) => Boolean(response.writeHead(206, range).end(Buffer.alloc(1_000_000)));
-    await expect(inspect()).rejects.toMatchObject({ code: 'source-unreadable', message: /more than/ });
+    await expect(inspect()).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringMatching(/more than/),
+    });
     odd = (_, response) => Boolean(response.writeHead(206, range).end(Buffer.alloc(10)));
     await expect(inspect()).rejects.toMatchObject({ code: 'store-unavailable' });
     odd = (request) => Boolean(request.destroy());
@@ -160,15 +166,21 @@ describe('the allow-list', () => {
     allowHosts(['example.org', '10.0.0.0/8']);
     await expect(inspect()).rejects.toMatchObject({
       ...refused,
-      message: /127\.0\.0\.1:\d+ is not in remote\.allow/,
+      message: expect.stringMatching(/127\.0\.0\.1:\d+ is not in remote\.allow/),
     });
-    await expect(inspect(url('localhost'))).rejects.toMatchObject({ ...refused, message: /localhost/ });
+    await expect(inspect(url('localhost'))).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/localhost/),
+    });
     expect(asked).toEqual([]);
   });
 
   it('refuses a name on it that leads to an address that is not public, unless that is listed too', async () => {
     allowHosts(['localhost']);
-    await expect(inspect(url('localhost'))).rejects.toMatchObject({ ...refused, message: /not public/ });
+    await expect(inspect(url('localhost'))).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/not public/),
+    });
     expect(asked).toEqual([]);
     allowHosts(['localhost', '127.0.0.0/8']);
     expect(await inspect(url('localhost'))).toMatchObject({ title: 'Far away' });
@@ -179,11 +191,20 @@ describe('the allow-list', () => {
       request.url!.startsWith('/from') && Boolean(response.writeHead(302, { location }).end());
     const from = `http://127.0.0.1:${port()}/from/${n}.pmtiles`;
     odd = to(url('localhost'));
-    await expect(inspect(from)).rejects.toMatchObject({ ...refused, message: /localhost/ });
+    await expect(inspect(from)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/localhost/),
+    });
     odd = to('file:///etc/passwd');
-    await expect(inspect(from)).rejects.toMatchObject({ ...refused, message: /file:/ });
+    await expect(inspect(from)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/file:/),
+    });
     odd = to(from);
-    await expect(inspect(from)).rejects.toMatchObject({ ...refused, message: /too often/ });
+    await expect(inspect(from)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/too often/),
+    });
     odd = to(url());
     expect(await inspect(from)).toMatchObject({ title: 'Far away' });
   });

@@ -104,7 +104,7 @@ async function reasonIn(path: string): Promise<string | undefined> {
   if ((await stat(path)).size > REPORT_BYTES) return undefined;
   try {
     const exception = findOgcException(parseXmlDocument(await readFile(path)));
-    return exception === undefined ? undefined : `it answers: ${exception}`;
+    return exception === undefined ? undefined : `it returned: ${exception}`;
   } catch {
     return undefined;
   }

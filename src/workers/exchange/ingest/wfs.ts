@@ -99,9 +99,9 @@ export async function readWfs(task: WfsPageTask, asking: RemoteAccess): Promise<
 
 function reasonIn(bytes: Buffer, mediaType: string): string {
   try {
-    return `it answers: ${findOgcException(parseXmlDocument(bytes)) ?? mediaType}`;
+    return `it returned: ${findOgcException(parseXmlDocument(bytes)) ?? mediaType}`;
   } catch {
-    return `it answers ${mediaType || 'without a media type'}`;
+    return `it returned ${mediaType || 'no media type'}`;
   }
 }
 

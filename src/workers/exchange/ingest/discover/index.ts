@@ -167,7 +167,7 @@ async function ofCapabilities(address: string, kinds: readonly string[], read: R
       const isSame = found && services.some((one) => one.kind === found.kind);
       if (found && !isSame) services.push(found);
       else if (!found)
-        reasons.push(`${kind}: ${findOgcException(document) ?? `it answers ${document.name}`}`);
+        reasons.push(`${kind}: ${findOgcException(document) ?? `it returned a document ${document.name}`}`);
     } catch (error) {
       if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
       reasons.push(`${kind}: ${error.message}`);
