@@ -243,14 +243,16 @@ describe('manifests', () => {
   });
 
   it('say what keeps a command from working', async () => {
-    expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain('could not be read');
+    expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain(
+      'none.yaml: cannot be read',
+    );
     writeFileSync(join(folder, 'no.yaml'), 'a: 1');
     expect((await graticule(two, 'plan', join(folder, 'no.yaml'))).err).toContain(
-      'it has no member resources',
+      'no.yaml: is not a manifest. It has no resources.',
     );
     writeFileSync(join(folder, 'big.yaml'), 'resources:\n  - spec: { size: 9007199254740993 }\n');
     expect((await graticule(two, 'plan', join(folder, 'big.yaml'))).err).toContain(
-      '/resources/0/spec/size: the server would round 9007199254740993 to 9007199254740992.',
+      'resources[0].spec.size: the server would round 9007199254740993 to 9007199254740992.',
     );
     const { code, err } = await graticule({ ...two, adminKey: 'wrong-wrong-wrong' }, 'plan', file);
     expect(code).not.toBe(0);

@@ -1,4 +1,4 @@
-/** Says that a list of allowed hosts lacks an address. `ports`: the ports with which it has the host. */
+/** Says that a list of allowed hosts lacks an address. `ports`: ports of this host that the list allows. */
 export function describeUnlisted(
   setting: string,
   { host, port }: { host: string; port: string | number },

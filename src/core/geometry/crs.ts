@@ -78,7 +78,7 @@ export function requireReachable(
 ): void {
   for (const [parameter, crs] of Object.entries(parameters)) {
     if (!crs || (!crs.isPlane && !storageCrs.isPlane) || crs.uri === storageCrs.uri) continue;
-    throw badParameter(parameter, 'must be the CRS of the data, which has no georeference');
+    throw badParameter(parameter, 'must be the CRS of the data, because the data is not georeferenced');
   }
 }
 

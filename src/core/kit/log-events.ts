@@ -132,7 +132,7 @@ export const LOG_EVENTS = {
   ),
   'access.state.lost': error(
     1611,
-    'restricted layers are hidden because the state that restricted them was replaced',
+    'the state database was replaced and does not contain the rules of restricted layers; these layers are hidden',
   ),
   'access.marker.failed': error(1612, 'the list of restricted layers could not be written: {Error}'),
   'access.layer.renamed': error(

@@ -309,7 +309,7 @@ export class Processes {
     return { ...plan, steps };
   }
 
-  /** Writes features that were sent into files, which go with the job. */
+  /** Writes the features in a request to files, which belong to the job. */
   async #keep(all: Execution['sources']): Promise<Record<string, SourceReference>> {
     const references: Record<string, SourceReference> = {};
     for (const [name, sent] of Object.entries(all)) {

@@ -27,7 +27,7 @@ function sameShape(a: readonly SldLayerDraft[], b: readonly SldLayerDraft[]): bo
   return a.length === b.length && a.every((drawing, i) => formatShape(drawing) === formatShape(b[i]!));
 }
 
-/** All that must be the same for drawings of one layer. */
+/** Returns as text the properties that must be equal so that drawings can be merged into one layer. */
 function formatShape({ type, paint, layout = {}, metadata }: SldLayerDraft): string {
   const fixed = Object.entries({ ...paint, ...layout }).map(([name, value]) =>
     BY_FEATURE.test(name) ? name : `${name}=${JSON.stringify(value)}`,

@@ -27,7 +27,7 @@ const MAX_TILE_CELLS = 4096;
 const MAX_TILES = 2 ** 31;
 /** Coordinates beyond are of no CRS on Earth. */
 const MAX_COORDINATE = 1e9;
-/** Bits of a coordinate that distinguish positions within a tile: the grid of a vector tile needs 13. */
+/** Minimum side of a tile as a share of its largest coordinate. A double then has bits left for positions within the tile; a vector tile needs 13. */
 const PLACE_BITS = 2 ** -38;
 
 type Json = Record<string, unknown>;

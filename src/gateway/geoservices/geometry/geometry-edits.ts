@@ -121,7 +121,7 @@ function choosePattern(members: Members): string {
   const value = readTextMember(members, 'relationParam', MAX_TEXT) ?? '';
   const pattern = (RELATE.exec(value)?.[1] ?? value).trim().toUpperCase();
   if (pattern.length !== PATTERN_LENGTH || !/^[TF012*]*$/.test(pattern))
-    throw badParameter('relationParam', 'must be nine of T, F, 0, 1, 2 and *');
+    throw badParameter('relationParam', 'must have nine characters, each of them T, F, 0, 1, 2 or *');
   return pattern;
 }
 

@@ -72,7 +72,7 @@ export function isNegotiable({
  * client that accepts none of the codings receives `identity`, even if it refuses that (RFC 9110, 12.4.1).
  */
 export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): ContentCoding {
-  // A part is one of the plain bytes.
+  // A partial response (206) is a range of the uncompressed bytes.
   if (reply.status === 206 || !isNegotiable(reply)) return 'identity';
   const { encoding, constant } = reply;
   if (encoding && !constant?.isStatic && acceptsCoding(acceptEncoding, encoding)) return encoding;

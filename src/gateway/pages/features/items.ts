@@ -54,7 +54,7 @@ ${returned > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
 function rangeText({ returned, offset, numberMatched }: ItemsPageInput): string {
   const total = numberMatched === undefined ? '' : ` of ${formatCount(numberMatched)}`;
   if (returned > 0 && offset === undefined)
-    return `${formatCount(returned)} features${total}, not from the start of the collection.`;
+    return `${formatCount(returned)} features${total}. This page does not start at the beginning of the collection.`;
   if (returned === 0) {
     return offset
       ? `No features after number ${formatCount(offset)}${total && `; ${formatCount(numberMatched!)} in total`}.`

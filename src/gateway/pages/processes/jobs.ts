@@ -59,7 +59,7 @@ export interface JobOutput {
   readonly name: string;
   readonly href: string;
   readonly title: string;
-  /** GeoJSON that a map may show. */
+  /** Whether the output is GeoJSON that a map can show. */
   readonly isDrawn: boolean;
 }
 

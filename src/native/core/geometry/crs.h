@@ -19,7 +19,7 @@ struct CrsDescription {
   bool axisSwapped = false;
   /** Unit of the horizontal axes: "degree", "metre", "US survey foot" ... */
   std::string unit;
-  /** Metres per unit; for degrees along the equator of the CRS's ellipsoid. */
+  /** Metres per unit. If the unit is the degree: metres per degree along the equator of the ellipsoid. */
   double metresPerUnit = 1;
   /** WKT 2:2019 on one line. */
   std::string wkt;

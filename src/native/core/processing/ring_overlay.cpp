@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kMostPositions = 96;
 /** Share of a segment that crossings keep from its ends and from each other. */
 constexpr double kApart = 1e-9;
-/** Least share of its box that an area covers. */
+/** Minimum share of its bounding box that a ring must cover to be an area. */
 constexpr double kLeastArea = 1e-9;
 
 Segment segmentOf(const Ring& ring, size_t i) { return {ring[i], ring[i + 1 == ring.size() ? 0 : i + 1]}; }

@@ -114,7 +114,11 @@ function opened(key: Buffer, bytes: Buffer, use: string): Buffer {
   try {
     return decrypt(key, bytes, use);
   } catch (cause) {
-    throw new ApiError('unavailable', 'A secret of the state cannot be read: it is damaged.', { cause });
+    throw new ApiError(
+      'unavailable',
+      'A secret in the state database is damaged, so the server cannot read it.',
+      { cause },
+    );
   }
 }
 

@@ -14,7 +14,7 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 const IMPORT_DEADLINE_MS = 600_000;
 
-/** Part of the names of copies: changes with how they are made. */
+/** Version in the names of copies. Increase it if copies are made in another way. */
 const MAKE = 7;
 
 /** The copy of a file, and what of the file is not in it. */

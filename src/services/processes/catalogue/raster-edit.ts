@@ -34,7 +34,7 @@ const rasterize = rasterProcess({
     'Burns features into the pixels of a raster, with the values of a field or one value. Later features overwrite earlier ones.',
   features: {
     input: 'features',
-    definition: featuresInput('Features', 'Features, projected to the CRS of the raster.'),
+    definition: featuresInput('Features', 'Features. The server projects them to the CRS of the raster.'),
     plan: (values, facts) => void requireNumbers(values, facts),
   },
   inputs: {
@@ -124,7 +124,7 @@ const clip = rasterProcess({
     'Keeps all bands of pixels with their centre inside polygons, cropped to the bounding box of the polygons. Pixels are not resampled.',
   features: {
     input: 'features',
-    definition: featuresInput('Polygons', 'Features, projected to the CRS of the raster.'),
+    definition: featuresInput('Polygons', 'Features. The server projects them to the CRS of the raster.'),
     plan: (_, facts) => void requirePolygons('features', facts),
   },
   allBands: true,

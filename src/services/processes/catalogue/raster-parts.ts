@@ -135,7 +135,10 @@ export function requirePolygons(input: string, { source }: FeaturesFacts): void 
     );
 }
 
-export const pointsInput = featuresInput('Points', 'Points, projected to the CRS of the raster.');
+export const pointsInput = featuresInput(
+  'Points',
+  'Points. The server projects them to the CRS of the raster.',
+);
 
 /** Throws 400 naming the input. */
 export function requirePoints(input: string, { source }: FeaturesFacts): void {

@@ -16,7 +16,7 @@ export const zonalStatistics = rasterProcess({
     'Adds statistics of the pixels in each polygon. Pixels are weighted by their covered share, or counted by their centre.',
   features: {
     input: 'zones',
-    definition: featuresInput('Zones', 'Polygons, projected to the CRS of the raster.'),
+    definition: featuresInput('Zones', 'Polygons. The server projects them to the CRS of the raster.'),
     plan: readZones,
   },
   inputs: {

@@ -15,7 +15,7 @@ interface StyleRow {
 }
 
 /**
- * Returns the styles of a table that QGIS stores in the same file, the default style first. Never throws for an
+ * Returns the styles that QGIS stored for a table in the same file. The default style is the first. Never throws for an
  * invalid style.
  */
 export function layerStyles(

@@ -168,7 +168,7 @@ async function readAttributes(
 /** Tables whose columns and keys are read by one statement. */
 const READ_AT_ONCE = 500;
 
-/** Columns and keys of many tables, read by two statements for each few hundred. */
+/** Columns and keys of many tables. Two statements read them for every few hundred tables. */
 export class TableFacts {
   readonly #attributes = new Map<string, TableAttribute[]>();
   readonly #indexes = new Map<string, KeyRow[]>();

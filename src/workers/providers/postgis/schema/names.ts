@@ -61,7 +61,7 @@ function numberedRows({ numbers, geometryColumn, fields }: PostgisSource, table:
     FROM ${table} JOIN ${quoteNumbersTable(numbers!)} n ON n.key = ${writeKeySql(numbers!.key)}`;
 }
 
-/** The table of the numbers of keys. */
+/** Quoted name of the table that assigns a number to each key. */
 export function quoteNumbersTable({ table }: KeyNumbers): string {
   return `${EVENTS_SCHEMA}.${quote(table)}`;
 }
