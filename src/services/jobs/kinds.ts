@@ -4,7 +4,7 @@ import type { Submitter } from '../access/identity/submitter.js';
 /** Backend of jobs: the server itself. Jobs have no other backend, queue or definition. */
 export const BACKEND = 'embedded';
 
-/** Kind of work of a job, in the groups of the console. */
+/** Kind of work of a job. The console groups jobs by it. */
 type ConsoleKind = 'Geoprocessing' | 'ExtractTransformLoad' | 'TileCache';
 
 /** A sort of job: how it is run, and what becomes of it when its process dies. */
