@@ -9,7 +9,7 @@ const ROOMS = {
     jobs: { holds: 'priorities of jobs', uses: [] },
     geometry: { holds: 'boxes, CRS, spheres, notations and operations of geometries', uses: ['errors'] },
     kit: { holds: 'limits, version, log events, networks, callers', uses: ['errors'] },
-    values: { holds: 'numbers without loss, JSON, text, XML, times', uses: ['kit'] },
+    values: { holds: 'numbers without loss, JSON, text, XML, times', uses: ['errors', 'kit'] },
     sources: {
       holds: 'what a source of features declares; connections to databases and object stores',
       uses: ['errors', 'values'],
@@ -20,7 +20,7 @@ const ROOMS = {
       uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
     },
     edits: {
-      holds: 'edits, merges and the text of edited features',
+      holds: 'edits, merges, and the GeoJSON text of edited features',
       uses: ['cql2', 'errors', 'geometry', 'sources', 'values'],
     },
     features: {
@@ -56,7 +56,7 @@ const ROOMS = {
     },
     styles: {
       holds: 'the style model: checks, defaults, SLD, drawingInfo, suggestions',
-      uses: ['kit', 'rasters', 'sources', 'values'],
+      uses: ['errors', 'kit', 'rasters', 'sources', 'values'],
     },
     tiles: {
       holds: 'tile matrix sets, tile packages, archives',

@@ -16,7 +16,7 @@ function textOfLiteral(node) {
   return undefined;
 }
 
-const nameOf = ({ type, name, property, value }) => {
+const readName = ({ type, name, property, value }) => {
   if (type === 'Identifier') return name;
   return type === 'MemberExpression' ? property.name : String(value ?? '');
 };
@@ -30,10 +30,10 @@ function purpose(parents, child, path) {
     if (at.type === 'CallExpression' || at.type === 'NewExpression') {
       if (at.callee === below) return undefined;
       if (isLog) return 'logs';
-      if (ERROR_CALLS.test(nameOf(at.callee))) return 'errors';
+      if (ERROR_CALLS.test(readName(at.callee))) return 'errors';
     }
     if (at.type === 'Property') {
-      const name = nameOf(at.key);
+      const name = readName(at.key);
       if (/^(?:summary|description)$/.test(name)) return 'descriptions';
       if (/^(?:detail|message|reason)$/.test(name)) return isLog ? 'logs' : 'errors';
     }

@@ -42,10 +42,10 @@ export function searchIndex(index, query) {
   const all = index.search(query, { ...SEARCH_OPTIONS, combineWith: 'AND' });
   const any = all.length < MAX_RESULTS ? index.search(query, { ...SEARCH_OPTIONS, combineWith: 'OR' }) : [];
   const pages = new Map();
-  for (const found of [...all, ...any]) {
-    const sections = pages.get(found.page) ?? [];
-    if (!sections.some(({ id }) => id === found.id)) sections.push(found);
-    pages.set(found.page, sections);
+  for (const section of [...all, ...any]) {
+    const sections = pages.get(section.page) ?? [];
+    if (!sections.some(({ id }) => id === section.id)) sections.push(section);
+    pages.set(section.page, sections);
   }
   return [...pages.values()].flatMap((sections) => sections.slice(0, MAX_PER_PAGE)).slice(0, MAX_RESULTS);
 }

@@ -1,3 +1,5 @@
+import { splitPointer } from './json-pointer.js';
+
 /**
  * The one form of errors about a parameter or a member: `name: what is wrong; received 'value'. What is allowed.` Every API,
  * the command line and the configuration write them by these functions.
@@ -88,10 +90,7 @@ export function prefixField(at: string, error: FieldError): FieldError {
 export function describeName(name: string): string {
   if (name === '/') return 'body';
   if (!name.startsWith('/')) return name;
-  const segments = name
-    .slice(1)
-    .split('/')
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const segments = splitPointer(name);
   if (!segments.every((segment) => PLAIN_SEGMENT.test(segment))) return name;
   return segments.reduce((path, segment) => {
     if (/^\d+$/.test(segment)) return `${path}[${segment}]`;

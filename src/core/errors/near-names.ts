@@ -30,7 +30,7 @@ export function listNames(names: readonly string[], conjunction = 'or'): string 
 /** The candidate that a third of the letters, at most three, separates from a name; the first of the nearest ones. */
 export function findNearName(name: string, candidates: Iterable<string>): string | undefined {
   if (name === '' || name.length > MAX_LENGTH) return undefined;
-  const wanted = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   // Short names are near to everything.
   let limit = name.length < 3 ? 0 : Math.min(MAX_DISTANCE, Math.ceil(name.length / 3));
   let near: string | undefined;
@@ -39,7 +39,7 @@ export function findNearName(name: string, candidates: Iterable<string>): string
     compared += 1;
     if (compared > MAX_CANDIDATES) break;
     if (candidate === name || Math.abs(candidate.length - name.length) > limit) continue;
-    const distance = computeDistance(wanted, candidate.toLowerCase());
+    const distance = computeDistance(lowerName, candidate.toLowerCase());
     if (distance > limit) continue;
     near = candidate;
     if (distance === 0) break;

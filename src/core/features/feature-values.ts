@@ -1,4 +1,5 @@
 import { type FieldError, withReceived } from '../errors/field-errors.js';
+import { escapePointerSegment } from '../errors/json-pointer.js';
 import { suggestName } from '../errors/near-names.js';
 import { LIMITS } from '../kit/limits.js';
 import { type Field, type FieldType, isDecimal } from '../sources/vector-source.js';
@@ -88,7 +89,7 @@ function shownValue(json: JsonText): unknown {
 
 /** A JSON pointer token (RFC 6901), short enough for an error message. */
 function pointer(name: string): string {
-  return name.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
+  return escapePointerSegment(name.slice(0, 100));
 }
 
 type Read = { value: FieldValue } | { detail: string };

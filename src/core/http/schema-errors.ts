@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { type FieldError, withReceived } from '../errors/field-errors.js';
+import { escapePointerSegment } from '../errors/json-pointer.js';
 import { adviseName } from '../errors/near-names.js';
 import { describeChoice, describePattern, describeTypes, FORMAT_WORDS } from './schema-words.js';
 import { explainUnion, isUnion, type UnionContext } from './union-errors.js';
@@ -55,15 +56,13 @@ function translate(error: ErrorObject): FieldError {
       name,
       detail,
       code: keyword,
-      path: `${instancePath}/${escapeSegment(params['missingProperty'])}`,
+      path: `${instancePath}/${escapePointerSegment(String(params['missingProperty']))}`,
     };
   if (keyword === 'additionalProperties') return { name, detail, code: keyword, path: name };
   if (error.propertyName !== undefined)
     return withReceived({ name, detail, code: keyword, path: name }, error.propertyName);
   return withReceived({ name, detail, code: keyword, path: name }, data);
 }
-
-const escapeSegment = (name: unknown) => String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** The requirement of each JSON Schema keyword, as a predicate of the member. */
 const KEYWORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {

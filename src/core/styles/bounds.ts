@@ -1,3 +1,4 @@
+import { escapePointerSegment } from '../errors/json-pointer.js';
 import { LIMITS } from '../kit/limits.js';
 import { STYLE_LIMITS } from './limits.js';
 
@@ -75,5 +76,5 @@ function formatPointer(part: Part): string {
 
 /** A name as part of a JSON pointer. */
 export function escapePointerName(name: string): string {
-  return name.slice(0, MAX_NAME).replaceAll('~', '~0').replaceAll('/', '~1');
+  return escapePointerSegment(name.slice(0, MAX_NAME));
 }

@@ -1,3 +1,4 @@
+import { escapePointerSegment } from '../errors/json-pointer.js';
 import { canonicalDigits } from './exact-number.js';
 import { mayHoldExactNumbers } from './json.js';
 
@@ -47,4 +48,4 @@ function isRoundedInteger(written: string): boolean {
 
 /** A JSON pointer (RFC 6901). */
 const pointerTo = (path: readonly (string | number)[]) =>
-  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('') || '/';
+  path.map((part) => `/${escapePointerSegment(String(part))}`).join('') || '/';

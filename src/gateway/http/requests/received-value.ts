@@ -1,5 +1,6 @@
 import { ApiError, fieldFailure } from '../../../core/errors/errors.js';
 import { formatFieldErrors, withReceived } from '../../../core/errors/field-errors.js';
+import { splitPointer } from '../../../core/errors/json-pointer.js';
 import { suggestName } from '../../../core/errors/near-names.js';
 import type { Exchange, Operation } from '../../../core/http/operation.js';
 
@@ -68,11 +69,7 @@ export function valueInRequest(
 
 /** The value at a JSON pointer. */
 function valueAt(value: unknown, pointer: string): unknown {
-  const segments = pointer
-    .slice(1)
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const segments = splitPointer(pointer).filter((segment) => segment !== '');
   const member = segments.reduce(memberOf, value);
   const isFeature = segments.includes('properties') || segments.includes('geometry');
   return isFeature && typeof member === 'string' ? parseJsonText(member) : member;

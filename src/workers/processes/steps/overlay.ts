@@ -57,10 +57,10 @@ async function cut(
   table: FeatureTable,
   valuesOf: (row: FeatureRow) => readonly TableValue[],
 ): Promise<void> {
-  const indexOf = createOverlayIndexer(faults.right);
+  const indexRows = createOverlayIndexer(faults.right);
   for await (const rows of features.rows()) {
     const near = await others.near(rows);
-    const results = indexOf(near).cut(listGeometries(rows), kind, table.srsId);
+    const results = indexRows(near).cut(listGeometries(rows), kind, table.srsId);
     rows.forEach((row, i) => {
       const geometry = faults.left.take(results[i]!, row);
       if (geometry) table.add(geometry, valuesOf(row));
@@ -78,11 +78,11 @@ async function intersect(
   { left, right, faults, measure }: Intersection,
   table: FeatureTable,
 ): Promise<void> {
-  const indexOf = createOverlayIndexer(faults.right);
+  const indexRows = createOverlayIndexer(faults.right);
   let count = 0;
   for await (const all of left.rows()) {
     const near = await right.near(all);
-    for (const { rows, pairs, pieces } of listPieces(run, all, indexOf(near), table.srsId)) {
+    for (const { rows, pairs, pieces } of listPieces(run, all, indexRows(near), table.srsId)) {
       const shares = measure && computeShares({ rows, near, pairs, pieces }, left.crs, measure);
       pieces.forEach((piece, i) => {
         const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];

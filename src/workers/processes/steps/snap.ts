@@ -9,10 +9,10 @@ type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 /** Snaps features to the features of another source, which are projected to the input's CRS. */
 export function snapFeatures(run: ProcessRun, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
-    const indexOf = createOverlayIndexer(new LayerFaults(run));
+    const indexRows = createOverlayIndexer(new LayerFaults(run));
     for await (const rows of left.rows()) {
       const near = await right.near(rows, (box) => [withMargins(box, tolerance, tolerance)]);
-      const results = indexOf(near).snap(listGeometries(rows), tolerance, table.srsId);
+      const results = indexRows(near).snap(listGeometries(rows), tolerance, table.srsId);
       for (const [i, { values }] of rows.entries()) {
         const geometry = run.take(results[i]!, undefined);
         if (geometry) table.add(geometry, values);
