@@ -136,11 +136,12 @@ async function crawl(entries: Found[], accept: string): Promise<{ wrong: string[
 /** Asks for one address: what is wrong with the answer, and the links of this server that it holds. */
 async function visit(at: Found, accept: string): Promise<{ wrong: string[]; links: Found[] }> {
   const wrong: string[] = [];
-  const answer = await raw(at.url, { headers: { accept: at.type ?? accept, 'x-api-key': server.adminKey } });
+  const sent = at.type ?? accept;
+  const answer = await raw(at.url, { headers: { accept: sent, 'x-api-key': server.adminKey } });
   const type = answer.headers['content-type'] ?? '';
   if (isOutside(at, answer) || isForPosting(at, answer, accept)) return { wrong, links: [] };
   if (answer.status >= 400) wrong.push(`${answer.status} ${at.url} (linked from ${at.from})`);
-  if (accept === BROWSER && !isResult(at.url) && /[/+]json/.test(type) && !/[?&]f=/.test(at.url))
+  if (sent === BROWSER && !isResult(at.url) && /[/+]json/.test(type) && !/[?&]f=/.test(at.url))
     wrong.push(`${at.url} is raw JSON for a browser (linked from ${at.from})`);
   if (at.type && answer.status === 200 && type.split(';')[0] !== at.type.split(';')[0]) {
     wrong.push(`${at.url} is ${type}, its link says ${at.type} (linked from ${at.from})`);
