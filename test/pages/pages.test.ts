@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Collection, VectorCollection } from '../../src/core/catalog/collection.js';
 import type { MapData } from '../../src/core/catalog/page-data.js';
 import { itemRows, type RowFeature } from '../../src/core/features/item-rows.js';
+import { ANONYMOUS } from '../../src/core/http/operation.js';
 import { Markup } from '../../src/core/values/html.js';
 import type { Finder } from '../../src/gateway/pages/catalog/finder.js';
 import { homePage } from '../../src/gateway/pages/catalog/home.js';
+import { buildFrame } from '../../src/gateway/pages/crumbs.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
 import * as pages from '../../src/gateway/pages/index.js';
 import { type PageLink, safeHref } from '../../src/gateway/pages/links.js';
@@ -12,7 +14,11 @@ import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/site/documents.
 import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';
 
-const at = (path: string, query = '') => ({ baseUrl: BASE, path, query });
+/** A reader whose name is as hostile as other texts may be. */
+const at = (path: string, query = '', name?: string) => {
+  const principal = name === undefined ? ANONYMOUS : ({ kind: 'user', name } as const);
+  return { baseUrl: BASE, path, query, principal };
+};
 
 /** Features as a worker makes rows of them. */
 function rowsOf(collection: VectorCollection, features: readonly RowFeature[]) {
@@ -67,16 +73,16 @@ function everyPage(text: string): Record<string, string> {
   const tileset = { title: text, dataType: text, crs: text, tileMatrixSetId: text, links: own };
   return {
     home: homePage({
-      baseUrl: BASE,
+      ...buildFrame(at('/', '', text)),
       version: text,
       surfaces: SURFACES,
       collections: all,
       finder: finderOf(all, text),
       links: own,
     }),
-    docs: docsListPage({ baseUrl: BASE, documents: INTERFACE_DOCUMENTS }),
+    docs: docsListPage({ ...buildFrame(at('/docs')), documents: INTERFACE_DOCUMENTS }),
     viewer: docsViewerPage({
-      baseUrl: BASE,
+      ...buildFrame(at('/docs/x', 'a=1')),
       document: { surface: 'x', title: text, description: text, openapi: '/openapi' },
     }),
     landing: pages.buildLandingPage(at('/ogc/features/'), { title: text, description: text, links: own }),
@@ -108,6 +114,22 @@ function everyPage(text: string): Record<string, string> {
     document: pages.buildDocumentPage(at('/stac'), text, document),
   };
 }
+
+describe('the header', () => {
+  const header = (html: string) => /<a class="account"[^>]*>.*?<\/a>/.exec(html)?.[0];
+
+  it('links the sign-in page, which returns to the page and its query', () => {
+    expect(header(pages.buildDocumentPage(at('/stac/search', 'a=1&b=2'), 'W', {}))).toBe(
+      `<a class="account" href="${BASE}/account/sign-in?to=${encodeURIComponent('/prefix/stac/search?a=1&b=2')}">Sign in</a>`,
+    );
+  });
+
+  it('names the reader who is signed in', () => {
+    expect(header(pages.buildDocumentPage(at('/stac', '', 'ann'), 'W', {}))).toBe(
+      `<a class="account" href="${BASE}/account/sign-in"><span class="unseen">Account of </span><bdi>ann</bdi></a>`,
+    );
+  });
+});
 
 describe('every page', () => {
   for (const [name, page] of Object.entries(everyPage('Plain'))) {
@@ -195,7 +217,7 @@ describe('a map', () => {
     ];
     const finder = finderOf(collections, '');
     const page = homePage({
-      baseUrl: BASE,
+      ...buildFrame(at('/')),
       version: '1',
       surfaces: SURFACES,
       collections,

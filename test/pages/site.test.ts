@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/http/media.js';
-import type { Exchange, Operation, Reply } from '../../src/core/http/operation.js';
+import { ANONYMOUS, type Exchange, type Operation, type Reply } from '../../src/core/http/operation.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/site/documents.js';
 import { siteOperations } from '../../src/gateway/site/operations.js';
 import { RegionBoxes } from '../../src/services/exchange/places.js';
@@ -53,6 +53,7 @@ function run(id: string, params: Record<string, string> = {}, format = HTML_FORM
     baseUrl: BASE,
     path: operation.path,
     query: '',
+    principal: ANONYMOUS,
   } as unknown as Exchange) as Reply;
 }
 

@@ -13,6 +13,7 @@ import { temporalField } from '../../services/filters/filters.js';
 import { listInstants } from '../../services/rasters/granules.js';
 import type { Symbols } from '../../services/styles/symbols.js';
 import { listBadges } from '../pages/catalog/collections.js';
+import { buildFrame } from '../pages/crumbs.js';
 import { firstOnes } from '../pages/maps/map-data.js';
 import { type ViewedCollection, viewerPage } from '../pages/maps/viewer.js';
 import { pageHeaders } from '../pages/security.js';
@@ -91,7 +92,8 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       200: { description: 'The page', content: { 'text/html': Type.String() } },
       404: { description: 'No such collection' },
     },
-    async run({ baseUrl, principal, params }) {
+    async run(x) {
+      const { baseUrl, principal, params } = x;
       const catalog = visible(principal).onEarth;
       const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
       const layers = params.collections ? selection : firstOnes(catalog.collections);
@@ -101,7 +103,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
         ),
       );
       const titles = qualifiers(catalog.collections);
-      const document = viewerPage({ baseUrl, views, titles, published: catalog.collections.length });
+      const document = viewerPage({ ...buildFrame(x), views, titles, published: catalog.collections.length });
       return {
         ...createHtmlReply(document),
         headers: pageHeaders(),

@@ -1,5 +1,6 @@
+import type { Principal } from '../../core/http/operation.js';
 import { plainText } from '../../core/values/percent.js';
-import type { Crumb } from './layout.js';
+import { type Crumb, type PageFrame, type PageReader, sitePath } from './layout.js';
 
 /** Names of the surfaces that have pages, by their paths. */
 const SURFACES: Readonly<Record<string, string>> = {
@@ -26,6 +27,33 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   styles: 'Styles',
   tileMatrixSets: 'Tile matrix sets',
 };
+
+/** Properties of the request that a page needs. */
+export interface HtmlPageRequest {
+  readonly baseUrl: string;
+  /** Request path without query. */
+  readonly path: string;
+  /** Query string without `?`. */
+  readonly query: string;
+  readonly principal: Pick<Principal, 'kind' | 'name'>;
+}
+
+/** The frame of the page of a request, with its crumbs. See `buildCrumbs` for `titles`. */
+export function buildWhere(
+  x: HtmlPageRequest,
+  titles?: Readonly<Record<string, string>>,
+): PageFrame & { readonly crumbs: readonly Crumb[] } {
+  return { ...buildFrame(x), crumbs: buildCrumbs(x.baseUrl, x.path, titles) };
+}
+
+export function buildFrame(x: HtmlPageRequest): PageFrame {
+  return { baseUrl: x.baseUrl, reader: buildReader(x) };
+}
+
+function buildReader({ baseUrl, path, query, principal }: HtmlPageRequest): PageReader {
+  const here = `${sitePath(baseUrl)}${path}${query === '' ? '' : `?${query}`}`;
+  return principal.kind === 'anonymous' ? { here } : { name: principal.name, here };
+}
 
 /**
  * The path from the start page to the current page. A segment that names data is shown unchanged, or as its title

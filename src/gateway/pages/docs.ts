@@ -1,6 +1,6 @@
 import type { DocsData } from '../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../core/values/html.js';
-import { assetUrl, page } from './layout.js';
+import { assetUrl, type PageFrame, page } from './layout.js';
 import { anchor, safeHref } from './links.js';
 
 /** An API document (OpenAPI). `path` and `openapi` start with a slash. */
@@ -11,16 +11,15 @@ export interface InterfaceDocument {
   readonly openapi: string;
 }
 
-export interface DocsListPage {
-  readonly baseUrl: string;
+export interface DocsListPage extends PageFrame {
   readonly documents: readonly InterfaceDocument[];
 }
 
-export function docsListPage({ baseUrl, documents }: DocsListPage): string {
+export function docsListPage({ baseUrl, reader, documents }: DocsListPage): string {
   const body = html`<h1>API reference</h1>
 <p class="lead">All operations with parameters and responses. You can also try them.</p>
 <ul class="cards">${documents.map((document) => documentCard(document, baseUrl))}</ul>`;
-  return page({ baseUrl, title: 'API reference', crumbs: [docsCrumb(baseUrl)], body });
+  return page({ baseUrl, reader, title: 'API reference', crumbs: [docsCrumb(baseUrl)], body });
 }
 
 function documentCard({ surface, title, description, openapi }: InterfaceDocument, baseUrl: string): Markup {
@@ -28,13 +27,12 @@ function documentCard({ surface, title, description, openapi }: InterfaceDocumen
 <ul class="inline"><li>${anchor(`${baseUrl}${openapi}`, 'OpenAPI (JSON)')}</li></ul></div></li>`;
 }
 
-export interface DocsViewerPage {
-  readonly baseUrl: string;
+export interface DocsViewerPage extends PageFrame {
   readonly document: InterfaceDocument;
 }
 
 /** Page that shows one API document. Without scripts it links to the document. */
-export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
+export function docsViewerPage({ baseUrl, reader, document }: DocsViewerPage): string {
   const { surface, title, description, openapi } = document;
   const href = `${baseUrl}${openapi}`;
   const data: DocsData = { baseUrl, openapi: href };
@@ -46,6 +44,7 @@ export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
 <script type="application/json" id="docs-data">${scriptJson(data)}</script>`;
   return page({
     baseUrl,
+    reader,
     title,
     crumbs: [docsCrumb(baseUrl), { title, href: `${baseUrl}/docs/${surface}` }],
     body,

@@ -1,13 +1,12 @@
 import { isExactNumber } from '../../core/values/exact-number.js';
 import { html, type Markup } from '../../core/values/html.js';
 import { isJsonObject, stringifyExactly } from '../../core/values/json.js';
-import { type Crumb, page, renderSection } from './layout.js';
+import { type Crumb, type PageFrame, page, renderSection } from './layout.js';
 import { linkList, type PageLink, representationLine, selectResourceLinks } from './links.js';
 import { table } from './table.js';
 import { propertyValue, shortenText } from './values.js';
 
-export interface DocumentPage {
-  readonly baseUrl: string;
+export interface DocumentPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly title: string;
   readonly description?: string;

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
-import { buildCrumbs } from './crumbs.js';
+import { buildFrame, buildWhere, type HtmlPageRequest } from './crumbs.js';
 import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
 import { renderDocumentPage } from './document.js';
 import { page } from './layout.js';
@@ -12,25 +12,22 @@ export { problemPage } from './problem.js';
 export { pageHeaders };
 
 /** A JSON response for a browser that requests HTML. */
-export interface JsonPage {
-  readonly baseUrl: string;
-  readonly path: string;
-  readonly query: string;
+export interface JsonPage extends HtmlPageRequest {
   /** Value of `f` that gives the JSON itself. */
   readonly format: string;
   readonly json: string;
 }
 
 /** A generic page for JSON: its members, its links, and a link to the JSON itself. */
-export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): string {
+export function jsonPage(x: JsonPage): string {
+  const { baseUrl, path, query, format, json } = x;
   const href = `${baseUrl}${path}?${queryWith(query, format)}`;
   const own: PageLink = { href, rel: 'alternate', type: 'application/json' };
-  if (json.length > LIMITS.loopBodyBytes) return longPage(baseUrl, path, href, json.length);
+  if (json.length > LIMITS.loopBodyBytes) return longPage(x, href);
   const document = JSON.parse(json) as unknown;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
-    baseUrl,
-    crumbs: buildCrumbs(baseUrl, path),
+    ...buildWhere(x),
     title: findText(title) ?? findText(id) ?? findDirectoryLayerTitle(path, name) ?? formatName(path),
     description: findText(description),
     document,
@@ -48,12 +45,13 @@ function queryWith(query: string, format: string): string {
 }
 
 /** A document that is longer than the event loop should parse. */
-function longPage(baseUrl: string, path: string, href: string, length: number): string {
+function longPage(x: JsonPage, href: string): string {
+  const { baseUrl, path, json } = x;
   const body = html`<h1><bdi>${path}</bdi></h1>
-<p class="lead">This document is large: ${formatCount(length / 1024)} kB of JSON.</p>
+<p class="lead">This document is large: ${formatCount(json.length / 1024)} kB of JSON.</p>
 <ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'API reference: every operation, to read and to try out')}</li></ul>`;
-  return page({ baseUrl, title: path, crumbs: [], body });
+  return page({ ...buildFrame(x), title: path, crumbs: [], body });
 }
 
 /** `/stac/search` is called Search. */

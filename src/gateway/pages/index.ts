@@ -5,7 +5,7 @@ import type { FoundCollection } from '../../services/catalog/collection-search.j
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
 import * as landingPages from './catalog/landing-page.js';
-import { buildCrumbs } from './crumbs.js';
+import { buildWhere, type HtmlPageRequest } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';
 import type { SampleSizes } from './features/downloads.js';
@@ -16,16 +16,9 @@ import { findLink, type PageLink, representations } from './links.js';
 import { type PositionValues, renderPositionPage as pageOfPosition } from './maps/position.js';
 import * as tilePages from './tiles/tile-sets.js';
 
-/** Creates pages of the data surfaces from their JSON documents. */
+export type { HtmlPageRequest };
 
-/** Properties of the request that a page needs. */
-export interface HtmlPageRequest {
-  readonly baseUrl: string;
-  /** Request path without query. */
-  readonly path: string;
-  /** Query string without `?`. */
-  readonly query: string;
-}
+/** Creates pages of the data surfaces from their JSON documents. */
 
 export interface LandingPageDocument {
   readonly title: string;
@@ -35,8 +28,7 @@ export interface LandingPageDocument {
 
 export function buildLandingPage(x: HtmlPageRequest, document: LandingPageDocument): string {
   return landingPages.renderLandingPage({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path),
+    ...buildWhere(x),
     ...document,
   });
 }
@@ -48,8 +40,7 @@ export interface ConformanceDocument {
 
 export function buildConformancePage(x: HtmlPageRequest, document: ConformanceDocument): string {
   return landingPages.renderConformancePage({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path),
+    ...buildWhere(x),
     ...document,
   });
 }
@@ -77,8 +68,7 @@ export function buildCollectionsPage(
 ): string {
   const entries = document.collections.map((collection, i) => buildEntry(x, collection, finder.hits[i]!));
   return listPages.renderCollectionsPage({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path),
+    ...buildWhere(x),
     entries,
     finder,
     links: document.links,
@@ -103,8 +93,7 @@ export function buildCollectionPage(
 ): string {
   return collectionPages.renderCollectionPage({
     sizes,
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
+    ...buildWhere(x, buildTitle(collection)),
     collection,
     links: document.links,
   });
@@ -141,8 +130,7 @@ export function buildItemsPage(
   const itemsHref = buildItemsHref(x);
   const query = new URLSearchParams(x.query);
   return itemsPages.renderItemsPage({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
+    ...buildWhere(x, buildTitle(collection)),
     collection,
     returned,
     rows,
@@ -164,8 +152,7 @@ export function buildItemPage(
   feature: RowFeature & { readonly links?: readonly PageLink[] },
 ): string {
   return itemPages.renderItemPage({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
+    ...buildWhere(x, buildTitle(collection)),
     collection,
     feature,
     links: feature.links ?? [],
@@ -179,8 +166,7 @@ export function buildStatisticsPage(
   document: StatisticsResult & { readonly links: readonly PageLink[] },
 ): string {
   return pageOfStatistics({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
+    ...buildWhere(x, buildTitle(collection)),
     collection,
     statistics: document,
     links: document.links,
@@ -193,8 +179,7 @@ export function buildPositionPage(
   values: PositionValues,
 ): string {
   return pageOfPosition({
-    baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
+    ...buildWhere(x, buildTitle(collection)),
     collection,
     values,
     query: x.query,
@@ -218,7 +203,7 @@ function geoJsonHref(
 /** Page of any other document. Lists of tile sets and of tile matrix sets have separate pages. */
 export function buildDocumentPage(x: HtmlPageRequest, title: string, document: object): string {
   const { links = [], description, tilesets, tileMatrixSets } = document as DocumentMembers;
-  const common = { baseUrl: x.baseUrl, crumbs: buildCrumbs(x.baseUrl, x.path), links: withJson(x, links) };
+  const common = { ...buildWhere(x), links: withJson(x, links) };
   if (tilesets) return tilePages.tileSetsPage({ ...common, title, tilesets });
   if (tileMatrixSets) return tilePages.tileMatrixSetsPage({ ...common, tileMatrixSets });
   return documentPages.renderDocumentPage({ ...common, title, description, document });

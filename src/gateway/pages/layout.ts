@@ -8,9 +8,22 @@ export interface Crumb {
   readonly href: string;
 }
 
-export interface LayoutOptions {
+/** Who reads a page, and where it is. */
+export interface PageReader {
+  /** Absent for a reader who is not signed in. */
+  readonly name?: string;
+  /** Path and query of the page on this site. The sign-in page returns there. */
+  readonly here: string;
+}
+
+/** What every page shows around its content. */
+export interface PageFrame {
   /** Public origin and path prefix, without a trailing slash. */
   readonly baseUrl: string;
+  readonly reader: PageReader;
+}
+
+export interface LayoutOptions extends PageFrame {
   /** The page's only h1 is written by the body; this is the document title. */
   readonly title: string;
   /** Pages between the start page and this one; the start page itself is added. */
@@ -40,7 +53,7 @@ export function assetUrl(baseUrl: string, name: string): string {
 
 /** A whole HTML document: header with path, main, footer. Readable and usable without JavaScript. */
 export function page(options: LayoutOptions): string {
-  const { baseUrl, title, crumbs, body } = options;
+  const { baseUrl, reader, title, crumbs, body } = options;
   const scripts = (options.scripts ?? []).map(
     (name) => html`<script type="module" src="${assetUrl(baseUrl, name)}"></script>\n`,
   );
@@ -57,7 +70,7 @@ ${alternateLinks(options.alternates ?? [])}${options.head}${scripts}</head>
 <body${options.layout ? html` class="${options.layout}"` : ''}>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header">
-${header(baseUrl, crumbs)}
+${header({ baseUrl, reader }, crumbs)}
 </header>
 <main id="main" tabindex="-1">
 ${body}
@@ -71,7 +84,7 @@ ${body}
   return document.text;
 }
 
-function header(baseUrl: string, crumbs: readonly Crumb[]): Markup {
+function header({ baseUrl, reader }: PageFrame, crumbs: readonly Crumb[]): Markup {
   const last = crumbs.length - 1;
   const steps = crumbs.map((crumb, index) =>
     index === last
@@ -83,7 +96,14 @@ function header(baseUrl: string, crumbs: readonly Crumb[]): Markup {
   return html`<a class="brand" href="${`${baseUrl}/`}">${GRATICULE_MARK}<span>Graticule</span></a>
 ${path}
 <a class="manual-link" href="${`${baseUrl}/manual/`}">Manual</a>
-<a class="account" href="${`${baseUrl}/account/sign-in`}">Account</a>`;
+${accountLink(baseUrl, reader)}`;
+}
+
+function accountLink(baseUrl: string, { name, here }: PageReader): Markup {
+  const page = `${baseUrl}/account/sign-in`;
+  if (name === undefined)
+    return html`<a class="account" href="${`${page}?to=${encodeURIComponent(here)}`}">Sign in</a>`;
+  return html`<a class="account" href="${page}"><span class="unseen">Account of </span><bdi>${name}</bdi></a>`;
 }
 
 function alternateLinks(links: readonly PageLink[]): Markup[] {

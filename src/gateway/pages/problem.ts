@@ -1,15 +1,14 @@
 import { describeName, type FieldError, formatDetail } from '../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../core/errors/help-url.js';
 import { html, type Markup } from '../../core/values/html.js';
+import { buildFrame, type HtmlPageRequest } from './crumbs.js';
 import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
 import { table } from './table.js';
 import { facts } from './values.js';
 
 /** Data for the page of an error. */
-export interface ProblemPage {
-  readonly baseUrl: string;
-  readonly path: string;
+export interface ProblemPage extends HtmlPageRequest {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
@@ -33,9 +32,10 @@ const ADVICE: Readonly<Record<number, string>> = {
 };
 
 /** Link to the sign-in page for a caller without permission. After signing in, the browser returns here. */
-function signInLink({ baseUrl, path, status }: ProblemPage): Markup | undefined {
+function signInLink(x: ProblemPage): Markup | undefined {
+  const { baseUrl, status } = x;
   if (status !== 401 && status !== 403) return undefined;
-  const to = encodeURIComponent(new URL(baseUrl).pathname.replace(/\/+$/, '') + path);
+  const to = encodeURIComponent(buildFrame(x).reader.here);
   return html`<li>${anchor(`${baseUrl}/account/sign-in?to=${to}`, 'Sign in')}</li>`;
 }
 
@@ -65,5 +65,5 @@ ${renderSection(
     ['Request id', html`<code>${correlationId}</code>`],
   ]),
 )}`;
-  return page({ baseUrl, title, crumbs: [], body });
+  return page({ ...buildFrame(problem), title, crumbs: [], body });
 }

@@ -1,9 +1,8 @@
 import type { Principal } from '../../core/http/operation.js';
 import { html, type Markup } from '../../core/values/html.js';
-import { page, sitePath } from './layout.js';
+import { type PageFrame, page, sitePath } from './layout.js';
 
-export interface SignInPage {
-  readonly baseUrl: string;
+export interface SignInPage extends PageFrame {
   readonly principal: Principal;
   readonly providers: readonly { readonly key: string; readonly displayName: string }[];
   /** Local path that the browser goes to afterwards. */
@@ -14,7 +13,7 @@ const SCRIPTS = ['account.js'];
 
 /** Page with the signed-in user and the ways to sign in. */
 export function signInPage(input: SignInPage): string {
-  const { baseUrl, principal, to } = input;
+  const { baseUrl, reader, principal, to } = input;
   const isKnown = principal.kind !== 'anonymous';
   const body = html`<div data-account="${sitePath(baseUrl)}" data-to="${to}">
 <h1>${isKnown ? 'Account' : 'Sign in'}</h1>
@@ -22,7 +21,14 @@ export function signInPage(input: SignInPage): string {
 ${isKnown ? whoAmI(principal) : ways(input)}
 <noscript><p>Signing in requires JavaScript.</p></noscript>
 </div>`;
-  return page({ baseUrl, title: isKnown ? 'Account' : 'Sign in', crumbs: [], body, scripts: SCRIPTS });
+  return page({
+    baseUrl,
+    reader,
+    title: isKnown ? 'Account' : 'Sign in',
+    crumbs: [],
+    body,
+    scripts: SCRIPTS,
+  });
 }
 
 function whoAmI({ name, roles = [], sessionHash }: Principal): Markup {
@@ -60,12 +66,12 @@ function field(name: string, label: string, type: string, complete: string): Mar
 }
 
 /** Page for the return from an identity provider, shown until the browser is signed in. */
-export function callbackPage(baseUrl: string): string {
+export function callbackPage({ baseUrl, reader }: PageFrame): string {
   const body = html`<div data-account="${sitePath(baseUrl)}" data-callback>
 <h1>Signing in</h1>
 <p role="alert" data-fault hidden></p>
 <p><a href="${`${baseUrl}/account/sign-in`}">Sign in again</a></p>
 <noscript><p>Signing in requires JavaScript.</p></noscript>
 </div>`;
-  return page({ baseUrl, title: 'Signing in', crumbs: [], body, scripts: SCRIPTS });
+  return page({ baseUrl, reader, title: 'Signing in', crumbs: [], body, scripts: SCRIPTS });
 }

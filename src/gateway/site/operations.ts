@@ -18,6 +18,7 @@ import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
+import { buildFrame } from '../pages/crumbs.js';
 import { docsListPage, docsViewerPage } from '../pages/docs.js';
 import { pageHeaders } from '../pages/security.js';
 import { livePage } from '../pages/streams/live.js';
@@ -97,7 +98,7 @@ function home(deps: SiteDeps): Operation {
       const document = homeDocument(chosen, surfaces, version, baseUrl);
       return documentReply(x, document, () =>
         homePage({
-          baseUrl,
+          ...buildFrame(x),
           version,
           surfaces,
           collections: catalog.collections,
@@ -134,7 +135,8 @@ function live({ visible }: SiteDeps): Operation {
       200: { description: 'Page with live changes.', content: HTML_ANSWER },
       404: { description: 'The feature collection does not exist.' },
     },
-    run: ({ baseUrl, principal, params }) => {
+    run: (x) => {
+      const { baseUrl, principal, params } = x;
       const catalog = visible(principal).onEarth;
       const { vectors } = catalog;
       const followed = params.collections
@@ -149,7 +151,7 @@ function live({ visible }: SiteDeps): Operation {
         total: matches.length,
         matches: matches.slice(0, LIVE_SUGGESTIONS).map(({ collection }) => collection),
       };
-      return pageReply(livePage({ baseUrl, followed, choice }));
+      return pageReply(livePage({ ...buildFrame(x), followed, choice }));
     },
   });
 }
@@ -168,11 +170,12 @@ function liveOne({ visible }: SiteDeps): Operation {
       200: { description: 'Page with live changes.', content: HTML_ANSWER },
       404: { description: 'The feature collection does not exist.' },
     },
-    run: ({ baseUrl, principal, params }) => {
+    run: (x) => {
+      const { principal, params } = x;
       const { vectors } = visible(principal).onEarth;
       const only = vectors.find(({ id }) => id === params.collectionId);
       if (!only) throw notFound('collection of features', params.collectionId);
-      return pageReply(livePage({ baseUrl, only, followed: [only] }));
+      return pageReply(livePage({ ...buildFrame(x), only, followed: [only] }));
     },
   });
 }
@@ -185,7 +188,7 @@ function docsList(): Operation {
     summary: 'API reference',
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'Page that lists the OpenAPI documents.', content: HTML_ANSWER } },
-    run: ({ baseUrl }) => pageReply(docsListPage({ baseUrl, documents: INTERFACE_DOCUMENTS })),
+    run: (x) => pageReply(docsListPage({ ...buildFrame(x), documents: INTERFACE_DOCUMENTS })),
   });
 }
 
@@ -203,7 +206,8 @@ function docsViewer(): Operation {
       200: { description: 'Page with the viewer.', content: HTML_ANSWER },
       404: { description: 'The API does not exist.' },
     },
-    run: ({ baseUrl, params }) => {
+    run: (x) => {
+      const { params } = x;
       const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
       if (!document)
         throw notFound(
@@ -211,7 +215,7 @@ function docsViewer(): Operation {
           params.surface,
           INTERFACE_DOCUMENTS.map((one) => one.surface),
         );
-      return pageReply(docsViewerPage({ baseUrl, document }));
+      return pageReply(docsViewerPage({ ...buildFrame(x), document }));
     },
   });
 }

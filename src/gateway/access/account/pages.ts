@@ -5,6 +5,7 @@ import { defineOperation, type Operation, type Reply } from '../../../core/http/
 import { defineTextParam } from '../../../core/http/params.js';
 import { createHtmlReply } from '../../../core/http/reply.js';
 import type { OidcProviders } from '../../../services/access/oidc/providers.js';
+import { buildFrame } from '../../pages/crumbs.js';
 import { sitePath } from '../../pages/layout.js';
 import { pageHeaders } from '../../pages/security.js';
 import { callbackPage, signInPage } from '../../pages/sign-in.js';
@@ -39,10 +40,11 @@ function signIn(providers: OidcProviders): Operation {
       to: defineTextParam('to', { description: 'Local path to go to afterwards.' }, { maxLength: 2000 }),
     },
     responses: { 200: { description: 'The page.', content: HTML_ANSWER } },
-    async run({ params, principal, baseUrl }) {
+    async run(x) {
+      const { params, principal, baseUrl } = x;
       const enabled = (await providers.list()).filter(({ body }) => body.enabled);
       const page = signInPage({
-        baseUrl,
+        ...buildFrame(x),
         principal,
         to: localPath(params.to) ?? `${sitePath(baseUrl)}/`,
         providers: enabled.map(({ id, body }) => ({ key: id, displayName: body.name })),
@@ -61,7 +63,7 @@ function callback(): Operation {
     summary: 'Page that providers send browsers back to',
     params: {},
     responses: { 200: { description: 'The page.', content: HTML_ANSWER } },
-    run: ({ baseUrl }) => pageReply(callbackPage(baseUrl)),
+    run: (x) => pageReply(callbackPage(buildFrame(x))),
   });
 }
 

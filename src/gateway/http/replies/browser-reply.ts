@@ -4,20 +4,23 @@ import { asksForHtml } from '../../../core/http/media.js';
 import type { Reply } from '../../../core/http/operation.js';
 import { ACCEPT, type HttpExchange } from '../exchange.js';
 
+/** Properties of the request that every page needs. */
+type PageRequest = Pick<HttpExchange, 'baseUrl' | 'path' | 'query' | 'principal'>;
+
 /** HTML pages that browsers receive instead of raw JSON. */
 export interface BrowserPages {
   readonly headers: Readonly<Record<string, string>>;
-  problemPage(problem: {
-    baseUrl: string;
-    path: string;
-    status: number;
-    title: string;
-    detail: string;
-    code: string;
-    correlationId: string;
-    errors?: ApiError['errors'];
-  }): string;
-  jsonPage(document: { baseUrl: string; path: string; query: string; format: string; json: string }): string;
+  problemPage(
+    problem: PageRequest & {
+      status: number;
+      title: string;
+      detail: string;
+      code: string;
+      correlationId: string;
+      errors?: ApiError['errors'];
+    },
+  ): string;
+  jsonPage(document: PageRequest & { format: string; json: string }): string;
 }
 
 const HTML = 'text/html; charset=utf-8';
@@ -30,9 +33,9 @@ export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, p
   const challenge = error.status === 401 ? PAGE_CHALLENGE : {};
   if (!asksForHtml(x.headerOf(ACCEPT)))
     return isOwnScript(x) ? { ...reply, headers: { ...reply.headers, ...challenge } } : reply;
-  const { baseUrl, path, correlationId } = x;
+  const { baseUrl, path, query, principal, correlationId } = x;
   const { status, title, message: detail, code, errors } = error;
-  const about = { baseUrl, path, status, title, detail, code, correlationId, errors };
+  const about = { baseUrl, path, query, principal, status, title, detail, code, correlationId, errors };
   return {
     ...reply,
     mediaType: HTML,
@@ -60,10 +63,10 @@ export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages)
   if (!wantsPage(x)) return reply;
   if (reply.encoding !== undefined || (typeof body !== 'string' && !(body instanceof Uint8Array)))
     return reply;
-  const { baseUrl, path, query } = x;
+  const { baseUrl, path, query, principal } = x;
   const format = x.operation.formats.length > 0 ? x.format.name : 'json';
   const json = typeof body === 'string' ? body : Buffer.from(body).toString();
-  const page = pages.jsonPage({ baseUrl, path, query, format, json });
+  const page = pages.jsonPage({ baseUrl, path, query, principal, format, json });
   return {
     status: 200,
     mediaType: HTML,

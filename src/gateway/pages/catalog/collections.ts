@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import type { SourceName } from '../../../services/catalog/source-names.js';
-import { type Crumb, page } from '../layout.js';
+import { type Crumb, type PageFrame, page } from '../layout.js';
 import { type PageLink, representationLine, safeHref, selectResourceLinks } from '../links.js';
 import { buildItemsUrl } from '../maps/map-data.js';
 import { formatCount, shortenText } from '../values.js';
@@ -27,8 +27,7 @@ export interface CollectionEntry {
   readonly links: readonly PageLink[];
 }
 
-export interface CollectionsPage {
-  readonly baseUrl: string;
+export interface CollectionsPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly title?: string;
   readonly entries: readonly CollectionEntry[];

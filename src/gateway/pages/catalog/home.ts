@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { qualifiers } from '../../../services/catalog/source-names.js';
-import { page, renderSection } from '../layout.js';
+import { type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, type PageLink } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { createMapLayers, firstOnes, mergeBoxes, viewerUrl } from '../maps/map-data.js';
@@ -19,8 +19,7 @@ export interface SurfaceEntry {
   readonly description: string;
 }
 
-export interface HomePage {
-  readonly baseUrl: string;
+export interface HomePage extends PageFrame {
   readonly version: string;
   readonly surfaces: readonly SurfaceEntry[];
   readonly collections: readonly Collection[];
@@ -42,6 +41,7 @@ ${renderSection('Interfaces', surfaceCards(surfaces, baseUrl))}
 <p class="part muted">Graticule ${version}</p>`;
   return page({
     baseUrl,
+    reader: input.reader,
     title: 'Graticule',
     crumbs: [],
     body,

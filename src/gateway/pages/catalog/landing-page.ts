@@ -1,10 +1,9 @@
 import { html } from '../../../core/values/html.js';
-import { type Crumb, page, renderSection } from '../layout.js';
+import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 
 /** Landing page document of an OGC API (OGC 19-072, 7.2) as far as a reader needs it. */
-export interface LandingPage {
-  readonly baseUrl: string;
+export interface LandingPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly title: string;
   readonly description?: string;
@@ -23,8 +22,7 @@ ${renderSection('Conformance', conformsTo.length > 0 ? classList(conformsTo) : u
   return page({ ...input, body, alternates: links });
 }
 
-export interface ConformancePage {
-  readonly baseUrl: string;
+export interface ConformancePage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly conformsTo: readonly string[];
   readonly links?: readonly PageLink[];

@@ -11,7 +11,7 @@ import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { badgeLine, listBadges } from '../catalog/collections.js';
-import { type Crumb, page, renderSection } from '../layout.js';
+import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { buildItemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
@@ -24,8 +24,7 @@ import { crsName, extentText, facts, formatCount, propertyValue } from '../value
 import { downloadSection, type SampleSizes } from './downloads.js';
 import { filterSection, statisticsSection } from './filter-builder.js';
 
-export interface CollectionPage {
-  readonly baseUrl: string;
+export interface CollectionPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly collection: Collection;
   readonly links: readonly PageLink[];

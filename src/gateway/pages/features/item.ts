@@ -2,7 +2,7 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import type { RowFeature } from '../../../core/features/item-rows.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page, renderSection } from '../layout.js';
+import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { pageStyle } from '../maps/map-data.js';
@@ -10,8 +10,7 @@ import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
 import { propertyValue } from '../values.js';
 
-export interface ItemPage {
-  readonly baseUrl: string;
+export interface ItemPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   readonly feature: RowFeature;

@@ -2,7 +2,7 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import type { RowsForm } from '../../../core/features/item-rows.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page } from '../layout.js';
+import { type Crumb, type PageFrame, page } from '../layout.js';
 import { findLink, type PageLink, representationLine, safeHref } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { pageStyle } from '../maps/map-data.js';
@@ -10,8 +10,7 @@ import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps
 import { table } from '../table.js';
 import { formatCount } from '../values.js';
 
-export interface ItemsPageInput {
-  readonly baseUrl: string;
+export interface ItemsPageInput extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   /** Number of features on the page. */

@@ -4,15 +4,14 @@ import type { FieldStatistics, StatisticsResult } from '../../../core/features/f
 import { type Clause, ClauseProblem, clauseExpression } from '../../../core/features/filter-clauses.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page } from '../layout.js';
+import { type Crumb, type PageFrame, page } from '../layout.js';
 import { type PageLink, representationLine } from '../links.js';
 import { buildItemsUrl } from '../maps/map-data.js';
 import { table } from '../table.js';
 import { facts, formatCount, shortenText } from '../values.js';
 import { type Bar, columnChart } from './column-chart.js';
 
-export interface StatisticsPage {
-  readonly baseUrl: string;
+export interface StatisticsPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   readonly statistics: StatisticsResult;

@@ -4,7 +4,7 @@ import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/ex
 import { html, type Markup } from '../../../core/values/html.js';
 import { seriesChart } from '../features/series-chart.js';
 import { formatNumber } from '../features/statistics.js';
-import { type Crumb, page, renderSection, sitePath } from '../layout.js';
+import { type Crumb, type PageFrame, page, renderSection, sitePath } from '../layout.js';
 import { table } from '../table.js';
 import { formatCount } from '../values.js';
 
@@ -17,8 +17,7 @@ export interface PositionValues {
   readonly matched: number;
 }
 
-export interface PositionPage {
-  readonly baseUrl: string;
+export interface PositionPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly collection: RasterCollection;
   readonly values: PositionValues;

@@ -12,14 +12,13 @@ import type { PopupTemplate } from '../../../core/features/popup.js';
 import { legendEntries } from '../../../core/maps/legend/entries.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { whereabouts } from '../catalog/collections.js';
-import { assetUrl, page } from '../layout.js';
+import { assetUrl, type PageFrame, page } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
 import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
-export interface ViewerPage {
-  readonly baseUrl: string;
+export interface ViewerPage extends PageFrame {
   /** Collections on the map, in no particular order. */
   readonly views: readonly ViewedCollection[];
   /** Labels that distinguish equal titles. */
@@ -39,7 +38,7 @@ export interface ViewedCollection {
 
 /** A map of collections that fills the page: layers, legend, what is at a place, times. */
 export function viewerPage(input: ViewerPage): string {
-  const { baseUrl, views, titles, published } = input;
+  const { baseUrl, reader, views, titles, published } = input;
   const collections = views.map(({ collection }) => collection);
   const layers = createMapLayers(collections, baseUrl);
   const data: MapData = {
@@ -61,6 +60,7 @@ ${TIME_BAR}
 <script type="application/json" id="viewer-data">${scriptJson(viewer)}</script>`;
   return page({
     baseUrl,
+    reader,
     title: 'Map viewer',
     crumbs: [{ title: 'Map viewer', href: viewerUrl(baseUrl) }],
     body,

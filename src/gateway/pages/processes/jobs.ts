@@ -1,7 +1,7 @@
 import type { JobData, MapData } from '../../../core/catalog/page-data.js';
 import { defaultStyle } from '../../../core/styles/default-style.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { buildCrumbs } from '../crumbs.js';
+import { buildWhere } from '../crumbs.js';
 import type { HtmlPageRequest } from '../index.js';
 import { page, renderSection, sitePath } from '../layout.js';
 import {
@@ -32,7 +32,7 @@ export interface StatusDocument {
 }
 
 export function jobsPage(
-  { baseUrl, path }: HtmlPageRequest,
+  x: HtmlPageRequest,
   { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly PageLink[] },
 ): string {
   const rows = jobs.map(
@@ -45,7 +45,7 @@ export function jobsPage(
 <p class="lead">Executions of processes, newest first.</p>
 ${representationLine(links)}
 ${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
-  return page({ baseUrl, crumbs: buildCrumbs(baseUrl, path), title: 'Jobs', body, alternates: links });
+  return page({ ...buildWhere(x), title: 'Jobs', body, alternates: links });
 }
 
 /** Content of a job's page in addition to its status. */
@@ -66,11 +66,8 @@ export interface JobOutput {
 const ACTIVE = ['accepted', 'running'];
 
 /** A job: how it is, what it has said, what has come of it. A script brings the page up to date while the job runs. */
-export function jobPage(
-  { baseUrl, path }: HtmlPageRequest,
-  document: StatusDocument,
-  parts: JobPageParts,
-): string {
+export function jobPage(x: HtmlPageRequest, document: StatusDocument, parts: JobPageParts): string {
+  const { baseUrl, path } = x;
   const { processID, jobID, status, links } = document;
   const isActive = ACTIVE.includes(status);
   const job = `${sitePath(baseUrl)}${path}`;
@@ -102,8 +99,7 @@ ${renderSection('Links', linkList(selectResourceLinks(links)))}`;
   const title = `${processID}: ${status}`;
   const head = drawn ? { head: mapHead(baseUrl) } : {};
   return page({
-    baseUrl,
-    crumbs: buildCrumbs(baseUrl, path),
+    ...buildWhere(x),
     title,
     body,
     scripts,

@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { buildCrumbs } from '../crumbs.js';
+import { buildWhere } from '../crumbs.js';
 import type { HtmlPageRequest } from '../index.js';
 import { page, renderSection } from '../layout.js';
 import {
@@ -97,8 +97,4 @@ function sampleValue({
   if (anyOf) return { collection: 'COLLECTION' };
   if (type === 'number' || type === 'integer') return Math.max(minimum, Math.min(maximum, 1000));
   return type === 'array' ? ['VALUE'] : (choice ?? 'VALUE');
-}
-
-function buildWhere({ baseUrl, path }: HtmlPageRequest, titles?: Record<string, string>) {
-  return { baseUrl, crumbs: buildCrumbs(baseUrl, path, titles) };
 }

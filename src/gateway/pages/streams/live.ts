@@ -2,15 +2,14 @@ import type { Collection, VectorCollection } from '../../../core/catalog/collect
 import type { LiveData, MapData } from '../../../core/catalog/page-data.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { type Crumb, page, sitePath } from '../layout.js';
+import { type Crumb, type PageFrame, page, sitePath } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes } from '../maps/map-data.js';
 import { mapFrame, mapHead, mapPicture, titleWithSource } from '../maps/map-frame.js';
 import { formatCount } from '../values.js';
 
-export interface LivePage {
-  readonly baseUrl: string;
+export interface LivePage extends PageFrame {
   /** The only collection of the page. If absent, the page shows all of `followed`. */
   readonly only?: VectorCollection;
   readonly followed: readonly VectorCollection[];
@@ -31,14 +30,14 @@ interface LiveChoice {
 
 /** A map of collections with their changes as they come, and a list of the last ones. */
 export function livePage(input: LivePage): string {
-  const { baseUrl, only, followed } = input;
+  const { baseUrl, reader, only, followed } = input;
   const title = only ? `Live: ${only.title}` : 'Live';
   const body = html`<h1>${only ? html`Live: <bdi>${only.title}</bdi>` : 'Live changes'}</h1>
 <p class="lead">Edits appear here immediately, on the map and in the list.</p>
 ${followed.length > 0 ? following(input) : html`<p class="none">There is no feature collection.</p>`}`;
   const crumbs: Crumb[] = [{ title: 'Live', href: `${baseUrl}/live` }];
   if (only) crumbs.push({ title: only.title, href: liveUrl(baseUrl, only.id) });
-  return page({ baseUrl, title, crumbs, body, head: mapHead(baseUrl), scripts: ['live.js'] });
+  return page({ baseUrl, reader, title, crumbs, body, head: mapHead(baseUrl), scripts: ['live.js'] });
 }
 
 export function liveUrl(baseUrl: string, id: string): string {

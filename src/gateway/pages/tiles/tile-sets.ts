@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page, renderSection } from '../layout.js';
+import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, linkList, type PageLink, representationLine } from '../links.js';
 import { crsName } from '../values.js';
 
@@ -13,8 +13,7 @@ export interface TileSetEntry {
   readonly links: readonly PageLink[];
 }
 
-export interface TileSetsPage {
-  readonly baseUrl: string;
+export interface TileSetsPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly title?: string;
   readonly tilesets: readonly TileSetEntry[];
@@ -48,8 +47,7 @@ export interface TileMatrixSetEntry {
   readonly links: readonly PageLink[];
 }
 
-export interface TileMatrixSetsPage {
-  readonly baseUrl: string;
+export interface TileMatrixSetsPage extends PageFrame {
   readonly crumbs: readonly Crumb[];
   readonly tileMatrixSets: readonly TileMatrixSetEntry[];
   readonly links: readonly PageLink[];
