@@ -1,6 +1,6 @@
 import { localPath } from '../../core/files/local-path.js';
 
-/** Signs in and out: by password, with a provider and back from it, and sets up the first administrator. */
+/** Signs in and out, sets up the first administrator, and changes the password, sessions and keys of a user. */
 
 const place = document.querySelector<HTMLElement>('[data-account]')!;
 const root = place.dataset['account'] ?? '';
@@ -11,6 +11,12 @@ const TO = 'graticule-to';
 
 connect('[data-sign-in]', (fields) => signIn(fields['name']!, fields['password']!));
 connect('[data-first]', setUp);
+connect('[data-password]', changePassword);
+connect('[data-new-key]', createKey);
+for (const button of place.querySelectorAll<HTMLButtonElement>('[data-show]')) offerToShow(button);
+for (const button of place.querySelectorAll<HTMLButtonElement>('[data-delete]'))
+  button.addEventListener('click', () => attempt(() => remove(button.dataset['delete']!)));
+place.querySelector('[data-copy-secret]')?.addEventListener('click', () => attempt(copySecret));
 for (const button of place.querySelectorAll<HTMLButtonElement>('[data-provider]'))
   button.addEventListener('click', () => attempt(() => authorize(button.dataset['provider']!)));
 place.querySelector('[data-sign-out]')?.addEventListener('click', () => attempt(signOut));
@@ -25,7 +31,7 @@ function connect(selector: string, submit: (fields: Record<string, string>) => P
   });
 }
 
-/** Shows what went wrong, where something did. */
+/** Shows the message of an error. */
 async function attempt(work: () => Promise<void>): Promise<void> {
   const fault = place.querySelector<HTMLElement>('[data-fault]')!;
   fault.hidden = true;
@@ -34,14 +40,26 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   } catch (error) {
     fault.textContent = (error as Error).message;
     fault.hidden = false;
+    fault.scrollIntoView({ block: 'nearest' });
   }
 }
 
-async function send(url: string, body: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+interface SendOptions {
+  readonly method?: 'POST' | 'PUT' | 'DELETE';
+  readonly headers?: Record<string, string>;
+}
+
+/** Default method: POST. */
+async function send(
+  url: string,
+  body?: unknown,
+  { method = 'POST', headers = {} }: SendOptions = {},
+): Promise<unknown> {
+  const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
   const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
-    body: JSON.stringify(body),
+    method,
+    headers: { ...json, accept: 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
   const answer = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
@@ -57,8 +75,52 @@ async function signIn(name: string, password: string): Promise<void> {
 async function setUp(fields: Record<string, string>): Promise<void> {
   const [name, password] = [fields['first-name']!, fields['first-password']!];
   const user = { name, password, roles: ['administrator'] };
-  await send(`${root}/api/v1/users`, user, { 'x-api-key': fields['key']! });
+  await send(`${root}/api/v1/users`, user, { headers: { 'x-api-key': fields['key']! } });
   await signIn(name, password);
+}
+
+async function changePassword({ current, new: password }: Record<string, string>): Promise<void> {
+  const form = place.querySelector<HTMLFormElement>('[data-password]')!;
+  const output = form.querySelector<HTMLOutputElement>('[data-changed]')!;
+  output.textContent = '';
+  await send(`${root}/account/password`, { current, password }, { method: 'PUT' });
+  form.reset();
+  output.textContent = 'The password was changed.';
+}
+
+/** Deletes a key or ends a session, and shows the rest. */
+async function remove(what: string): Promise<void> {
+  await send(`${root}/account/${what}`, undefined, { method: 'DELETE' });
+  location.reload();
+}
+
+const DAY_MS = 86_400_000;
+
+/** The key stays on the page until the next visit; the list shows it from then on. */
+async function createKey({ 'key-name': name, days }: Record<string, string>): Promise<void> {
+  const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+  const { key } = (await send(`${root}/account/keys`, { name, expiresAt })) as { key: string };
+  place.querySelector<HTMLFormElement>('[data-new-key]')!.reset();
+  place.querySelector('[data-secret]')!.textContent = key;
+  const part = place.querySelector<HTMLElement>('[data-new-secret]')!;
+  part.hidden = false;
+  part.querySelector<HTMLButtonElement>('[data-copy-secret]')!.focus();
+}
+
+async function copySecret(): Promise<void> {
+  await navigator.clipboard.writeText(place.querySelector('[data-secret]')!.textContent!);
+  place.querySelector('[data-copy-secret]')!.textContent = 'Copied';
+}
+
+/** Shows a button that makes the text of a password field visible, and hides it again. */
+function offerToShow(button: HTMLButtonElement): void {
+  const field = place.querySelector<HTMLInputElement>(`#${button.dataset['show']!}`)!;
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    const isShown = field.type === 'password';
+    field.type = isShown ? 'text' : 'password';
+    button.setAttribute('aria-pressed', String(isShown));
+  });
 }
 
 async function authorize(provider: string): Promise<void> {

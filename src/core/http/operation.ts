@@ -89,6 +89,8 @@ export interface Principal {
   readonly limit?: { readonly requests: number; readonly seconds: number };
   /** Hash that identifies the browser session of the caller. */
   readonly sessionHash?: string;
+  /** Id of the user's key that the request was made with. */
+  readonly userKeyId?: string;
   /** Names of the bearer token of the caller and of its session. If either ends, the caller does. */
   readonly endsWith?: readonly string[];
   /** Expiry of the credential in milliseconds since 1970, if it is not checked elsewhere. Connections end then. */
@@ -110,6 +112,7 @@ export function formatActor({ kind, id }: Pick<Principal, 'kind' | 'id'>): strin
 /** The principal as stored in jobs, which continue after its session ends. */
 export function withoutSession({
   sessionHash: _,
+  userKeyId: _key,
   endsWith: _names,
   expiresAt: _end,
   ...principal

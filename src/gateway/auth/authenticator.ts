@@ -13,6 +13,7 @@ import { Sessions, sessionHash } from '../../services/access/identity/sessions.j
 import { Users } from '../../services/access/identity/users.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/keys/api-keys.js';
 import { EMBED_MARK } from '../../services/access/keys/embed-keys.js';
+import { USER_KEY_MARK, UserKeys } from '../../services/access/keys/user-keys.js';
 import { NO_RULES, type RuleSet } from '../../services/access/rules/rules.js';
 import type { StoredUser } from '../../stores/access/users.js';
 import type { State } from '../../stores/state/state.js';
@@ -57,6 +58,7 @@ export interface Authenticator {
   readonly keys: ApiKeys;
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly userKeys: UserKeys;
   /**
    * Returns the principal of credentials, synchronously for a secret verified within the last second. Without
    * credentials, it is the anonymous principal. Throws or rejects with `unauthenticated` for unknown, revoked and
@@ -81,10 +83,12 @@ class StateAuthenticator implements Authenticator {
   readonly keys: ApiKeys;
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly userKeys: UserKeys;
   readonly #secrets: CheckedSecrets;
   readonly #passwords: CheckedSecrets;
   #keyUses = new Map<string, number>();
   #sessionUses = new Map<string, number>();
+  #userKeyUses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   readonly #rules: () => RuleSet;
   readonly #admitted: (principal: Principal) => Principal;
@@ -101,6 +105,7 @@ class StateAuthenticator implements Authenticator {
     this.keys = new ApiKeys(state.apiKeys, settle);
     this.users = new Users(state.users, state.sessions, settle, options.attempts);
     this.sessions = new Sessions(state.sessions, settle);
+    this.userKeys = new UserKeys(state.userKeys, settle);
     this.#rules = options.rules ?? (() => NO_RULES);
     this.#embedKey = options.embedKey ?? (() => undefined);
     this.#admitted = options.admitted ?? ((principal) => principal);
@@ -137,6 +142,7 @@ class StateAuthenticator implements Authenticator {
 
   #ofKey(secret: string): Principal | Promise<Principal> {
     if (secret.startsWith(EMBED_MARK)) return this.#ofEmbedKey(secret);
+    if (secret.startsWith(USER_KEY_MARK)) return this.#ofUserKey(secret);
     const secretHash = keyHash(secret);
     return this.#secrets.check(secretHash, () => this.#keyHolder(secretHash));
   }
@@ -146,6 +152,23 @@ class StateAuthenticator implements Authenticator {
       const principal = this.#embedKey(secret);
       return principal && { principal: this.#admitted(principal), expiresAt: principal.expiresAt ?? null };
     });
+  }
+
+  /** The user of a key, with the present rights of this user. */
+  #ofUserKey(secret: string): Principal | Promise<Principal> {
+    const secretHash = keyHash(secret);
+    return this.#secrets.check(secretHash, () => this.#userKeyHolder(secretHash));
+  }
+
+  async #userKeyHolder(secretHash: string): Promise<SecretHolder | undefined> {
+    const key = await this.state.userKeys.byHash(secretHash);
+    if (!key || !sameHash(key.hash, secretHash)) return undefined;
+    const user = await this.state.users.get(key.userId);
+    if (!user?.isActive) return undefined;
+    if (user.providerId !== null && !(await this.#isProvider(user.providerId))) return undefined;
+    const ends = key.expiresAt === null ? {} : { expiresAt: key.expiresAt };
+    const principal = { ...this.#userPrincipal(user, {}), userKeyId: key.id, ...ends };
+    return { principal, expiresAt: key.expiresAt };
   }
 
   async #keyHolder(secretHash: string): Promise<SecretHolder | undefined> {
@@ -202,7 +225,8 @@ class StateAuthenticator implements Authenticator {
   ): Principal | Promise<Principal> {
     const pairHash = hash('sha256', `${name}\0${secret}`, 'hex');
     return this.#passwords.check(pairHash, async () => {
-      const keyHolder = await this.#keyHolder(keyHash(secret));
+      const findKey = secret.startsWith(USER_KEY_MARK) ? this.#userKeyHolder : this.#keyHolder;
+      const keyHolder = await findKey.call(this, keyHash(secret));
       if (keyHolder) return keyHolder;
       const user = await this.users.withPassword(name, secret, address);
       return user && { principal: this.#userPrincipal(user, {}), expiresAt: null };
@@ -213,8 +237,9 @@ class StateAuthenticator implements Authenticator {
     return this.#admitted(buildPrincipal(buildUserIdentity(user, claims), this.#rules()));
   }
 
-  #use(secret: string, { kind, id, sessionHash: session }: Principal): void {
-    if (kind === 'api-key') this.#keyUses.set(id, Date.now());
+  #use(secret: string, { kind, id, sessionHash: session, userKeyId }: Principal): void {
+    if (userKeyId !== undefined) this.#userKeyUses.set(userKeyId, Date.now());
+    else if (kind === 'api-key') this.#keyUses.set(id, Date.now());
     else if (session !== undefined) this.#sessionUses.set(secret, Date.now());
   }
 
@@ -229,15 +254,18 @@ class StateAuthenticator implements Authenticator {
   }
 
   async flush(): Promise<void> {
-    const [keyUses, sessionUses] = [this.#keyUses, this.#sessionUses];
+    const [keyUses, sessionUses, userKeyUses] = [this.#keyUses, this.#sessionUses, this.#userKeyUses];
     this.#keyUses = new Map();
     this.#sessionUses = new Map();
+    this.#userKeyUses = new Map();
     try {
       await this.state.apiKeys.touch(keyUses);
       await this.sessions.touch(sessionUses);
+      await this.state.userKeys.touch(userKeyUses);
     } catch (error) {
       for (const [id, at] of keyUses) if (!this.#keyUses.has(id)) this.#keyUses.set(id, at);
       for (const [id, at] of sessionUses) if (!this.#sessionUses.has(id)) this.#sessionUses.set(id, at);
+      for (const [id, at] of userKeyUses) if (!this.#userKeyUses.has(id)) this.#userKeyUses.set(id, at);
       throw error;
     }
   }

@@ -39,7 +39,7 @@ export interface HtmlPageRequest {
 }
 
 /** The frame of the page of a request, with its crumbs. See `buildCrumbs` for `titles`. */
-export function buildWhere(
+export function locatePage(
   x: HtmlPageRequest,
   titles?: Readonly<Record<string, string>>,
 ): PageFrame & { readonly crumbs: readonly Crumb[] } {
@@ -59,11 +59,7 @@ function buildReader({ baseUrl, path, query, principal }: HtmlPageRequest): Page
  * The path from the start page to the current page. A segment that names data is shown unchanged, or as its title
  * from `titles`.
  */
-export function buildCrumbs(
-  baseUrl: string,
-  path: string,
-  titles: Readonly<Record<string, string>> = {},
-): Crumb[] {
+function buildCrumbs(baseUrl: string, path: string, titles: Readonly<Record<string, string>> = {}): Crumb[] {
   const mount = Object.keys(SURFACES).find(
     (mountPath) => path === mountPath || path.startsWith(`${mountPath}/`),
   );

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
-import { buildFrame, buildWhere, type HtmlPageRequest } from './crumbs.js';
+import { buildFrame, type HtmlPageRequest, locatePage } from './crumbs.js';
 import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
 import { renderDocumentPage } from './document.js';
 import { page } from './layout.js';
@@ -27,7 +27,7 @@ export function jsonPage(x: JsonPage): string {
   const document = JSON.parse(json) as unknown;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
-    ...buildWhere(x),
+    ...locatePage(x),
     title: findText(title) ?? findText(id) ?? findDirectoryLayerTitle(path, name) ?? formatName(path),
     description: findText(description),
     document,

@@ -5,7 +5,7 @@ import type { FoundCollection } from '../../services/catalog/collection-search.j
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
 import * as landingPages from './catalog/landing-page.js';
-import { buildWhere, type HtmlPageRequest } from './crumbs.js';
+import { type HtmlPageRequest, locatePage } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';
 import type { SampleSizes } from './features/downloads.js';
@@ -28,7 +28,7 @@ export interface LandingPageDocument {
 
 export function buildLandingPage(x: HtmlPageRequest, document: LandingPageDocument): string {
   return landingPages.renderLandingPage({
-    ...buildWhere(x),
+    ...locatePage(x),
     ...document,
   });
 }
@@ -40,7 +40,7 @@ export interface ConformanceDocument {
 
 export function buildConformancePage(x: HtmlPageRequest, document: ConformanceDocument): string {
   return landingPages.renderConformancePage({
-    ...buildWhere(x),
+    ...locatePage(x),
     ...document,
   });
 }
@@ -68,7 +68,7 @@ export function buildCollectionsPage(
 ): string {
   const entries = document.collections.map((collection, i) => buildEntry(x, collection, finder.hits[i]!));
   return listPages.renderCollectionsPage({
-    ...buildWhere(x),
+    ...locatePage(x),
     entries,
     finder,
     links: document.links,
@@ -93,7 +93,7 @@ export function buildCollectionPage(
 ): string {
   return collectionPages.renderCollectionPage({
     sizes,
-    ...buildWhere(x, buildTitle(collection)),
+    ...locatePage(x, buildTitle(collection)),
     collection,
     links: document.links,
   });
@@ -130,7 +130,7 @@ export function buildItemsPage(
   const itemsHref = buildItemsHref(x);
   const query = new URLSearchParams(x.query);
   return itemsPages.renderItemsPage({
-    ...buildWhere(x, buildTitle(collection)),
+    ...locatePage(x, buildTitle(collection)),
     collection,
     returned,
     rows,
@@ -152,7 +152,7 @@ export function buildItemPage(
   feature: RowFeature & { readonly links?: readonly PageLink[] },
 ): string {
   return itemPages.renderItemPage({
-    ...buildWhere(x, buildTitle(collection)),
+    ...locatePage(x, buildTitle(collection)),
     collection,
     feature,
     links: feature.links ?? [],
@@ -166,7 +166,7 @@ export function buildStatisticsPage(
   document: StatisticsResult & { readonly links: readonly PageLink[] },
 ): string {
   return pageOfStatistics({
-    ...buildWhere(x, buildTitle(collection)),
+    ...locatePage(x, buildTitle(collection)),
     collection,
     statistics: document,
     links: document.links,
@@ -179,7 +179,7 @@ export function buildPositionPage(
   values: PositionValues,
 ): string {
   return pageOfPosition({
-    ...buildWhere(x, buildTitle(collection)),
+    ...locatePage(x, buildTitle(collection)),
     collection,
     values,
     query: x.query,
@@ -203,7 +203,7 @@ function geoJsonHref(
 /** Page of any other document. Lists of tile sets and of tile matrix sets have separate pages. */
 export function buildDocumentPage(x: HtmlPageRequest, title: string, document: object): string {
   const { links = [], description, tilesets, tileMatrixSets } = document as DocumentMembers;
-  const common = { ...buildWhere(x), links: withJson(x, links) };
+  const common = { ...locatePage(x), links: withJson(x, links) };
   if (tilesets) return tilePages.tileSetsPage({ ...common, title, tilesets });
   if (tileMatrixSets) return tilePages.tileMatrixSetsPage({ ...common, tileMatrixSets });
   return documentPages.renderDocumentPage({ ...common, title, description, document });

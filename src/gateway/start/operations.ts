@@ -50,6 +50,7 @@ function surfaceDeps(
     access: data.access,
     users: authenticator.users,
     sessions: authenticator.sessions,
+    userKeys: authenticator.userKeys,
     clients: identity.clients,
     signing: identity.signing,
     tokens: identity.tokens,

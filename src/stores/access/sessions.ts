@@ -12,6 +12,8 @@ export interface StoredSession {
   readonly createdAt: number;
   readonly usedAt: number;
   readonly expiresAt: number;
+  /** `User-Agent` of the browser that signed in. */
+  readonly userAgent: string | null;
 }
 
 export class SessionStore {
@@ -28,6 +30,7 @@ export class SessionStore {
         created_at: session.createdAt,
         used_at: session.usedAt,
         expires_at: session.expiresAt,
+        user_agent: session.userAgent,
       })
       .execute();
   }
@@ -35,6 +38,18 @@ export class SessionStore {
   async get(hash: string): Promise<StoredSession | undefined> {
     const row = await this.db.selectFrom('sessions').selectAll().where('hash', '=', hash).executeTakeFirst();
     return row && stored(row);
+  }
+
+  /** Sessions of a user, the last used first. */
+  async list(userId: string): Promise<StoredSession[]> {
+    const rows = await this.db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .orderBy('used_at', 'desc')
+      .orderBy('hash')
+      .execute();
+    return rows.map(stored);
   }
 
   async touch(uses: ReadonlyMap<string, number>): Promise<void> {
@@ -77,5 +92,6 @@ function stored(row: Selectable<SessionTable>): StoredSession {
     createdAt: row.created_at,
     usedAt: row.used_at,
     expiresAt: row.expires_at,
+    userAgent: row.user_agent,
   };
 }

@@ -170,10 +170,11 @@ export class UserStore {
       .execute();
   }
 
-  /** With all sessions. False when there was none. */
+  /** With all sessions and keys. False when there was none. */
   remove(id: string): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
       await trx.deleteFrom('sessions').where('user_id', '=', id).execute();
+      await trx.deleteFrom('user_keys').where('user_id', '=', id).execute();
       const { numDeletedRows } = await trx.deleteFrom('users').where('id', '=', id).executeTakeFirst();
       if (numDeletedRows === 0n) return false;
       await announce(trx, 'access', { kind: 'user', id });

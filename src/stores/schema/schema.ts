@@ -316,6 +316,22 @@ export interface SessionTable {
   created_at: number;
   used_at: number;
   expires_at: number;
+  /** `User-Agent` of the browser that signed in. Null if it sent none, or signed in with an earlier release. */
+  user_agent: string | null;
+}
+
+/** Key of a user, who has the same rights with it as after signing in. */
+export interface UserKeyTable {
+  id: string;
+  user_id: string;
+  name: string;
+  /** First characters of the key, shown to people. */
+  prefix: string;
+  /** SHA-256 of the key, hex. */
+  hash: string;
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
 }
 
 /** Remaining tokens of a rate limit for one caller. */
@@ -452,6 +468,7 @@ export interface StateTables {
   announcements: AnnouncementTable;
   users: UserTable;
   sessions: SessionTable;
+  user_keys: UserKeyTable;
   turns: TurnTable;
   rate_buckets: RateBucketTable;
   tenant_usage: TenantUsageTable;

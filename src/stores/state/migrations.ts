@@ -33,6 +33,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0023-numbered-rules': { up: numberedRules },
   '0024-job-callers': { up: jobCallers },
   '0025-attachment-stores': { up: attachmentStores },
+  '0026-user-keys': { up: userKeys },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -369,6 +370,16 @@ async function attachmentStores(db: StateDb): Promise<void> {
 /** Callers of jobs, so that a job ends when its caller loses the rights. */
 async function jobCallers(db: StateDb): Promise<void> {
   await runAll(db, ['ALTER TABLE jobs ADD COLUMN caller_json TEXT']);
+}
+
+async function userKeys(db: StateDb): Promise<void> {
+  await runAll(db, [
+    `CREATE TABLE user_keys (
+    id TEXT PRIMARY KEY, user_id TEXT NOT NULL, name TEXT NOT NULL, prefix TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, expires_at INTEGER, last_used_at INTEGER) STRICT`,
+    'CREATE INDEX user_keys_user ON user_keys (user_id)',
+    'ALTER TABLE sessions ADD COLUMN user_agent TEXT',
+  ]);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

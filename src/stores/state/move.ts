@@ -37,6 +37,7 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   replies: ['principal', 'key_hash'],
   users: ['id'],
   sessions: ['hash'],
+  user_keys: ['id'],
   rate_buckets: ['key'],
   tenant_usage: ['tenant_id', 'day'],
   embed_usage: ['integration_id', 'tenant_id', 'origin', 'service', 'layer', 'event_type'],

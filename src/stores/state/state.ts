@@ -14,6 +14,7 @@ import { EmbedUsageStore } from '../access/embed-usage.js';
 import { RateBucketStore } from '../access/rate-buckets.js';
 import { SessionStore } from '../access/sessions.js';
 import { TenantUsageStore } from '../access/tenant-usage.js';
+import { UserKeyStore } from '../access/user-keys.js';
 import { UserStore } from '../access/users.js';
 import { AttachmentStore } from '../attachments/attachments.js';
 import { AuditStore } from '../audit/audit.js';
@@ -58,6 +59,7 @@ export interface State {
   readonly announcements: AnnouncementStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly userKeys: UserKeyStore;
   readonly turns: TurnStore;
   readonly rateBuckets: RateBucketStore;
   readonly tenantUsage: TenantUsageStore;
@@ -147,6 +149,7 @@ function buildStores(db: StateDb): State {
     announcements: new AnnouncementStore(db),
     users: new UserStore(db),
     sessions: new SessionStore(db),
+    userKeys: new UserKeyStore(db),
     turns: new TurnStore(db),
     rateBuckets: new RateBucketStore(db),
     tenantUsage: new TenantUsageStore(db),

@@ -296,7 +296,7 @@ describe('signing in with a provider', () => {
     await signInThere(page, 'ann');
     await page.waitForURL(`${server.url}/docs`);
     await page.goto(`${server.url}/account/sign-in`);
-    expect(await page.textContent('.lead')).toContain('You are signed in: ann');
+    expect(await page.textContent('.lead')).toContain('You are signed in as Ann.');
     await page.click('[data-sign-out]');
     await page.waitForURL(`${provider.issuer}/session/end**`);
     await page.goto(`${server.url}/account/sign-in`);
@@ -338,11 +338,10 @@ describe('signing in with a provider', () => {
   it('sets the first administrator up with the key, and leads from a refusal to a password and back', async () => {
     const page = await browser.newPage();
     await page.goto(`${server.url}/account/sign-in`);
-    await page.click('summary');
     await page.fill('#key', server.adminKey);
     await page.fill('#first-name', 'first');
     await page.fill('#first-password', 'a long password');
-    await page.click('[data-first] button');
+    await page.click('[data-first] button:not([data-show])');
     await page.waitForURL(`${server.url}/`);
     await page.goto(`${server.url}/account/sign-in`);
     await page.click('[data-sign-out]');
@@ -351,10 +350,10 @@ describe('signing in with a provider', () => {
     await page.click('main a:has-text("Sign in")');
     await page.fill('#name', 'first');
     await page.fill('#password', 'not the password');
-    await page.click('[data-sign-in] button');
+    await page.click('[data-sign-in] .primary');
     await page.waitForSelector('[role=alert]:not([hidden])');
     await page.fill('#password', 'a long password');
-    await page.click('[data-sign-in] button');
+    await page.click('[data-sign-in] .primary');
     await page.waitForURL(`${server.url}/api/v1/admin/api-keys`);
     expect(await page.textContent('main')).toContain('SVC_ADMIN_KEY');
     await page.close();

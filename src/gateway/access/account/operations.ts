@@ -1,11 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../../core/http/media.js';
 import type { BodySpec, Operation, Principal, Reply } from '../../../core/http/operation.js';
 import { defineOperation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { Bearers } from '../../../services/access/identity/bearers.js';
-import type { Sessions } from '../../../services/access/identity/sessions.js';
-import type { Users } from '../../../services/access/identity/users.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireBound, requireTenantHolder } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
@@ -14,12 +13,11 @@ import { auditNothing } from '../../../stores/audit/audit-scope.js';
 import { endSessions, signOut } from '../../auth/sign-out.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../user-views.js';
 import { endedSession, sessionCookie } from './cookies.js';
-import { type AccountPageDeps, accountPages } from './pages.js';
+import { ownOperations } from './own.js';
+import { type AccountPageDeps, accountPages, replyWithAccountPage } from './pages.js';
 
 /** Services for signing in, and for local users. */
 export interface AccountDeps extends AccountPageDeps {
-  readonly users: Users;
-  readonly sessions: Sessions;
   readonly tokens: Pick<Bearers, 'find' | 'end'>;
   rules(): RuleSet;
 }
@@ -64,7 +62,8 @@ const json = <S extends Parameters<typeof Type.Optional>[0]>(schema: S): BodySpe
 export function accountOperations(deps: AccountDeps): Operation[] {
   return [
     ...accountPages(deps),
-    whoAmI(),
+    ...ownOperations(deps),
+    whoAmI(deps),
     signIn(deps),
     signOutOperation(deps),
     ownPassword(deps),
@@ -74,7 +73,7 @@ export function accountOperations(deps: AccountDeps): Operation[] {
   ];
 }
 
-function whoAmI(): Operation {
+function whoAmI(deps: AccountDeps): Operation {
   return defineOperation({
     ...ACCOUNT,
     method: 'GET',
@@ -82,9 +81,18 @@ function whoAmI(): Operation {
     id: 'account.get',
     path: '/account',
     summary: 'Get the caller',
+    description: 'As HTML: the page of the account, with password, sessions and keys.',
+    formats: [JSON_FORMAT, HTML_FORMAT],
     params: {},
-    responses: { 200: { description: 'The caller.', content: { 'application/json': WhoAmI } } },
-    run: ({ principal }) => reply(200, callerView(principal)),
+    responses: {
+      200: {
+        description: 'The caller.',
+        content: { 'application/json': WhoAmI, 'text/html': Type.String() },
+      },
+      303: { description: 'HTML was requested, and the caller is not signed in.' },
+    },
+    run: (x) =>
+      x.format === HTML_FORMAT ? replyWithAccountPage(x, deps) : reply(200, callerView(x.principal)),
   });
 }
 
@@ -121,13 +129,13 @@ function signIn({ users, sessions }: AccountDeps): Operation {
       const user = await users.withPassword(x.body.name, x.body.password, x.clientAddress);
       if (!user) throw wrongPassword();
       await endSessions(x, sessions);
-      const { secret, session } = await sessions.open({ user });
+      const { secret, session } = await sessions.open({ user, userAgent: x.header('user-agent') });
       return { status: 204, headers: { 'set-cookie': sessionCookie(x.baseUrl, secret, session.expiresAt) } };
     },
   });
 }
 
-/** For `Basic`, browsers would ask for the password in a dialog. */
+/** The challenge is not `Basic`: browsers would open a dialog for the password. */
 function wrongPassword(): ApiError {
   const headers = { 'www-authenticate': 'Bearer realm="graticule"' };
   return new ApiError('unauthenticated', 'The user name or the password is wrong.', { headers });

@@ -159,8 +159,11 @@ export const adminAuth = group(
       errors: [400, 404, 503],
       async reply(x, { identity: { signIns, sessions } }) {
         const { params, body, baseUrl } = x;
-        const pending = readPendingSignIn(baseUrl, x.header('cookie'));
-        const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
+        const { secret, session } = await signIns.finish(params.providerKey, body, {
+          baseUrl,
+          cookie: readPendingSignIn(baseUrl, x.header('cookie')),
+          userAgent: x.header('user-agent'),
+        });
         await endSessions(x, sessions);
         const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
         return { status: 204, headers: { 'set-cookie': cookies } };

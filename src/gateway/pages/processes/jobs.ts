@@ -1,7 +1,7 @@
 import type { JobData, MapData } from '../../../core/catalog/page-data.js';
 import { defaultStyle } from '../../../core/styles/default-style.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { buildWhere } from '../crumbs.js';
+import { locatePage } from '../crumbs.js';
 import type { HtmlPageRequest } from '../index.js';
 import { page, renderSection, sitePath } from '../layout.js';
 import {
@@ -45,7 +45,7 @@ export function jobsPage(
 <p class="lead">Executions of processes, newest first.</p>
 ${representationLine(links)}
 ${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
-  return page({ ...buildWhere(x), title: 'Jobs', body, alternates: links });
+  return page({ ...locatePage(x), title: 'Jobs', body, alternates: links });
 }
 
 /** Content of a job's page in addition to its status. */
@@ -99,7 +99,7 @@ ${renderSection('Links', linkList(selectResourceLinks(links)))}`;
   const title = `${processID}: ${status}`;
   const head = drawn ? { head: mapHead(baseUrl) } : {};
   return page({
-    ...buildWhere(x),
+    ...locatePage(x),
     title,
     body,
     scripts,

@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { buildWhere } from '../crumbs.js';
+import { locatePage } from '../crumbs.js';
 import type { HtmlPageRequest } from '../index.js';
 import { page, renderSection } from '../layout.js';
 import {
@@ -35,7 +35,7 @@ export function processesPage(
 <p class="lead">Processes for features and rasters of this server, and for uploaded features.</p>
 ${representationLine(links)}
 ${table('Processes', ['Process', 'Id', 'Description'], rows)}`;
-  return page({ ...buildWhere(x), title: 'Processes', body, alternates: links });
+  return page({ ...locatePage(x), title: 'Processes', body, alternates: links });
 }
 
 export interface ProcessDocument extends ProcessSummary {
@@ -61,7 +61,7 @@ ${renderSection('Use from code', html`<div class="code"><pre tabindex="0" role="
 ${renderSection('Links', linkList(selectResourceLinks(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
   const scripts = ['process.js'];
   const head = mapHead(x.baseUrl);
-  return page({ ...buildWhere(x, { [id]: title }), title, body, head, scripts, alternates: links });
+  return page({ ...locatePage(x, { [id]: title }), title, body, head, scripts, alternates: links });
 }
 
 function inputRow([name, { title, description, schema, minOccurs }]: [string, FormInput]): Markup {

@@ -6,12 +6,16 @@ import type { StoredUser } from '../../../stores/access/users.js';
 const LIFETIME_MS = 12 * 3_600_000;
 const IDLE_MS = 2 * 3_600_000;
 const SWEEP_MS = 3_600_000;
+/** Characters that are stored of a `User-Agent`. */
+const MAX_USER_AGENT = 300;
 
 export interface SignIn {
   readonly user: StoredUser;
   /** The provider. Undefined for a password. */
   readonly providerKey?: string;
   readonly claims?: StoredSession['claims'];
+  /** `User-Agent` of the browser. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Browser sessions. Only the cookie contains the secret. */
@@ -36,6 +40,7 @@ export class Sessions {
     user,
     providerKey,
     claims = {},
+    userAgent,
   }: SignIn): Promise<{ secret: string; session: StoredSession }> {
     const secret = randomBytes(32).toString('base64url');
     const now = Date.now();
@@ -47,6 +52,7 @@ export class Sessions {
       createdAt: now,
       usedAt: now,
       expiresAt: now + LIFETIME_MS,
+      userAgent: userAgent?.slice(0, MAX_USER_AGENT) ?? null,
     };
     await this.store.add(session);
     return { secret, session };
@@ -55,8 +61,12 @@ export class Sessions {
   /** Undefined for one that has ended. */
   async find(secretHash: string): Promise<StoredSession | undefined> {
     const session = await this.store.get(secretHash);
-    const now = Date.now();
-    return session && session.expiresAt > now && session.usedAt > now - IDLE_MS ? session : undefined;
+    return session && isOpen(session) ? session : undefined;
+  }
+
+  /** Open sessions of a user, the last used first. */
+  async list(userId: string): Promise<StoredSession[]> {
+    return (await this.store.list(userId)).filter(isOpen);
   }
 
   touch(uses: ReadonlyMap<string, number>): Promise<void> {
@@ -67,9 +77,20 @@ export class Sessions {
     if (await this.store.remove(secretHash)) await this.settle();
   }
 
+  /** Ends the sessions of a user, except `keptSession`. */
+  async endOthers(userId: string, keptSession?: string): Promise<void> {
+    await this.store.removeOf(userId, keptSession);
+    await this.settle();
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
+}
+
+function isOpen({ expiresAt, usedAt }: StoredSession): boolean {
+  const now = Date.now();
+  return expiresAt > now && usedAt > now - IDLE_MS;
 }
 
 export function sessionHash(secret: string): string {

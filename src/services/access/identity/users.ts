@@ -51,6 +51,12 @@ export class Users {
     return this.store.list(search);
   }
 
+  /** Whether an active user has the role `administrator`. */
+  async hasAdministrator(): Promise<boolean> {
+    const { total } = await this.store.list({ role: 'administrator', active: true, offset: 0, limit: 1 });
+    return total > 0;
+  }
+
   /** Throws `not-found`. */
   async get(id: string): Promise<StoredUser> {
     return (await this.store.get(id)) ?? missing(id);

@@ -1,6 +1,7 @@
-import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { notFound } from '../../../core/errors/errors.js';
 import type { ApiKeyStore, StoredApiKey } from '../../../stores/access/api-keys.js';
+import { createSecret } from './new-secret.js';
 
 /** A key and its plain text, which only this response contains. */
 export interface IssuedKey {
@@ -22,8 +23,6 @@ export interface NewApiKey {
 
 const ENVIRONMENT = 'environment';
 const KEY_MARK = 'grt_';
-/** Characters of a key that are shown: the mark and 48 of 256 random bits. */
-const PREFIX_LENGTH = KEY_MARK.length + 8;
 /** Below this a key that a person chose could be guessed from its hash. */
 const STRONG_LENGTH = 24;
 
@@ -67,16 +66,16 @@ export class ApiKeys {
   }
 
   async create(request: NewApiKey, by: string): Promise<IssuedKey> {
-    const secret = newSecret();
-    const key = record(request, secret, by, secret.slice(0, PREFIX_LENGTH));
+    const { secret, prefix } = createSecret(KEY_MARK);
+    const key = record(request, secret, by, prefix);
     await this.store.add(key);
     return { key, secret };
   }
 
   /** A new secret for the same key. Once this resolves, the old one is refused everywhere. Throws `not-found`, also for a revoked key. */
   async rotate(id: string): Promise<IssuedKey> {
-    const secret = newSecret();
-    const changed = { hash: keyHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
+    const { secret, prefix } = createSecret(KEY_MARK);
+    const changed = { hash: keyHash(secret), prefix };
     const key = (await this.store.rotate(id, changed, Date.now())) ?? fail(id);
     await this.settle();
     return { key, secret };
@@ -119,10 +118,6 @@ export class ApiKeys {
       revoked: keys.some(({ hash, revokedAt }) => hash === chosen.hash && revokedAt !== null),
     };
   }
-}
-
-function newSecret(): string {
-  return KEY_MARK + randomBytes(32).toString('base64url');
 }
 
 function record(request: NewApiKey, secret: string, by: string, prefix: string): StoredApiKey {

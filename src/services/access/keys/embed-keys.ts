@@ -1,4 +1,4 @@
-import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { SERVICE } from '../../../core/access/access.js';
 import type {
   EmbedEvent,
@@ -13,11 +13,11 @@ import type { EmbedUsageStore } from '../../../stores/access/embed-usage.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
 import { Tally } from '../tally.js';
 import { keyStatus } from './api-keys.js';
+import { createSecret } from './new-secret.js';
 
 export const EMBED_KIND = 'embed key';
 /** Prefix of embed key secrets. */
 export const EMBED_MARK = 'gre_';
-const PREFIX_LENGTH = EMBED_MARK.length + 8;
 /**
  * Maximum number of different uses that are counted between two writes, because clients can send arbitrary origins.
  */
@@ -74,12 +74,13 @@ export class EmbedKeys {
     { name, scope, expiresAt }: NewEmbedKey,
     by: string,
   ): Promise<{ key: StoredEmbedKey; secret: string }> {
-    const secret = newSecret();
+    const { secret, prefix } = createSecret(EMBED_MARK);
     const body: EmbedKey = {
       name,
       scope,
       expiresAt,
-      ...buildNames(secret),
+      prefix,
+      hash: secretHash(secret),
       rotatedAt: null,
       revokedAt: null,
     };
@@ -90,10 +91,10 @@ export class EmbedKeys {
 
   /** Once this resolves, the former secret is refused everywhere. Throws `not-found`, also for a revoked key. */
   async rotate(id: string, by: string): Promise<{ key: StoredEmbedKey; secret: string }> {
-    const secret = newSecret();
+    const { secret, prefix } = createSecret(EMBED_MARK);
     const key = await this.#rules().update<EmbedKey>(EMBED_KIND, id, by, (body) => {
       if (body.revokedAt !== null) missing(id);
-      return { ...body, ...buildNames(secret), rotatedAt: Date.now() };
+      return { ...body, prefix, hash: secretHash(secret), rotatedAt: Date.now() };
     });
     await this.settle();
     return { key, secret };
@@ -221,14 +222,6 @@ function chooseEvent({ id, surface }: EmbedRequest['operation']): EmbedEvent {
 }
 
 const secretHash = (secret: string) => hash('sha256', secret, 'hex');
-
-function newSecret(): string {
-  return EMBED_MARK + randomBytes(32).toString('base64url');
-}
-
-function buildNames(secret: string): Pick<EmbedKey, 'hash' | 'prefix'> {
-  return { hash: secretHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
-}
 
 function missing(id: string): never {
   throw notFound(EMBED_KIND, id);

@@ -14,7 +14,8 @@ export interface Held {
 
 /** Ends the connections that were opened with a key. */
 export function endHeld(holders: Iterable<Held>, keyId: string): void {
-  for (const { principal, end } of [...holders]) if (principal.id === keyId) end();
+  for (const { principal, end } of [...holders])
+    if (principal.id === keyId || principal.userKeyId === keyId) end();
 }
 
 /**

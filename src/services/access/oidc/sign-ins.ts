@@ -33,6 +33,14 @@ export interface Callback {
   readonly iss?: string;
 }
 
+/** Properties of the request of a returning user. */
+export interface ReturningBrowser {
+  readonly baseUrl: string;
+  /** Cookie of the pending sign-in. */
+  readonly cookie: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
 export interface SignInDeps {
   readonly providers: OidcProviders;
   readonly documents: DocumentStore;
@@ -73,7 +81,7 @@ export class SignIns {
    * Creates the session of a returning user. Rejects with `invalid-request` for parameters that do not match the
    * cookie or have expired. Also rejects with `not-found`, `forbidden` and `unavailable`.
    */
-  async finish(providerId: string, callback: Callback, cookie: string | undefined, baseUrl: string) {
+  async finish(providerId: string, callback: Callback, { cookie, baseUrl, userAgent }: ReturningBrowser) {
     const provider = await this.deps.providers.enabled(providerId);
     const pending = cookie === undefined ? undefined : await this.#open(cookie);
     if (!pending || pending.provider !== provider.id || pending.state !== callback.state)
@@ -86,7 +94,12 @@ export class SignIns {
     const user = await providedUser(provider, claims, this.deps.users(), this.deps.rules());
     if (!user.isActive)
       throw new ApiError('forbidden', 'The user is disabled. An administrator can enable it.');
-    return this.deps.sessions().open({ user, providerKey: provider.id, claims: filterClaims(claims) });
+    return this.deps.sessions().open({
+      user,
+      providerKey: provider.id,
+      claims: filterClaims(claims),
+      userAgent,
+    });
   }
 
   /** URL at which the browser ends its session at the provider. Undefined if the provider has no such URL. */
