@@ -2,20 +2,22 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
+import type { LiveData } from '../../src/core/catalog/page-data.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/http/media.js';
 import { ANONYMOUS, type Exchange, type Operation, type Reply } from '../../src/core/http/operation.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/site/documents.js';
 import { siteOperations } from '../../src/gateway/site/operations.js';
 import { RegionBoxes } from '../../src/services/exchange/places.js';
-import { BASE, published } from './collections.js';
-import { expectSoundPage } from './structure.js';
+import { BASE, published, vectorCollection } from './collections.js';
+import { expectSoundPage, pageJson } from './structure.js';
 
 const SCRIPT = 'export const answer = 42;\n'.repeat(100);
 const PLACES = 'dist/places.json';
 let publicDir: string;
+let catalog: CatalogSnapshot;
 let operations: Operation[];
 
 beforeAll(() => {
@@ -30,7 +32,7 @@ beforeAll(() => {
   writeFileSync(join(publicDir, 'mark.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
   writeFileSync(join(publicDir, 'notes.secret'), 'no type, not served');
   symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
-  const catalog = new CatalogSnapshot(published(), [], 1);
+  catalog = new CatalogSnapshot(published(), [], 1);
   operations = siteOperations({
     visible: () => catalog,
     surfaces: SURFACES,
@@ -118,6 +120,37 @@ describe('the start page', () => {
     expect(document.collections.map((c) => c.id)).toEqual(['countries', 'roads', 'dem']);
     expect(document.collections[1]!.links[0]!.href).toBe(`${BASE}/ogc/features/collections/roads`);
     expect(document.surfaces.flatMap((s) => s.links.map((link) => link.href))).toContain(`${BASE}/stac`);
+  });
+});
+
+describe('the live page', () => {
+  const followed = (page: string) => pageJson<LiveData>(page, 'live-data').layers.map(({ id }) => id);
+  const ids = Array.from({ length: 7 }, (_, n) => `layer${n}`);
+  const page = (count: number, params = {}) => {
+    catalog = new CatalogSnapshot(
+      ids.slice(0, count).map((id, n) => vectorCollection({ id, layerId: n + 1 })),
+      [],
+      1,
+    );
+    return String(run('site.live', params).body);
+  };
+  afterEach(() => {
+    catalog = new CatalogSnapshot(published(), [], 1);
+  });
+
+  it('follows all of a few collections', () => {
+    expect(followed(page(6))).toEqual(ids.slice(0, 6));
+  });
+
+  it('asks what to follow among many, and follows what is chosen', () => {
+    const empty = page(7);
+    expectSoundPage(empty);
+    expect(empty).not.toContain('live-data');
+    expect(empty).toContain('<h2>Choose what to follow</h2>');
+    expect(empty).toContain('href="/prefix/live?collections=layer3"');
+    const chosen = page(7, { collections: ['layer3', 'layer5'] } as never);
+    expect(followed(chosen)).toEqual(['layer3', 'layer5']);
+    expect(chosen).toContain('href="/prefix/live?collections=layer3,layer5,layer0"');
   });
 });
 

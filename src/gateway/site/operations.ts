@@ -110,8 +110,8 @@ function home(deps: SiteDeps): Operation {
   });
 }
 
-/** Layers that the page follows when none are named. */
-const LIVE_LAYERS = 24;
+/** Maximum number of collections that the page follows without a choice. More colours are not distinct. */
+const LIVE_LAYERS = 6;
 
 /** Collections that a search on the live page lists. */
 const LIVE_SUGGESTIONS = 30;
@@ -126,7 +126,7 @@ function live({ visible }: SiteDeps): Operation {
       collections: defineListParam(
         'collections',
         LIMITS.collectionsPerRequest,
-        `Identifiers of those to follow; the first ${LIVE_LAYERS} when absent.`,
+        `Identifiers of the collections to follow. Default: all if there are at most ${LIVE_LAYERS}, otherwise none.`,
       ),
       q: finderParams.q,
     },
@@ -141,7 +141,9 @@ function live({ visible }: SiteDeps): Operation {
       const { vectors } = catalog;
       const followed = params.collections
         ? (selectCollections({ baseUrl }, catalog, params.collections, hasFeatures) as VectorCollection[])
-        : vectors.slice(0, LIVE_LAYERS);
+        : vectors.length <= LIVE_LAYERS
+          ? vectors
+          : [];
       const words = splitSearchWords(params.q);
       const matches = searchCollections(vectors, { words, order: 'title' });
       const choice = {

@@ -34,7 +34,7 @@ export function livePage(input: LivePage): string {
   const title = only ? `Live: ${only.title}` : 'Live';
   const body = html`<h1>${only ? html`Live: <bdi>${only.title}</bdi>` : 'Live changes'}</h1>
 <p class="lead">Edits appear here immediately, on the map and in the list.</p>
-${followed.length > 0 ? following(input) : html`<p class="none">There is no feature collection.</p>`}`;
+${followed.length > 0 ? following(input) : chooseFirst(input)}`;
   const crumbs: Crumb[] = [{ title: 'Live', href: `${baseUrl}/live` }];
   if (only) crumbs.push({ title: only.title, href: liveUrl(baseUrl, only.id) });
   return page({ baseUrl, reader, title, crumbs, body, head: mapHead(baseUrl), scripts: ['live.js'] });
@@ -70,38 +70,52 @@ ${only ? html`<p class="part">${anchor(`${baseUrl}/live`, 'Follow several collec
 <script type="application/json" id="live-data">${scriptJson(buildLiveData(baseUrl, followed))}</script>`;
 }
 
+/** The page before the reader has chosen what to follow. */
+function chooseFirst({ baseUrl, choice }: LivePage): Markup {
+  if (!choice || choice.published === 0) return html`<p class="none">There is no feature collection.</p>`;
+  return html`<section class="part live-choice"><h2>Choose what to follow</h2>${suggestionList(baseUrl, [], choice)}</section>`;
+}
+
 /**
- * The followed collections, and links for adding others. They are plain links, because the URL contains the followed
+ * The followed collections, and links for adding more. They are plain links, because the URL contains the followed
  * collections.
  */
 function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   if (!choice || choice.published < 2) return undefined;
-  const { published, titles, q, total, matches } = choice;
+  const { published, titles, q } = choice;
   const ids = followed.map(({ id }) => id);
   const formatName = (one: Collection) => titleWithSource(one.title, titles.get(one));
   const options = followed.map(
     (one) =>
       html`<li class="live-one">${formatName(one)} ${ids.length > 1 ? html`<a href="${followingUrl(baseUrl, without(ids, one.id), q)}">Remove<span class="unseen"> ${one.title}</span></a>` : undefined}</li>`,
   );
-  const full = ids.length >= LIMITS.collectionsPerRequest;
-  const others = matches.filter(({ id }) => !ids.includes(id));
-  const more = others.map(
-    (one) =>
-      html`<li class="live-one">${formatName(one)} ${full ? undefined : html`<a href="${followingUrl(baseUrl, [...ids, one.id], q)}">Follow<span class="unseen"> ${one.title}</span></a>`}</li>`,
-  );
   return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${formatCount(published)} collections</summary>
 <h2>Followed</h2>
 <ul class="live-chosen">${options}</ul>
 <h2>Other collections</h2>
-<form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}/live`}">
-<input type="hidden" name="collections" value="${ids.join(',')}">
+${suggestionList(baseUrl, ids, choice)}
+</details>`;
+}
+
+/** A search for collections, and its first results with links that add them to the followed ones. */
+function suggestionList(baseUrl: string, ids: readonly string[], choice: LiveChoice): Markup {
+  const { titles, q, total, matches } = choice;
+  const full = ids.length >= LIMITS.collectionsPerRequest;
+  const others = matches.filter(({ id }) => !ids.includes(id));
+  const more = others.map(
+    (one) =>
+      html`<li class="live-one">${titleWithSource(one.title, titles.get(one))} ${full ? undefined : html`<a href="${followingUrl(baseUrl, [...ids, one.id], q)}">Follow<span class="unseen"> ${one.title}</span></a>`}</li>`,
+  );
+  const kept =
+    ids.length > 0 ? html`<input type="hidden" name="collections" value="${ids.join(',')}">` : undefined;
+  return html`<form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}/live`}">
+${kept}
 <label class="finder-words"><span>Search</span><input type="search" name="q" value="${q ?? ''}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>
 <button class="finder-button" type="submit">Search</button>
 </form>
 ${full ? html`<p>A page follows at most ${LIMITS.collectionsPerRequest} collections: remove one first.</p>` : undefined}
 ${others.length > 0 ? html`<ul class="live-chosen">${more}</ul>` : html`<p class="none">${total === 0 ? 'No matches.' : 'All matching collections are already selected.'}</p>`}
-${total > matches.length ? html`<p>${formatCount(total - matches.length)} more match.</p>` : undefined}
-</details>`;
+${total > matches.length ? html`<p>${formatCount(total - matches.length)} more match.</p>` : undefined}`;
 }
 
 const without = (ids: readonly string[], id: string) => ids.filter((one) => one !== id);
