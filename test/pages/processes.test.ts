@@ -64,6 +64,12 @@ it('a process is executed by its form, in a box that is drawn, and its job shows
   await savePicture(page, 'process-job', true);
   expect([await axeFaults(page), await layoutFaults(page)]).toEqual([[], []]);
   expect(await page.locator('table').last().textContent()).toContain('features were read');
+  const inputs = await page.getByRole('region', { name: 'Inputs' }).innerText();
+  expect(inputs).toMatch(/Features\s+countries, filter: .*iso_a2 <> 'AQ'/);
+  expect(inputs).toMatch(/Distance\s+20/);
+  expect(inputs).toMatch(/New collection\s+wide/);
+  expect(await page.locator('dd', { hasText: /^\d+\.\d s$|^\d+ s$/ }).count()).toBe(1);
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Buffer');
   const { numberMatched } = (await (
     await fetch(`${server.url}/ogc/features/collections/wide/items?limit=1`)
   ).json()) as Json;
@@ -72,6 +78,53 @@ it('a process is executed by its form, in a box that is drawn, and its job shows
   ).features;
   expect(numberMatched).toBeGreaterThan(0);
   expect(numberMatched).toBeLessThan(length);
+});
+
+it('a job runs again as it was, or with other inputs', async () => {
+  const client = new ProcessClient(server);
+  const filter = "iso_a2 = 'CH'";
+  const inputs = { features: { collection: 'countries', filter }, distance: 3, unit: 'kilometre' };
+  const { jobID } = (await (await client.execute('geometry.buffer', { inputs })).json()) as Json;
+  await client.ended(jobID);
+  await page.goto(`${server.url}${PROCESSES}/jobs/${jobID}?f=html`);
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await page.waitForURL((url) => /\/jobs\/[\w-]+$/.test(url.pathname) && !url.pathname.endsWith(jobID));
+  await page.getByRole('link', { name: 'Change the inputs' }).click();
+  await page.waitForURL(/#request=/);
+  await page.getByRole('button', { name: 'Execute' }).waitFor();
+  expect(await field('features').inputValue()).toBe('countries');
+  expect(await field('features:filter').inputValue()).toBe(filter);
+  await field('distance').fill('4');
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await page.waitForURL(/\/jobs\/[\w-]+\?f=html$/);
+  await page.getByRole('link', { name: 'features', exact: true }).waitFor();
+  const changed = await page.getByRole('region', { name: 'Inputs' }).innerText();
+  expect(changed).toMatch(/Distance\s+4\n/);
+  expect(changed).toContain(filter);
+  // Nobody else sees the inputs; the features that a request has sent cannot be sent again.
+  const point = { type: 'Point', coordinates: [1, 2] };
+  const sent = await client.execute('geometry.buffer', { inputs: { features: point, distance: 1 } });
+  const other = ((await sent.json()) as Json).jobID;
+  await client.ended(other);
+  await page.goto(`${server.url}${PROCESSES}/jobs/${other}?f=html`);
+  expect(await page.getByRole('region', { name: 'Inputs' }).innerText()).toContain('sent with the request');
+  expect(await page.getByRole('button', { name: 'Run again' }).count()).toBe(0);
+  await page.goto(`${server.url}${PROCESSES}/jobs?f=html`);
+  await page
+    .getByRole('row', { name: /Buffer successful 100 %/ })
+    .first()
+    .waitFor();
+});
+
+it('a reader without the permission is told before the form is filled in', async () => {
+  await page.setExtraHTTPHeaders({});
+  await page.goto(`${server.url}${PROCESSES}/processes/geometry.buffer?f=html`);
+  const to = encodeURIComponent(`${PROCESSES}/processes/geometry.buffer?f=html`);
+  expect(await page.locator('main a', { hasText: 'Sign in' }).getAttribute('href')).toBe(
+    `/account/sign-in?to=${to}`,
+  );
+  expect(await page.locator('form.process-form').count()).toBe(0);
+  await page.setExtraHTTPHeaders({ authorization: `Bearer ${server.adminKey}` });
 });
 
 it('what is wrong is said beside the form, with its field', async () => {

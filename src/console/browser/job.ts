@@ -18,6 +18,7 @@ if (place) void start(place, pageData<JobData>('job-data'));
 async function start(element: HTMLElement, data: JobData): Promise<void> {
   connect(element, '[data-dismiss]', () => send(data.job, 'DELETE'));
   connect(element, '[data-retry]', () => send(data.retry, 'POST'));
+  if (data.repeat) connect(element, '[data-repeat]', () => repeat(data.jobs, data.repeat!));
   if (data.isActive) await follow(element, data);
 }
 
@@ -53,6 +54,24 @@ function connect(element: HTMLElement, selector: string, action: () => Promise<s
     fault.hidden = false;
     button.disabled = false;
   });
+}
+
+/** Executes the process again, and opens the page of the new job. Returns an error message, if any. */
+async function repeat(
+  jobs: string,
+  { execution, body }: NonNullable<JobData['repeat']>,
+): Promise<string | undefined> {
+  const response = await fetch(execution, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', prefer: 'respond-async' },
+    body: JSON.stringify(body),
+  }).catch((error: Error) => error);
+  if (response instanceof Error) return response.message;
+  const { detail, jobID } = (await response.json().catch(() => ({}))) as { detail?: string; jobID?: string };
+  if (!response.ok || jobID === undefined) return detail ?? `The server returned ${response.status}.`;
+  location.assign(`${jobs}/${jobID}?f=html`);
+  // The button stays disabled until the page of the new job is there.
+  return new Promise(() => {});
 }
 
 /** Returns an error message, or undefined on success. */

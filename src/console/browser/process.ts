@@ -9,12 +9,16 @@ interface Problem {
   errors?: { name: string }[];
 }
 
+/** Request of an earlier job in the fragment of the URL, which the page of this job links. */
+const REQUEST = '#request=';
+
 const place = document.querySelector<HTMLElement>('[data-process]');
 if (place) connect(place, pageData<ProcessData>('process-data'));
 
 function connect(element: HTMLElement, data: ProcessData): void {
   element.hidden = false;
   const form = element.querySelector('form')!;
+  fillIn(form, data);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void execute(form, data);
@@ -26,6 +30,40 @@ function connect(element: HTMLElement, data: ProcessData): void {
       if (box && field) field.value = box.join(',');
       field?.focus();
     });
+}
+
+interface Request {
+  inputs?: Record<string, unknown>;
+  outputs?: Record<string, { publish?: { collection?: string } }>;
+}
+
+/** Fills in the inputs of an earlier job. Inputs without a field are omitted. */
+function fillIn(form: HTMLFormElement, data: ProcessData): void {
+  if (!location.hash.startsWith(REQUEST)) return;
+  let request: Request;
+  try {
+    request = JSON.parse(decodeURIComponent(location.hash.slice(REQUEST.length))) as Request;
+  } catch {
+    return;
+  }
+  const set = (name: string, value: unknown) => {
+    const field = fieldNamed(form, name);
+    if (!field || value === undefined) return;
+    field.value = typeof value === 'string' ? value : JSON.stringify(value);
+    field.closest('details')?.setAttribute('open', '');
+  };
+  for (const [name, type] of Object.entries(data.inputs)) {
+    const value = request.inputs?.[name];
+    if (type !== 'layer' && type !== 'raster') {
+      set(name, value);
+      continue;
+    }
+    const { collection, href, filter } = (value ?? {}) as Record<string, unknown>;
+    set(name, collection ?? href);
+    // The field takes CQL2 as text.
+    if (typeof filter === 'string') set(`${name}:filter`, filter);
+  }
+  if (data.output !== null) set(':publish', request.outputs?.[data.output]?.publish?.collection);
 }
 
 async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> {
@@ -45,6 +83,7 @@ async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> 
   for (const { name } of answer.errors ?? []) {
     const field = fieldNamed(form, name.split('/')[2] ?? '');
     field?.setAttribute('aria-invalid', 'true');
+    field?.closest('details')?.setAttribute('open', '');
   }
   fault.scrollIntoView({ block: 'nearest' });
 }

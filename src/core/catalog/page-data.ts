@@ -166,4 +166,8 @@ export interface JobData {
   readonly job: string;
   readonly retry: string;
   readonly isActive: boolean;
+  /** URL and body of the request that repeats the job. Absent if no request can. */
+  readonly repeat?: { readonly execution: string; readonly body: unknown };
+  /** Path of the list of jobs. */
+  readonly jobs: string;
 }

@@ -10,11 +10,14 @@ import {
 } from '../../core/http/operation.js';
 import { defineIntegerParam, defineListParam, pathString, words } from '../../core/http/params.js';
 import { PROCESSES_PATH } from '../../core/http/paths.js';
+import { decodeStoredJson, stringifyExactly } from '../../core/values/json.js';
 import { PROCESS_PERMISSIONS } from '../../services/access/rules/policy.js';
-import { GEOPACKAGE, GEOTIFF } from '../../services/processes/execution.js';
+import { findProcess } from '../../services/processes/catalogue/index.js';
+import { type ExecutionInput, GEOPACKAGE, GEOTIFF } from '../../services/processes/execution.js';
+import { describeSource, rebuildRequest } from '../../services/processes/requests/repeated-execution.js';
 import { type Processes, processResource } from '../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
-import { type JobPageParts, jobPage, jobsPage } from '../pages/processes/jobs.js';
+import { type JobNames, type JobPageParts, jobPage, jobsPage } from '../pages/processes/jobs.js';
 import { documentReply, formatLinks, LinkSchema, META_FORMATS, otherTypes } from '../surface/common.js';
 import { parseJobStates, STATUS_CODES, statusInfo } from './documents.js';
 import { createResultsReply, outputReply, pageOutputs, type ResultDeps } from './results.js';
@@ -139,7 +142,8 @@ export function jobOperations(deps: JobDeps): Operation[] {
         const rows = await select(deps, x);
         const jobs = rows.map((job) => statusInfo(x, job));
         const document = { jobs, links: formatLinks(x, `${PROCESSES_PATH}/jobs`, META_FORMATS, x.query) };
-        return documentReply(x, document, () => jobsPage(x, document));
+        const names = () => new Map(rows.map((job) => [job.id, nameJob(job)]));
+        return documentReply(x, document, () => jobsPage(x, document, names()));
       },
     }),
     defineOperation({
@@ -160,7 +164,8 @@ export function jobOperations(deps: JobDeps): Operation[] {
         const job = await processes.job(x.params.jobId, x.principal);
         const document = statusInfo(x, job);
         // Only pages show these.
-        const parts = x.format === HTML_FORMAT ? await loadParts(x, deps, job) : { log: [], outputs: [] };
+        if (x.format !== HTML_FORMAT) return documentReply(x, document, () => '');
+        const parts = await loadParts(x, deps, job);
         return documentReply(x, document, () => jobPage(x, document, parts));
       },
     }),
@@ -234,8 +239,41 @@ export function jobOperations(deps: JobDeps): Operation[] {
 
 async function loadParts(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobPageParts> {
   const log = await processes.log(job);
-  const isReady = job.state === 'Succeeded' && job.owner === formatActor(x.principal);
-  return { log, outputs: isReady ? pageOutputs(job, x.baseUrl) : [] };
+  const names = nameJob(job);
+  if (job.owner !== formatActor(x.principal)) return { ...names, log, outputs: [], inputs: [] };
+  const input = decodeStoredJson(job.input_json) as ExecutionInput;
+  return {
+    ...names,
+    log,
+    outputs: job.state === 'Succeeded' ? pageOutputs(job, x.baseUrl) : [],
+    inputs: describeInputs(input),
+    body: rebuildRequest(input, x.baseUrl),
+  };
+}
+
+/** Names of a job for people. The process can be of another release. */
+function nameJob(job: JobRow): JobNames {
+  const { process, principal } = decodeStoredJson(job.input_json) as ExecutionInput;
+  return { title: findProcess(process)?.title ?? process, by: principal.name };
+}
+
+/** Inputs in the order of the process, then the collection that the result became. */
+function describeInputs({ process, sources, values, outputs }: ExecutionInput): JobPageParts['inputs'] {
+  const { inputs = {} } = findProcess(process) ?? {};
+  const names = Object.keys({ ...inputs, ...sources, ...values });
+  const given = names.flatMap((name) => {
+    const title = inputs[name]?.title ?? name;
+    const source = sources[name];
+    if (source) return [{ title, value: describeSource(source) }];
+    const value = values[name];
+    return value === undefined
+      ? []
+      : [{ title, value: typeof value === 'string' ? value : stringifyExactly(value) }];
+  });
+  const published = Object.values(outputs).flatMap(({ publish }) =>
+    publish ? [{ title: 'New collection', value: publish.collection }] : [],
+  );
+  return [...given, ...published];
 }
 
 type ListExchange = Exchange<typeof jobListParams>;

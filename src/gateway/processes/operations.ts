@@ -6,6 +6,7 @@ import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { jobPath, PROCESSES_PATH } from '../../core/http/paths.js';
 import { asciiJson } from '../../core/http/reply.js';
 import { type JobPriority, parsePriorityHeader } from '../../core/jobs/job-priority.js';
+import { permits } from '../../services/access/permissions.js';
 import { PROCESS_PERMISSIONS } from '../../services/access/rules/policy.js';
 import type { OutputDefinition, ProcessDefinition } from '../../services/processes/definition.js';
 import { readExecution } from '../../services/processes/requests/execution.js';
@@ -150,7 +151,11 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
         const process = processes.get(x.params.processId);
         const document = processDocument(x, process);
         const { collections } = deps.visible(x.principal);
-        const form = { collections, publishable: findPublishableOutput(process) };
+        const form = {
+          collections,
+          publishable: findPublishableOutput(process),
+          obstacle: findObstacle(x.principal),
+        };
         return documentReply(x, document, () => processPage(x, document, form));
       },
     }),
@@ -158,6 +163,11 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
     ...jobOperations(deps),
   );
   return operations;
+}
+
+function findObstacle(principal: Principal): 'anonymous' | 'forbidden' | undefined {
+  if (permits(principal, PROCESS_PERMISSIONS.execute)) return undefined;
+  return principal.kind === 'anonymous' ? 'anonymous' : 'forbidden';
 }
 
 /** The output that may become a collection. */

@@ -15,7 +15,7 @@ import {
 import { basemapData } from '../maps/basemap.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
-import { facts } from '../values.js';
+import { facts, shortenText } from '../values.js';
 
 /** Pages of jobs of processes, made from the documents that are their JSON representation. */
 
@@ -31,25 +31,37 @@ export interface StatusDocument {
   readonly links: readonly PageLink[];
 }
 
+/** Names that the documents of jobs do not contain. */
+export interface JobNames {
+  /** Title of the process. */
+  readonly title: string;
+  /** Name of the caller who executed it. */
+  readonly by: string;
+}
+
 export function jobsPage(
   x: HtmlPageRequest,
   { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly PageLink[] },
+  names: ReadonlyMap<string, JobNames>,
 ): string {
-  const rows = jobs.map(
-    (
-      job,
-    ) => html`<tr><td>${anchor(findLink(job.links, 'self')!.href, job.jobID)}</td><td><code>${job.processID}</code></td>
-<td>${job.status}</td><td>${job.progress} %</td><td><time datetime="${job.created}">${job.created}</time></td></tr>`,
-  );
+  const rows = jobs.map((job) => {
+    const { title, by } = names.get(job.jobID)!;
+    return html`<tr><td>${anchor(findLink(job.links, 'self')!.href, title)}</td>
+<td>${job.status}</td><td>${job.progress} %</td><td>${renderTime(job.created)}</td><td>${formatDuration(job)}</td><td><bdi>${by}</bdi></td></tr>`;
+  });
   const body = html`<h1>Jobs</h1>
 <p class="lead">Executions of processes, newest first.</p>
 ${representationLine(links)}
-${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
+${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Process', 'Status', 'Progress', 'Created', 'Duration', 'By'], rows)}`;
   return page({ ...locatePage(x), title: 'Jobs', body, alternates: links });
 }
 
 /** Content of a job's page in addition to its status. */
-export interface JobPageParts {
+export interface JobPageParts extends JobNames {
+  /** Inputs of the execution, shown only to the user who executed it. */
+  readonly inputs: readonly { readonly title: string; readonly value: string }[];
+  /** Body of the request that repeats the execution. */
+  readonly body?: unknown;
   readonly log: readonly { readonly at: number; readonly level: string; readonly message: string }[];
   /** Outputs of a successful job, shown only to the user who executed it. */
   readonly outputs: readonly JobOutput[];
@@ -69,38 +81,44 @@ const ACTIVE = ['accepted', 'running'];
 export function jobPage(x: HtmlPageRequest, document: StatusDocument, parts: JobPageParts): string {
   const { baseUrl, path } = x;
   const { processID, jobID, status, links } = document;
+  const { title, by, inputs } = parts;
+  const processes = `${sitePath(baseUrl)}/ogc/processes`;
+  const process = `${processes}/processes/${encodeURIComponent(processID)}`;
   const isActive = ACTIVE.includes(status);
   const job = `${sitePath(baseUrl)}${path}`;
   const data: JobData = {
     job,
     retry: `${sitePath(baseUrl)}/api/v1/admin/jobs/${encodeURIComponent(jobID)}/retry`,
     isActive,
+    jobs: `${processes}/jobs`,
+    ...(parts.body === undefined ? {} : { repeat: { execution: `${process}/execution`, body: parts.body } }),
   };
   const drawn = parts.outputs.find(({ isDrawn }) => isDrawn);
-  const body = html`<h1>${processID}</h1>
+  const body = html`<h1>${title}</h1>
 <p class="lead" role="status" data-job-status>${status}</p>
 ${representationLine(links)}
 <div data-job><script type="application/json" id="job-data">${scriptJson(data)}</script>
 <p><progress max="100" value="${document.progress}" aria-label="Progress" data-job-progress></progress></p>
 <p data-job-message>${document.message}</p>
 <p role="alert" data-fault hidden></p>
-<p>${actions(status, isActive)}</p></div>
+<p class="actions">${actions(status, isActive)}${isActive ? undefined : repeatActions(process, parts.body)}</p></div>
 ${drawn ? resultMap(baseUrl, drawn) : undefined}
 ${renderSection('Results', outputList(parts.outputs))}
+${renderSection('Inputs', inputTable(inputs))}
 ${facts([
-  ['Job', jobID],
-  ['Created', document.created],
-  ['Started', document.started],
-  ['Finished', document.finished],
+  ['Process', html`<a href="${`${process}?f=html`}"><code>${processID}</code></a>`],
+  ['Executed by', html`<bdi>${by}</bdi>`],
+  ['Created', renderTime(document.created)],
+  ['Duration', formatDuration(document)],
+  ['Job', html`<code>${jobID}</code>`],
 ])}
 ${renderSection('Log', logTable(parts.log))}
 ${renderSection('Links', linkList(selectResourceLinks(links)))}`;
   const scripts = ['job.js', ...(drawn ? MAP_SCRIPTS : [])];
-  const title = `${processID}: ${status}`;
   const head = drawn ? { head: mapHead(baseUrl) } : {};
   return page({
-    ...locatePage(x),
-    title,
+    ...locatePage(x, { [jobID]: title }),
+    title: `${title}: ${status}`,
     body,
     scripts,
     alternates: links,
@@ -113,6 +131,44 @@ function actions(status: string, isActive: boolean): Markup | undefined {
   if (isActive) return html`<button type="button" class="button" data-dismiss hidden>Dismiss</button>`;
   if (status !== 'failed') return undefined;
   return html`<button type="button" class="button" data-retry hidden>Try again</button>`;
+}
+
+/** Characters of a request that a link can carry. */
+const MAX_LINK = 4000;
+
+/** Buttons that start the same execution, or open the form with its inputs. The script shows them. */
+function repeatActions(process: string, body: unknown): Markup | undefined {
+  if (body === undefined) return undefined;
+  const text = encodeURIComponent(JSON.stringify(body));
+  return html`<button type="button" class="button" data-repeat hidden>Run again</button>
+${text.length > MAX_LINK ? undefined : html`<a class="button" href="${`${process}?f=html#request=${text}`}">Change the inputs</a>`}`;
+}
+
+function inputTable(inputs: JobPageParts['inputs']): Markup | undefined {
+  if (inputs.length === 0) return undefined;
+  const rows = inputs.map(
+    ({ title, value }) =>
+      html`<tr><th scope="row"><bdi>${title}</bdi></th><td><bdi>${shortenText(value)}</bdi></td></tr>`,
+  );
+  return table('Inputs', ['Input', 'Value'], rows);
+}
+
+function renderTime(iso: string): Markup {
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}
+
+/** Time between start and end: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. Undefined for a job that has not ended. */
+function formatDuration({
+  started,
+  finished,
+}: Pick<StatusDocument, 'started' | 'finished'>): string | undefined {
+  if (started === undefined || finished === undefined) return undefined;
+  const seconds = (Date.parse(finished) - Date.parse(started)) / 1000;
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  if (whole < 60) return `${whole} s`;
+  return hours === 0 ? `${minutes} min ${whole % 60} s` : `${hours} h ${minutes} min`;
 }
 
 function outputList(outputs: readonly JobOutput[]): Markup | undefined {

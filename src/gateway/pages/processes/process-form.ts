@@ -34,6 +34,8 @@ export interface ProcessFormPage {
   readonly publishable: string | undefined;
   /** Collections that the reader has access to. */
   readonly collections: readonly Collection[];
+  /** Reason why the reader cannot execute processes. */
+  readonly obstacle?: 'anonymous' | 'forbidden' | undefined;
 }
 
 const OPTIONAL = html` <span class="muted">(optional)</span>`;
@@ -41,12 +43,21 @@ const OPTIONAL = html` <span class="muted">(optional)</span>`;
 /** Collections that a field suggests. */
 const SUGGESTIONS = 500;
 
-export function processForm({ baseUrl, id, inputs, publishable, collections }: ProcessFormPage): Markup {
+export function processForm({
+  baseUrl,
+  id,
+  inputs,
+  publishable,
+  collections,
+  obstacle,
+}: ProcessFormPage): Markup {
+  if (obstacle) return renderSection('Execute', describeObstacle(baseUrl, id, obstacle))!;
   const path = `${sitePath(baseUrl)}/ogc/processes`;
   const entries = Object.entries(inputs);
   const types = Object.fromEntries(
     entries.map(([name, { schema }]) => [name, buildType(schema as FieldSchema)]),
   );
+  const { shown, folded } = foldOptions(entries);
   const hasLayers = Object.values(types).some((type) => type === 'layer' || type === 'raster');
   const hasBoxes = Object.values(types).includes('layer');
   const data: ProcessData = {
@@ -65,15 +76,47 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
   return html`<div data-process hidden>${renderSection(
     'Execute',
     html`<script type="application/json" id="process-data">${scriptJson(data)}</script>
+<div class="${hasBoxes ? 'process-place' : ''}">
 <form class="builder process-form" aria-label="Execute ${id}">
-${entries.map(([name, input]) => formatField(name, input))}
+${shown.map(([name, input]) => formatField(name, input))}
+${folded.length === 0 ? undefined : moreOptions(folded)}
 ${publishable === undefined ? undefined : publishField()}
 <p role="alert" data-fault hidden></p>
 <p><button type="submit" class="button primary">Execute</button></p>
 </form>
-${hasLayers ? suggestions(collections) : undefined}
-${hasBoxes ? boxMap(baseUrl) : undefined}`,
+${hasBoxes ? boxMap(baseUrl) : undefined}
+</div>
+${hasLayers ? suggestions(collections) : undefined}`,
   )}</div>`;
+}
+
+/** More optional inputs than this are folded away. */
+const SHOWN_OPTIONS = 2;
+
+/** Inputs that are always visible, and optional inputs, which most executions leave at their defaults. */
+function foldOptions(entries: readonly [string, FormInput][]) {
+  // Without its unit, a distance has no meaning.
+  const isOptional = ([name, { minOccurs }]: [string, FormInput]) => minOccurs === 0 && name !== 'unit';
+  const folded = entries.filter(isOptional);
+  if (folded.length <= SHOWN_OPTIONS) return { shown: entries, folded: [] };
+  return { shown: entries.filter((entry) => !isOptional(entry)), folded };
+}
+
+function moreOptions(entries: readonly [string, FormInput][]): Markup {
+  return html`<details data-options><summary>More options (${entries.length})</summary>
+<div class="builder-options">${entries.map(([name, input]) => formatField(name, input))}</div></details>`;
+}
+
+function describeObstacle(
+  baseUrl: string,
+  id: string,
+  obstacle: NonNullable<ProcessFormPage['obstacle']>,
+): Markup {
+  const path = `${sitePath(baseUrl)}/ogc/processes/processes/${encodeURIComponent(id)}`;
+  const signIn = `${sitePath(baseUrl)}/account/sign-in?to=${encodeURIComponent(`${path}?f=html`)}`;
+  if (obstacle === 'anonymous')
+    return html`<p><a class="button primary" href="${signIn}">Sign in</a> to execute this process.</p>`;
+  return html`<p>You need the permission <code>processes:execute</code> to execute this process. An administrator of this server can grant it.</p>`;
 }
 
 function buildType({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {

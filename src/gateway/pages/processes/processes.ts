@@ -46,7 +46,7 @@ export interface ProcessDocument extends ProcessSummary {
 export function processPage(
   x: HtmlPageRequest,
   document: ProcessDocument,
-  { collections, publishable }: Pick<ProcessFormPage, 'collections' | 'publishable'>,
+  form: Pick<ProcessFormPage, 'collections' | 'publishable' | 'obstacle'>,
 ): string {
   const { id, title, description, inputs, outputs, links } = document;
   const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
@@ -54,7 +54,7 @@ export function processPage(
   const body = html`<h1>${title}</h1>
 <p class="lead">${description}</p>
 ${representationLine(links)}
-${processForm({ ...document, baseUrl: x.baseUrl, collections, publishable })}
+${processForm({ ...document, baseUrl: x.baseUrl, ...form })}
 ${renderSection('Inputs', table('Inputs', ['Input', 'Description', 'Values'], Object.entries(inputs).map(inputRow)))}
 ${renderSection('Outputs', table('Outputs', ['Output', 'Description', 'Values'], Object.entries(outputs).map(inputRow)))}
 ${renderSection('Use from code', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
