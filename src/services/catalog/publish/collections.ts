@@ -86,8 +86,13 @@ export function rasterCollection(
     origin: version,
     raster,
     bands: raster.bands,
-    style: defaultRasterStyle(raster.bands),
+    style: defaultRasterStyle(raster.bands, { isGridded: isGridded(raster.source), name: file }),
   });
+}
+
+function isGridded(source: RasterInfo['source']): boolean {
+  if (source.kind !== 'mosaic') return source.kind === 'gridded';
+  return source.members[0]?.source.kind === 'gridded';
 }
 
 export function archiveCollection(archive: ArchiveInfo, name: string, version: string): MakeCollection {
