@@ -186,9 +186,43 @@ describe('the default look', () => {
     expect((await pixels(await fetch(coverage))).equals(usual)).toBe(true);
     const anomaly = await pixels(await looked('bands=2&colormap=viridis'));
     expect((await pixels(await fetch(`${coverage}&properties=anom`))).equals(anomaly)).toBe(true);
+    const rescaled = await pixels(await looked('bands=1&colormap=viridis&rescale=0,30'));
+    expect((await pixels(await looked('rescale=0,30'))).equals(rescaled)).toBe(true);
     const first = await pixels(await looked('datetime=2020-01-31T00:00:00Z'));
     // It is a degree colder.
     expect(first.equals(usual)).toBe(false);
+  });
+});
+
+describe('the legend', () => {
+  const legend = async (name: string, look = '') =>
+    (await fetch(`${server.url}/ogc/maps/collections/${name}/legend?f=json${look}`)).json();
+  const labels = ({ entries }: { entries: { label: string }[] }) => entries.map(({ label }) => label);
+
+  it('of a variable has its name, its unit, round values, open ends and the first and last date', async () => {
+    const usual = await legend('ocean');
+    expect(usual).toMatchObject({ name: 'sst', unit: 'degC', dates: ['2020-01-31', '2020-03-31'] });
+    expect(labels(usual)).toEqual(['≤ 0.7', '5', '10', '15', '20', '25', '≥ 27.3']);
+    const svg = await (await fetch(`${server.url}/ogc/maps/collections/ocean/legend?f=svg`)).text();
+    expect(svg).toContain('>sst (degC)<');
+    expect(svg).toContain('>2020-01-31 to 2020-03-31<');
+  });
+
+  it('follows the parameters of the map', async () => {
+    const ice = await legend('ocean', '&bands=4&colormap=blues&rescale=0,80');
+    expect(ice).toMatchObject({ name: 'ice', unit: '%' });
+    expect(labels(ice)).toEqual(['≤ 0', '20', '40', '60', '≥ 80']);
+    expect(ice.entries[0].color).toBe('rgba(247,251,255,1)');
+    expect(labels(await legend('ocean', '&rescale=0,30'))[0]).toBe('≤ 0');
+    expect(labels(await legend('l7_etms', '&bands=4'))).toEqual(['0', '50', '100', '150', '200', '255']);
+    const refused = await fetch(`${server.url}/ogc/maps/collections/countries/legend?bands=1`);
+    expect(refused.status).toBe(400);
+  });
+
+  it('of a scene names its bands and their ranges', async () => {
+    const [red] = labels(await legend('l7_etms'));
+    expect(red).toMatch(/^Red: Band 3, \d+ to \d+$/);
+    expect(labels(await legend('indexed'))).toEqual(['Indexed']);
   });
 });
 
