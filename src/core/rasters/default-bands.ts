@@ -9,7 +9,7 @@ export type DefaultBands =
   /** One quantity with a colour ramp. */
   | { readonly kind: 'quantity'; readonly band: number };
 
-export interface RasterNaming {
+export interface RasterContext {
   /** Whether the bands are variables of a multidimensional file, which have different quantities. */
   readonly isGridded?: boolean;
   /** File name, which can name the sensor. */
@@ -22,7 +22,7 @@ export interface RasterNaming {
  */
 export function chooseDefaultBands(
   bands: readonly BandInfo[],
-  { isGridded = false, name = '' }: RasterNaming = {},
+  { isGridded = false, name = '' }: RasterContext = {},
 ): DefaultBands {
   const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
   const [first] = colors;

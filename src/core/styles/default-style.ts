@@ -1,5 +1,5 @@
 import { ramp } from '../rasters/color-ramps.js';
-import { chooseDefaultBands, type RasterNaming } from '../rasters/default-bands.js';
+import { chooseDefaultBands, type RasterContext } from '../rasters/default-bands.js';
 import type { BandInfo } from '../rasters/rasters.js';
 import type { GeometryType } from '../sources/vector-source.js';
 import { LOOK } from './look.js';
@@ -47,7 +47,7 @@ const PERCEPTUAL = ramp('viridis')!;
  * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged, and
  * scenes of several bands in natural colours. The first band of other rasters gets a colour ramp.
  */
-export function defaultRasterStyle(bands: readonly BandInfo[], naming?: RasterNaming): MapStyle {
+export function defaultRasterStyle(bands: readonly BandInfo[], naming?: RasterContext): MapStyle {
   const choice = chooseDefaultBands(bands, naming);
   if (choice.kind === 'image') return RASTER_STYLE;
   const shown = choice.kind === 'scene' ? choice.bands : [choice.band];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseDefaultBands, type RasterNaming } from '../../../src/core/rasters/default-bands.js';
+import { chooseDefaultBands, type RasterContext } from '../../../src/core/rasters/default-bands.js';
 import type { BandInfo } from '../../../src/core/rasters/rasters.js';
 
 const of = (
@@ -22,7 +22,7 @@ const IMAGE = { kind: 'image' };
 const FIRST = { kind: 'quantity', band: 1 };
 
 describe('the default bands of a raster', () => {
-  it.each<[string, BandInfo[], RasterNaming | undefined, object]>([
+  it.each<[string, BandInfo[], RasterContext | undefined, object]>([
     ['variables of a netCDF', of(['sst', 'anom', 'err', 'ice'], 'Float32'), { isGridded: true }, FIRST],
     ['one variable of bytes', of(['ice'], 'Byte'), { isGridded: true }, FIRST],
     ['reflectances of a netCDF', of(['B02', 'B03', 'B04'], 'Float32'), { isGridded: true }, scene(3, 2, 1)],

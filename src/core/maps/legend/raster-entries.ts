@@ -16,7 +16,7 @@ type Range = readonly [number, number];
 
 /** Legend of a raster in its style, or as parameters of a request show it. */
 export interface RasterLegend {
-  /** The quantity that the colours stand for. Absent for images. */
+  /** Quantity of the colours. Absent for images. */
   readonly name?: string;
   readonly unit?: string;
   /** Values of the first and last colour. Absent for images and classes. */

@@ -27,7 +27,7 @@ export function legendWidth(entries: readonly LegendLine[]): number {
   return Math.max(ROW.text.x + 10, ...widths);
 }
 
-/** Where the label of a line starts. */
+/** Start of the label of a line, in pixels. */
 export function labelX({ kind }: LegendLine): number {
   return kind === 'text' ? ROW.swatch.x : ROW.text.x;
 }

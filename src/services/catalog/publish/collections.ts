@@ -1,4 +1,5 @@
 import type { Collection } from '../../../core/catalog/collection.js';
+import { hasVariables } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
 import { CRS84, CRS84H, type Crs } from '../../../core/geometry/crs.js';
@@ -86,13 +87,8 @@ export function rasterCollection(
     origin: version,
     raster,
     bands: raster.bands,
-    style: defaultRasterStyle(raster.bands, { isGridded: isGridded(raster.source), name: file }),
+    style: defaultRasterStyle(raster.bands, { isGridded: hasVariables(raster.source), name: file }),
   });
-}
-
-function isGridded(source: RasterInfo['source']): boolean {
-  if (source.kind !== 'mosaic') return source.kind === 'gridded';
-  return source.members[0]?.source.kind === 'gridded';
 }
 
 export function archiveCollection(archive: ArchiveInfo, name: string, version: string): MakeCollection {
