@@ -121,7 +121,8 @@ export class ColorForm {
       chosen.split(',').forEach((band, i) => {
         if (this.#selects[i]) this.#selects[i].value = band;
       });
-    if (this.#ramp) this.#ramp.disabled = chosen === ANY || chosen.includes(',');
+    const label = this.#ramp?.closest('label');
+    if (label) label.hidden = chosen === ANY || chosen.includes(',');
   }
 }
 
