@@ -73,6 +73,7 @@ async function bundle(worker) {
       viewer: join(browser, 'viewer.ts'),
       take: join(browser, 'take.ts'),
       position: join(browser, 'position.ts'),
+      colors: join(browser, 'raster/colors.ts'),
       filter: join(browser, 'filter.ts'),
       account: join(browser, 'account.ts'),
       process: join(browser, 'process.ts'),

@@ -309,10 +309,64 @@ describe('the values of a raster at a place', () => {
         );
         expect(await violations(page)).toEqual([]);
         await page.goto(`${server.url}${SERIES}/position?coords=6.1%2041&f=html`);
+        await page.locator('[data-map-state="idle"]').waitFor();
         expect(await violations(page)).toEqual([]);
+        await page.locator('.maplibregl-canvas').click();
+        await page.locator('[data-position] p', { hasText: 'At 7.' }).waitFor();
+        expect(new URL(page.url()).searchParams.get('coords')).toMatch(/^7\.\d+ 42\.\d+$/);
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
       },
       SERIES,
     );
   }, 60_000);
+});
+
+describe('the bands and colours of a raster', () => {
+  const LANDSAT = '/ogc/coverages/collections/l7';
+  const colors = (page: Page) => new URL(page.url()).search.replace('?f=html', '');
+
+  it('are chosen on its page, which keeps them in its address, its map, legend and links', async () => {
+    await opened(
+      360,
+      async (page) => {
+        const legend = page.locator('.colors img');
+        expect(await legend.getAttribute('alt')).toMatch(/^Legend: Red: Band 3, .*Blue: Band 1/);
+        const tile = page.waitForRequest(/\/tiles\/.*bands=4/);
+        await page.locator('[data-colors-bands]').selectOption('4');
+        await page.locator('[data-colors-ramp]').selectOption('magma');
+        await page.locator('[data-colors-range]').fill('10, 90');
+        await page.keyboard.press('Enter');
+        await tile;
+        expect(colors(page)).toBe('&bands=4&rescale=10,90&colormap=magma');
+        await page.locator('.colors img[alt="Legend: Band 4, ≤ 10, 20, 40, 60, 80, ≥ 90"]').waitFor();
+        expect(await page.getByRole('link', { name: 'PNG map' }).getAttribute('href')).toContain(
+          '&bands=4&rescale=10,90&colormap=magma',
+        );
+        const viewer = await page.getByRole('link', { name: 'Open in the map viewer' }).getAttribute('href');
+        expect(viewer).toMatch(/#colors=l7:bands%3D4%26rescale/);
+        expect(await violations(page)).toEqual([]);
+        await page.locator('[data-colors-bands]').selectOption('Choose three bands');
+        await page.locator('[data-colors-channel]').first().selectOption('5');
+        expect(colors(page)).toMatch(/^&bands=5,2,1&rescale=(\d+,){5}\d+$/);
+        await page.getByRole('button', { name: 'Reset' }).click();
+        expect(colors(page)).toBe('');
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+      },
+      LANDSAT,
+    );
+  }, 60_000);
+
+  it.each(['coverages', 'maps', 'tiles'])(
+    'are those of the address of %s, also without a script',
+    async (api) => {
+      const path = `/ogc/${api}/collections/l7`;
+      // A form sends empty fields, and the colours that three bands do not have.
+      const text = await (await fetched(`${path}?f=html&bands=5,4,3&rescale=&colormap=viridis`)).text();
+      expect(text).toContain('.png?bands=5%2C4%2C3"');
+      expect(text).toContain('legend?f=svg&amp;bands=5%2C4%2C3"');
+      expect(text).toMatch(/<option value="5,4,3"[^>]* selected>/);
+      expect((await fetched(`${path}?f=html&bands=7`)).status).toBe(400);
+      expect((await fetched(`${path.replace('l7', 'places')}?f=html&bands=1`)).status).toBeGreaterThan(399);
+    },
+  );
 });

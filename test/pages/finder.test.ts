@@ -120,7 +120,7 @@ describe('a raster without a style', () => {
         ['Float32', 'Undefined'],
       ],
     ],
-    ['six bands of a scanner', Array.from({ length: 6 }, () => ['Byte', 'Undefined'] as [string, string])],
+    ['six measured bands', Array.from({ length: 6 }, () => ['Float32', 'Undefined'] as [string, string])],
   ])('of %s is coloured by a perceptual ramp of the first', (_, bands) => {
     expect(look(bands)).toMatchObject({ 'graticule:look': { bands: [1], colormap: { kind: 'ramp' } } });
   });

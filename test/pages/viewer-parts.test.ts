@@ -17,10 +17,12 @@ describe('an address of the viewer', () => {
         { id: 'a,b:c&d', opacity: 35 },
       ],
       time: '1999-01-31T00:00:00Z/..',
+      colors: [{ id: 'a,b:c&d', query: 'bands=3,2,1&rescale=-1,2.5' }],
     };
     const again = readPermalink(writePermalink(link));
     expect(again.layers).toEqual(link.layers);
     expect(again.time).toBe(link.time);
+    expect(again.colors).toEqual(link.colors);
     expect(again.view?.zoom).toBe(11.25);
     expect(Math.abs(again.view!.center[0] - 8.541)).toBeLessThan(1e-3);
   });

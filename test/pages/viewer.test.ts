@@ -246,6 +246,7 @@ describe('the time', () => {
     const times = asked(page);
     await page.locator('[data-time]').waitFor();
     expect(await page.locator('[data-time-shown]').textContent()).toBe('All times');
+    expect(await page.locator('.time-ends').innerText()).toMatch(/^1999-01-31\s+1999-12-31$/);
     await page.getByRole('button', { name: 'Later' }).click();
     expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-01-31');
     await page.locator('[data-time-to]').fill('5');
@@ -259,6 +260,25 @@ describe('the time', () => {
     expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-06-30');
     await page.getByRole('button', { name: 'All times' }).click();
     expect(hash(page)).not.toContain('time=');
+  });
+
+  it('is kept with the bands and colours of a raster, which the address has as well', async () => {
+    const page = await open('?collections=bcsd_obs_1999');
+    expect(await page.locator('.legend img').getAttribute('alt')).toMatch(/^Legend: pr \(mm\/m\), ≤ .*, ≥ /);
+    await page.getByRole('button', { name: 'Options of' }).click();
+    await page.getByRole('button', { name: 'Later' }).click();
+    const tile = page.waitForRequest(/\/tiles\/.*datetime=1999-01-31.*&bands=2&colormap=magma/);
+    await page.locator('[data-colors-bands]').selectOption('2');
+    await page.locator('[data-colors-ramp]').selectOption('magma');
+    await tile;
+    await page.locator('.legend img[alt^="Legend: tas (C), "]').waitFor();
+    expect(hash(page)).toContain('colors=bcsd_obs_1999:bands=2&colormap=magma');
+    await page.reload();
+    await page.locator('.legend img[alt^="Legend: tas (C), "]').waitFor();
+    expect(await page.locator('[data-colors-ramp]').inputValue()).toBe('magma');
+    await page.getByRole('button', { name: 'Options of' }).click();
+    await page.getByRole('button', { name: 'Reset' }).click();
+    expect(hash(page)).not.toContain('colors=');
   });
 
   it('of features comes from their property, and can be a range', async () => {

@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gdalTool } from '../support/gdal-tools.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { writeOcean } from './support.js';
 
 /** Band math, ranges and colour maps of maps and tiles, on the Landsat scene and the terrain of the demo data. */
 
@@ -54,6 +55,7 @@ a = np.tile(np.arange(100) * 10, (100, 1)); a[0, 0] = 65535
 for b in (1, 2, 3): d.GetRasterBand(b).WriteArray(a)
 d = None`;
   execFileSync('/usr/bin/python3', ['-c', gradient], { stdio: ['ignore', 'pipe', 'pipe'] });
+  writeOcean(join(work, 'ocean.nc'));
   server = await startServer({
     sources: [
       'demo/data',
@@ -61,6 +63,7 @@ d = None`;
       join(work, 'indexed.tif'),
       join(work, 'alpha.tif'),
       join(work, 'sixteen.tif'),
+      join(work, 'ocean.nc'),
     ],
   });
 }, 60_000);
@@ -151,6 +154,77 @@ function difference(rgba: Buffer, values: Float32Array, [min, max]: [number, num
   }
   return { most, holes };
 }
+
+describe('the default look', () => {
+  it('of a scene without names is in natural colours, the same in all APIs', async () => {
+    const usual = await pixels(await mapOf('l7_etms', SCENE, {}));
+    const { channels } = await sharp(usual, { raw: { width: 349, height: 352, channels: 4 } }).stats();
+    for (const { mean } of channels.slice(0, 3)) expect(mean).toBeGreaterThan(60);
+    const coverage = `${server.url}/ogc/coverages/collections/l7_etms/coverage?f=png`;
+    expect((await pixels(await fetch(coverage))).equals(usual)).toBe(true);
+    const { size, geoTransform: at } = info(SCENE);
+    const bbox = [at[0], at[3] + size[1] * at[5], at[0] + size[0] * at[1], at[3]].join();
+    const query = new URLSearchParams({
+      bbox,
+      bboxSR: '31985',
+      imageSR: '31985',
+      size: '349,352',
+      f: 'image',
+    });
+    const image = await fetch(`${server.url}/rest/services/l7_etms/ImageServer/exportImage?${query}`);
+    expect((await pixels(image)).equals(usual)).toBe(true);
+    const bands = { bands: '3,2,1', rescale: '0,255' };
+    expect((await pixels(await mapOf('l7_etms', SCENE, bands))).equals(usual)).toBe(false);
+  });
+
+  it('of several variables is the first one in a colour ramp, with one range for all times', async () => {
+    const ocean = `${server.url}/ogc/maps/collections/${await layerIdOf('ocean')}/map?width=36&height=18`;
+    const usual = await pixels(await fetch(ocean));
+    const looked = (look: string) => fetch(`${ocean}&${look}`);
+    expect((await pixels(await looked('bands=1&colormap=viridis'))).equals(usual)).toBe(true);
+    const coverage = `${server.url}/ogc/coverages/collections/ocean/coverage?f=png`;
+    expect((await pixels(await fetch(coverage))).equals(usual)).toBe(true);
+    const anomaly = await pixels(await looked('bands=2&colormap=viridis'));
+    expect((await pixels(await fetch(`${coverage}&properties=anom`))).equals(anomaly)).toBe(true);
+    const rescaled = await pixels(await looked('bands=1&colormap=viridis&rescale=0,30'));
+    expect((await pixels(await looked('rescale=0,30'))).equals(rescaled)).toBe(true);
+    const first = await pixels(await looked('datetime=2020-01-31T00:00:00Z'));
+    // It is a degree colder.
+    expect(first.equals(usual)).toBe(false);
+  });
+});
+
+describe('the legend', () => {
+  const legend = async (name: string, look = '') =>
+    (await fetch(`${server.url}/ogc/maps/collections/${name}/legend?f=json${look}`)).json();
+  const labels = ({ entries }: { entries: { label: string }[] }) => entries.map(({ label }) => label);
+
+  it('of a variable has its name, its unit, round values, open ends and the first and last date', async () => {
+    const usual = await legend('ocean');
+    expect(usual).toMatchObject({ name: 'sst', unit: 'degC', dates: ['2020-01-31', '2020-03-31'] });
+    expect(labels(usual)).toEqual(['≤ 0.7', '5', '10', '15', '20', '25', '≥ 27.3']);
+    const svg = await (await fetch(`${server.url}/ogc/maps/collections/ocean/legend?f=svg`)).text();
+    expect(svg).toContain('>sst (degC)<');
+    expect(svg).toContain('>2020-01-31 to 2020-03-31<');
+  });
+
+  it('follows the parameters of the map', async () => {
+    const ice = await legend('ocean', '&bands=4&colormap=blues&rescale=0,80');
+    expect(ice).toMatchObject({ name: 'ice', unit: '%' });
+    expect(labels(ice)).toEqual(['≤ 0', '20', '40', '60', '≥ 80']);
+    expect(ice.entries[0].color).toBe('rgba(247,251,255,1)');
+    expect(labels(await legend('ocean', '&rescale=0,30'))[0]).toBe('≤ 0');
+    expect(labels(await legend('l7_etms', '&bands=4'))).toEqual(['0', '50', '100', '150', '200', '255']);
+    const refused = await fetch(`${server.url}/ogc/maps/collections/countries/legend?bands=1`);
+    expect(refused.status).toBe(400);
+  });
+
+  it('of a scene names its bands and their ranges', async () => {
+    const [red] = labels(await legend('l7_etms'));
+    expect(red).toMatch(/^Red: Band 3, \d+ to \d+$/);
+    expect(labels(await legend('indexed'))).toEqual(['Indexed']);
+  });
+});
 
 describe('band math on maps', () => {
   it.each([

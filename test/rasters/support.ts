@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A grid of packed values with axes of time and level, as CDL. */
@@ -137,4 +137,31 @@ export function tiffWithMetadata(text: string): Buffer {
     end += value.length;
   });
   return Buffer.concat([head, ...values]);
+}
+
+/** Writes a netCDF file of four variables with units on 36 x 18 cells of the world, at the end of three months. */
+export function writeOcean(path: string): void {
+  const [lons, lats, days] = [range(36, -175, 10), range(18, -85, 10), [0, 31, 60]];
+  const variables: [name: string, unit: string, value: (day: number, lat: number, lon: number) => number][] =
+    [
+      ['sst', 'degC', (day, lat) => 28 - Math.abs(lat) / 3 + day / 60],
+      ['anom', 'degC', (day, _, lon) => lon / 100 + day / 60],
+      ['err', 'degC', (_, lat) => Math.abs(lat) / 200],
+      ['ice', '%', (_, lat) => Math.max(0, Math.abs(lat) - 60) * 3],
+    ];
+  const data = variables.map(([name, , value]) => {
+    const values = days.flatMap((day) => lats.flatMap((lat) => lons.map((lon) => value(day, lat, lon))));
+    return `${name} = ${values.join(', ')};`;
+  });
+  const cdl = `netcdf ocean {
+dimensions: time = 3; lat = 18; lon = 36;
+variables: double time(time); time:units = "days since 2020-01-31";
+  double lat(lat); lat:units = "degrees_north"; double lon(lon); lon:units = "degrees_east";
+  ${variables.map(([name, unit]) => `float ${name}(time, lat, lon); ${name}:units = "${unit}";`).join(' ')}
+data: time = ${days.join(', ')}; lat = ${lats.join(', ')}; lon = ${lons.join(', ')};
+  ${data.join('\n  ')}
+}`;
+  writeFileSync(`${path}.cdl`, cdl);
+  execFileSync('ncgen', ['-k', 'netCDF-4', '-o', path, `${path}.cdl`]);
+  rmSync(`${path}.cdl`);
 }

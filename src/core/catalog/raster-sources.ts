@@ -13,9 +13,16 @@ interface Declaration<S extends RasterSource> {
   ownFile(source: S): string | undefined;
   /** Member rasters of a mosaic; undefined for a single raster. */
   members(source: S): readonly MosaicMember[] | undefined;
+  /** Whether the bands are variables of a multidimensional file, which can have different quantities. */
+  hasVariables(source: S): boolean;
 }
 
-const one = { members: () => undefined, ownFile: () => undefined, isDistant: () => false };
+const one = {
+  members: () => undefined,
+  ownFile: () => undefined,
+  isDistant: () => false,
+  hasVariables: () => false,
+};
 
 const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSource, { kind: K }>> } = {
   file: {
@@ -29,6 +36,7 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
     place: ({ path }) => path,
     places: ({ path }) => [path],
     ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
+    hasVariables: () => true,
   },
   remote: { ...one, place: ({ url }) => url, places: ({ url }) => [url], isDistant: () => true },
   stack: {
@@ -45,10 +53,14 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
     isDistant: ({ members, search }) =>
       search !== undefined || members.some(({ source }) => isDistant(source)),
     members: ({ members }) => members,
+    hasVariables: ({ members: [first] }) => first !== undefined && hasVariables(first.source),
   },
 };
 
 const declarationOf = (source: RasterSource) => DECLARATIONS[source.kind] as Declaration<RasterSource>;
+
+/** Whether the bands of a raster are variables of a multidimensional file. */
+export const hasVariables = (source: RasterSource): boolean => declarationOf(source).hasVariables(source);
 
 /** Whether reading a raster waits for other servers. */
 export const isDistant = (source: RasterSource): boolean => declarationOf(source).isDistant(source);

@@ -39,6 +39,14 @@ export function ramp(name: string): Color[] | undefined {
   return reversed ? colors.reverse() : colors;
 }
 
+/** The colour at a position from 0 to 1 between equidistant colours. */
+export function interpolateColor(colors: readonly Color[], at: number): Color {
+  const place = Math.min(1, Math.max(0, at)) * (colors.length - 1);
+  const low = Math.min(colors.length - 2, Math.floor(place));
+  const [from, to] = [colors[Math.max(0, low)]!, colors[low + 1]!];
+  return from.map((part, i) => Math.round(part + (to[i]! - part) * (place - low))) as unknown as Color;
+}
+
 /** `#rgb`, `#rrggbb`, `#rrggbbaa`, or an array of 3 or 4 bytes. */
 export function parseColor(value: unknown): Color | undefined {
   if (Array.isArray(value)) {

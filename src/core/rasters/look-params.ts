@@ -94,6 +94,19 @@ const nodata: Param<number | undefined> = {
 
 export const lookParams = { expression, rescale, colormap, bands, nodata };
 
+/** The same for pages, whose forms send empty fields. */
+export const pageLookParams = {
+  expression: withoutEmpty(expression),
+  rescale: withoutEmpty(rescale),
+  colormap: withoutEmpty(colormap),
+  bands: withoutEmpty(bands),
+  nodata: withoutEmpty(nodata),
+};
+
+function withoutEmpty<T>(param: Param<T>): Param<T> {
+  return { ...param, parse: (raw) => param.parse(raw === '' ? undefined : raw) };
+}
+
 /** Parsed rendering parameters. */
 export interface AskedLook {
   expression: BandExpression[] | undefined;

@@ -138,6 +138,8 @@ export interface BandInfo {
   unit: string;
   /** Approximate statistics, from overviews when there are any. */
   statistics?: { min: number; max: number; mean: number; stdDev: number };
+  /** Range of a sample of the values without the outermost 2 % on each side. Absent without values. */
+  usualRange?: [number, number];
 }
 
 /** Result of inspecting a raster file. */
@@ -220,6 +222,10 @@ export interface CoverageTask {
   maxBytes: number;
   /** Output format. LERC covers the complete `bbox` and requires `size`. */
   format: 'geotiff' | 'png' | 'lerc';
+  /** Rendering of PNG. Default: the selected bands in gray, or as red, green and blue. */
+  look?: RasterLook;
+  /** Displayed minimum and maximum by band, for PNG. */
+  ranges?: RasterImageTask['ranges'];
   /** Maximum error of LERC values. Default: exact. */
   tolerance?: number;
   /** Absent: 2 where all pixels have values, else 1, whose values have 32 bits. */

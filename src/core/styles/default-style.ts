@@ -1,4 +1,5 @@
 import { ramp } from '../rasters/color-ramps.js';
+import { chooseDefaultBands, type RasterContext } from '../rasters/default-bands.js';
 import type { BandInfo } from '../rasters/rasters.js';
 import type { GeometryType } from '../sources/vector-source.js';
 import { LOOK } from './look.js';
@@ -43,23 +44,26 @@ export const RASTER_STYLE: MapStyle = { version: 0, layers: [{ id: 'raster', typ
 const PERCEPTUAL = ramp('viridis')!;
 
 /**
- * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged. The
- * first band of other rasters gets a colour ramp.
+ * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged, and
+ * scenes of several bands in natural colours. The first band of other rasters gets a colour ramp.
  */
-export function defaultRasterStyle(bands: readonly BandInfo[]): MapStyle {
-  if (isPicture(bands)) return RASTER_STYLE;
-  const look = { bands: [1], colormap: { kind: 'ramp', colors: PERCEPTUAL } };
+export function defaultRasterStyle(bands: readonly BandInfo[], naming?: RasterContext): MapStyle {
+  const choice = chooseDefaultBands(bands, naming);
+  if (choice.kind === 'image') return RASTER_STYLE;
+  const shown = choice.kind === 'scene' ? choice.bands : [choice.band];
+  const rescale = findByteRanges(shown.map((number) => bands.find(({ band }) => band === number)!));
+  const look = {
+    bands: shown,
+    ...(rescale && { rescale }),
+    ...(choice.kind === 'quantity' && { colormap: { kind: 'ramp', colors: PERCEPTUAL } }),
+  };
   return { version: 0, layers: [{ id: 'raster', type: 'raster', metadata: { [LOOK]: look } }] };
 }
 
-function isPicture(bands: readonly BandInfo[]): boolean {
-  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
-  const [first] = colors;
-  if (!first || first.colorInterpretation === 'Palette') return true;
-  const says = (color: string) => colors.some(({ colorInterpretation }) => colorInterpretation === color);
-  if (['Red', 'Green', 'Blue'].every(says)) return true;
-  // Three or four bands are the colours of a camera, with near infrared; a byte a pixel is a scan or a shaded relief.
-  return colors.length === 3 || colors.length === 4 || (colors.length === 1 && first.type === 'Byte');
+/** Ranges of bytes, which would be dark from 0 to 255. Other types have their ranges by default. */
+function findByteRanges(bands: readonly BandInfo[]): (readonly [number, number])[] | undefined {
+  const ranges = bands.flatMap(({ type, usualRange }) => (type === 'Byte' && usualRange ? [usualRange] : []));
+  return ranges.length === bands.length ? ranges : undefined;
 }
 
 function polygons(colour: string): StyleLayer[] {

@@ -63,7 +63,7 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
         const { visible: collection } = findView(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
         const reply = (sizes?: FeatureSizes) => {
-          const page = () => pages.buildCollectionPage(x, document, collection, sizes);
+          const page = () => pages.buildCollectionPage(x, document, collection, { sizes });
           return documentReply(x, document, page, () => collectionXml(document));
         };
         return x.format === HTML_FORMAT ? featureSizes(deps.pools, collection).then(reply) : reply();

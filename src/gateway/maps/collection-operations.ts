@@ -3,6 +3,8 @@ import { isDrawable } from '../../core/catalog/abilities.js';
 import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { pageLookParams } from '../../core/rasters/look-params.js';
+import { pageLook } from '../../services/rasters/looks.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
@@ -35,7 +37,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       path: `${MAPS_PATH}/collections/{collectionId}`,
       summary: 'One collection',
       tag: 'Collections',
-      params: { collectionId: mapCollectionParam },
+      params: { collectionId: mapCollectionParam, ...pageLookParams },
       formats: META_FORMATS,
       responses: {
         200: { description: 'Collection', content: CONTENT },
@@ -46,7 +48,8 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
         const collection = findNumbered(catalog, x.params.collectionId);
         if (!isDrawable(collection)) throw notFound('map of', collection.id);
         const document = mapCollectionDocument(x, collection);
-        const page = () => pages.buildCollectionPage(x, document, collection);
+        const look = pageLook(collection, x.params);
+        const page = () => pages.buildCollectionPage(x, document, collection, { look });
         return documentReply(x, document, page);
       },
     }),

@@ -1,16 +1,21 @@
 import Type from 'typebox';
+import { hasCoverage } from '../../core/catalog/abilities.js';
 import { findNumbered } from '../../core/catalog/find.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import { defineIntegerParam, pathString } from '../../core/http/params.js';
-import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../core/maps/legend/entries.js';
+import { LEGEND_ZOOM, legendEntries } from '../../core/maps/legend/entries.js';
 import { drawnBy } from '../../core/maps/legend/entry-symbols.js';
+import { describeRaster } from '../../core/maps/legend/raster-entries.js';
 import { legendIcons, legendSvg } from '../../core/maps/legend/svg.js';
+import { type AskedLook, lookParams } from '../../core/rasters/look-params.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { inStyle } from '../../services/maps/draw.js';
-import { type LegendCollection, legendPng } from '../../services/maps/legend.js';
+import { findDates, type LegendCollection, legendPng, listLegendLines } from '../../services/maps/legend.js';
+import { rasterLook } from '../../services/rasters/looks.js';
 import { DEFAULT_STYLE } from '../../services/styles/style-choice.js';
 import type { SurfaceDeps } from '../surface/common.js';
 import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
@@ -28,6 +33,7 @@ const legendQuery = {
     { min: 0, max: 24, default: LEGEND_ZOOM },
     { description: 'Zoom of the symbols.' },
   ),
+  ...lookParams,
   scale: defineIntegerParam(
     'scale',
     { min: 1, max: 4, default: 1 },
@@ -87,10 +93,10 @@ async function legendReply(
   x: Exchange,
   { pools }: SurfaceDeps,
   collection: LegendCollection,
-  { zoom, scale }: { zoom: number; scale: number },
+  params: LegendParams,
 ): Promise<Reply> {
-  const entries = legendEntries(collection, zoom);
-  const body = await legendBody(x, pools, collection, entries, { zoom, scale });
+  const look = rasterLook([collection], params);
+  const body = await legendBody(x, pools, collection, { ...params, look });
   return {
     status: 200,
     mediaType: x.format.mediaType,
@@ -100,32 +106,45 @@ async function legendReply(
   };
 }
 
+interface LegendParams extends AskedLook {
+  readonly zoom: number;
+  readonly scale: number;
+}
+
 async function legendBody(
   x: Exchange,
   pools: Pools,
   collection: LegendCollection,
-  entries: readonly LegendEntry[],
-  { zoom, scale }: { zoom: number; scale: number },
+  options: { zoom: number; scale: number; look: RasterLook | undefined },
 ): Promise<string | Uint8Array> {
-  if (x.format === PNG_FORMAT) return legendPng(x, pools, entries, { zoom, scale });
-  if (x.format === JSON_FORMAT) return JSON.stringify(legendDocument(collection, entries, zoom));
-  const names = legendIcons(entries, zoom);
+  const { zoom } = options;
+  if (x.format === JSON_FORMAT) return JSON.stringify(legendDocument(collection, options));
+  const lines = listLegendLines(collection, options);
+  if (x.format === PNG_FORMAT) return legendPng(x, pools, lines, options);
+  const names = legendIcons(lines, zoom);
   const icons = names.length === 0 ? {} : await runTask(x, pools, 'symbols.icons', { names });
-  return legendSvg(entries, zoom, icons);
+  return legendSvg(lines, zoom, icons);
 }
 
 /** Lines with what their symbols are made of: colours as CSS, lengths in pixels. */
 function legendDocument(
-  { id, layerId, title }: LegendCollection,
-  entries: readonly LegendEntry[],
-  zoom: number,
+  collection: LegendCollection,
+  options: { zoom: number; look: RasterLook | undefined },
 ) {
+  const { id, layerId, title } = collection;
+  const { zoom, look } = options;
+  const { name, unit, range } = hasCoverage(collection) ? describeRaster(collection, zoom, look) : {};
+  const dates = findDates(collection);
   return {
     collection: id,
     layerId,
     title,
     zoom,
-    entries: entries.map((entry) =>
+    ...(name !== undefined && { name }),
+    ...(unit !== undefined && { unit }),
+    ...(range && { range }),
+    ...(dates && { dates }),
+    entries: legendEntries(collection, options).map((entry) =>
       entry.kind === 'color'
         ? { label: entry.label, color: cssColor(entry.color) }
         : {

@@ -1,6 +1,7 @@
 import type { Collection, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
 import type { StatisticsResult } from '../../core/features/field-statistics.js';
 import type { RowFeature } from '../../core/features/item-rows.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
@@ -13,6 +14,7 @@ import * as itemPages from './features/item.js';
 import * as itemsPages from './features/items.js';
 import { renderStatisticsPage as pageOfStatistics } from './features/statistics.js';
 import { findLink, type PageLink, representations } from './links.js';
+import { readColorQuery } from './maps/color-form.js';
 import { type PositionValues, renderPositionPage as pageOfPosition } from './maps/position.js';
 import * as tilePages from './tiles/tile-sets.js';
 
@@ -89,10 +91,11 @@ export function buildCollectionPage(
   x: HtmlPageRequest,
   document: { readonly links: readonly PageLink[] },
   collection: Collection,
-  sizes?: SampleSizes,
+  { sizes, look }: { readonly sizes?: SampleSizes | undefined; readonly look?: RasterLook | undefined } = {},
 ): string {
   return collectionPages.renderCollectionPage({
-    sizes,
+    ...(sizes && { sizes }),
+    colors: { query: readColorQuery(x.query, look), look },
     ...locatePage(x, buildTitle(collection)),
     collection,
     links: document.links,

@@ -14,7 +14,9 @@ import {
 } from '../../core/http/params.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { pageLookParams } from '../../core/rasters/look-params.js';
 import { RESAMPLINGS } from '../../core/rasters/rasters.js';
+import { pageLook } from '../../services/rasters/looks.js';
 import { openApiDocument } from '../http/openapi.js';
 import { PartialReplies } from '../http/replies/partial-replies.js';
 import * as pages from '../pages/index.js';
@@ -153,13 +155,14 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       path: `${COVERAGES_PATH}/collections/{collectionId}`,
       summary: 'One coverage',
       tag: 'Collections',
-      params: { collectionId },
+      params: { collectionId, ...pageLookParams },
       formats: META_FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such coverage' } },
       run(x) {
         const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
         const document = coverageDocument(x, collection);
-        return documentReply(x, document, () => pages.coveragePage(x, document, collection));
+        const look = pageLook(collection, x.params);
+        return documentReply(x, document, () => pages.coveragePage(x, document, collection, { look }));
       },
     }),
     defineOperation({

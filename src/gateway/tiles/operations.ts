@@ -1,6 +1,8 @@
 import { findNumbered } from '../../core/catalog/find.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { pageLookParams } from '../../core/rasters/look-params.js';
 import { matrixSetDocument } from '../../core/tiles/tile-matrix/document.js';
+import { pageLook } from '../../services/rasters/looks.js';
 import { findMatrixSet } from '../../services/tiles/limits.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
@@ -84,13 +86,14 @@ function collectionOperations({ visible, places }: TilesDeps): Operation[] {
       path: `${TILES_PATH}/collections/{collectionId}`,
       summary: 'One collection',
       tag: 'Collections',
-      params: { collectionId: tileCollectionParam },
+      params: { collectionId: tileCollectionParam, ...pageLookParams },
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
         const collection = findNumbered(visible(x.principal), x.params.collectionId);
         const document = tiledCollectionDocument(x, collection);
-        return documentReply(x, document, () => pages.buildCollectionPage(x, document, collection));
+        const look = pageLook(collection, x.params);
+        return documentReply(x, document, () => pages.buildCollectionPage(x, document, collection, { look }));
       },
     }),
   ];

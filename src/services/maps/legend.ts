@@ -1,13 +1,37 @@
+import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
-import type { LegendEntry, SymbolEntry } from '../../core/maps/legend/entries.js';
-import { legendWidth, ROW } from '../../core/maps/legend/svg.js';
+import {
+  type LegendEntry,
+  type LegendLine,
+  type LegendOptions,
+  legendLines,
+  type SymbolEntry,
+} from '../../core/maps/legend/entries.js';
+import { labelX, legendWidth, ROW } from '../../core/maps/legend/svg.js';
 import type { MapLayer } from '../../core/maps/maps.js';
 import type { StyleLayer } from '../../core/styles/model.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { TileLayerWriter } from '../../core/tiles/tile-layers.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
+import { listInstants } from '../rasters/granules.js';
 
 export type LegendCollection = VectorCollection | RasterCollection;
+
+/** All lines of the legend of a collection, with the first and last date of a raster. */
+export function listLegendLines(collection: LegendCollection, options: LegendOptions = {}): LegendLine[] {
+  return legendLines(collection, { ...options, dates: findDates(collection) });
+}
+
+/** First and last date of a raster, with the time of day if it is one day. Undefined without known dates. */
+export function findDates(collection: LegendCollection): [string, string] | undefined {
+  const instants = hasCoverage(collection) ? listInstants(collection) : [];
+  const [first, last] = [instants[0], instants.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const isDay = first.slice(0, 10) !== last.slice(0, 10) || first === last;
+  const format = (instant: string) =>
+    isDay ? instant.slice(0, 10) : `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
+  return [format(first), format(last)];
+}
 
 /** Grid units per pixel. */
 const UNITS = 16;
@@ -17,7 +41,7 @@ const FEATURE_TYPES = { point: 1, line: 2, polygon: 3 } as const;
 export async function legendPng(
   x: TaskContext,
   pools: Pools,
-  entries: readonly LegendEntry[],
+  entries: readonly LegendLine[],
   { zoom, scale }: { zoom: number; scale: number },
 ): Promise<Uint8Array> {
   const [width, height] = [legendWidth(entries), Math.max(1, entries.length) * ROW.height];
@@ -28,7 +52,7 @@ export async function legendPng(
     height: height * scale,
     background: '#ffffff',
     layers: entries.flatMap((entry, row) => [
-      swatch(entry, { row, height: ROW.height, area: ROW.swatch }, grid),
+      ...(entry.kind === 'text' ? [] : [swatch(entry, { row, height: ROW.height, area: ROW.swatch }, grid)]),
       label(entry, row, grid),
     ]),
     tileExtent: side,
@@ -106,7 +130,7 @@ function swatch(entry: LegendEntry, { row, height: rowHeight, area }: Line, grid
   return layer(`swatch ${row}`, shape, positions[shape], layers, properties, grid);
 }
 
-function label({ label: text }: LegendEntry, row: number, grid: Grid): MapLayer {
+function label(line: LegendLine, row: number, grid: Grid): MapLayer {
   const layers: StyleLayer[] = [
     {
       id: 'label',
@@ -122,8 +146,8 @@ function label({ label: text }: LegendEntry, row: number, grid: Grid): MapLayer 
       paint: { 'text-color': '#222222' },
     },
   ];
-  const at: [number, number][] = [[ROW.text.x, (row + 0.5) * ROW.height]];
-  return layer(`label ${row}`, 'point', at, layers, { label: text }, grid);
+  const at: [number, number][] = [[labelX(line), (row + 0.5) * ROW.height]];
+  return layer(`label ${row}`, 'point', at, layers, { label: line.label }, grid);
 }
 
 const box = (left: number, top: number, right: number, bottom: number): [number, number][] => [

@@ -5,6 +5,7 @@ import {
   readable,
   type VectorCollection,
 } from '../../core/catalog/collection.js';
+import { listDrawnRanges } from '../../core/catalog/default-look.js';
 import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors/errors.js';
@@ -166,7 +167,8 @@ function parseRaster(
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!raster) throw new ApiError('not-found', `${collection.id} has no raster of this time.`);
-  const ranges = isMosaic ? listRanges(collection) : undefined;
+  // Other levels have other values.
+  const ranges = raster.at?.level ? undefined : listDrawnRanges(collection);
   const steps = look ? [{ look }] : withNodata(rasterSteps(collection.style, computeZoom(request)), nodata);
   return {
     source: raster.source,
@@ -187,19 +189,6 @@ function withNodata(steps: readonly RasterStep[] | undefined, nodata: number | u
 function pixelMetres({ bbox, crs, width, height }: ImageRequest): [number, number] {
   const [along, across] = groundSize(bbox, crs);
   return [along / width, across / height];
-}
-
-/** Standard deviations from the mean within which values are shown. */
-const DEVIATIONS = 2.5;
-
-/** By band, what is shown from the darkest to the brightest: the members of a mosaic would each have their own. */
-function listRanges({ bands }: RasterCollection): RasterImageTask['ranges'] {
-  return bands.map(({ statistics }) => {
-    if (!statistics || statistics.max <= statistics.min) return null;
-    const { min, max, mean, stdDev } = statistics;
-    if (bands.length < 3) return [min, max];
-    return [Math.max(min, mean - DEVIATIONS * stdDev), Math.min(max, mean + DEVIATIONS * stdDev)];
-  });
 }
 
 async function vectorLayer(

@@ -5,7 +5,7 @@ import type { Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Box } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
-import { LEGEND_ZOOM, legendEntries } from '../../core/maps/legend/entries.js';
+import { LEGEND_ZOOM } from '../../core/maps/legend/entries.js';
 import { legendWidth, ROW } from '../../core/maps/legend/svg.js';
 import { type LegendPart, type PageLayout, type Paper, pageLayout } from '../../core/processes/map-pages.js';
 import { resolveCrs } from '../../native/crs.js';
@@ -13,7 +13,7 @@ import { releaseBytes, transformPoints } from '../../native/index.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { TaskContext } from '../kit/run-task.js';
 import { boxInCrs, groundSize } from '../maps/ground.js';
-import { legendPng } from '../maps/legend.js';
+import { legendPng, listLegendLines } from '../maps/legend.js';
 import { renderImage } from '../maps/render.js';
 import { MAP_PAGE_FORMATS } from './catalogue/map.js';
 import type { ProcessDefinition, ProcessWork } from './definition.js';
@@ -217,7 +217,7 @@ async function buildLegend(
   const parts: LegendPart[] = [];
   // The top layer is first, as in layer lists.
   for (const collection of [...collections].reverse()) {
-    const entries = legendEntries(collection);
+    const entries = listLegendLines(collection);
     if (entries.length === 0) continue;
     const png = await legendPng(x, pools, entries, { zoom: LEGEND_ZOOM, scale: LEGEND_SCALE });
     const size = { width: legendWidth(entries) * POINTS, height: entries.length * ROW.height * POINTS };

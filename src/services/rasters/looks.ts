@@ -1,5 +1,6 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
+import { findDefaultLook } from '../../core/catalog/default-look.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { listBands } from '../../core/rasters/band-math/index.js';
 import { RASTER_LIMITS } from '../../core/rasters/limits.js';
@@ -20,8 +21,21 @@ export function rasterLook(
   if (name === undefined) return undefined;
   const rasters = collections.filter(hasCoverage);
   if (rasters.length !== 1) throw badParameter(name, 'is only for requests of one raster');
-  const { expression, rescale, colormap, bands, nodata } = request;
-  requireBands(rasters[0]!, request);
+  const [raster] = rasters as [RasterCollection];
+  requireBands(raster, request);
+  return composeLook(withDefaults(raster, request));
+}
+
+/** The rendering that a page requests for its collection. Its form also sends the colour map of three bands. */
+export function pageLook(collection: Collection, request: AskedLook): RasterLook | undefined {
+  const colormap = request.bands?.length === 3 ? undefined : request.colormap;
+  return rasterLook([collection], { ...request, colormap });
+}
+
+/** Bands and colours of a request; bands and ranges can be those of a style. */
+type Settings = Partial<Omit<AskedLook, 'bands' | 'rescale'>> & Pick<RasterLook, 'bands' | 'rescale'>;
+
+function composeLook({ expression, rescale, colormap, bands, nodata }: Settings): RasterLook {
   const count = expression?.length ?? bands?.length;
   if (colormap && count === 3) throw badParameter('colormap', 'is only for one band or one expression');
   if (rescale?.length === 3 && (count === 1 || colormap))
@@ -35,13 +49,35 @@ export function rasterLook(
   };
 }
 
+/** The bands of the style, and its colours, if the request does not select any. A colour map uses one band. */
+function withDefaults(
+  raster: RasterCollection,
+  { expression, rescale, colormap, bands, nodata }: Partial<AskedLook>,
+): Settings {
+  const requested = { expression, rescale, colormap, bands, nodata };
+  const usual = expression || bands ? undefined : findDefaultLook(raster);
+  if (!usual?.bands) return requested;
+  if (colormap) return usual.bands.length === 1 ? { ...requested, bands: usual.bands } : requested;
+  return {
+    ...requested,
+    bands: usual.bands,
+    colormap: usual.colormap,
+    rescale: rescale ?? usual.rescale,
+    nodata: nodata ?? usual.nodata,
+  };
+}
+
 /** Why a raster cannot be shown that way; undefined when it can. */
 export function lookProblem(
   collection: Collection,
   { expressions: expression, ...look }: RasterLook,
 ): string | undefined {
   try {
-    rasterLook([collection], { expression, ...look } as Partial<AskedLook>);
+    const settings = { expression, ...look } as Partial<AskedLook>;
+    if (hasCoverage(collection)) {
+      requireBands(collection, settings);
+      composeLook(settings);
+    } else rasterLook([collection], settings);
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error.message;

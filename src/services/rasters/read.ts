@@ -1,8 +1,10 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
+import { findDefaultLook, listDrawnRanges } from '../../core/catalog/default-look.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { RASTER_LIMITS } from '../../core/rasters/limits.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { readOnceAndDelete } from '../kit/passing-file.js';
@@ -46,6 +48,7 @@ export async function readCoverage(
     ...source,
     ...scaling,
     ...(place ? { bbox: place.bbox, bboxCrs: crsText(collection, place.bboxCrs) } : {}),
+    ...(request.format === 'png' && findImageSettings(collection, request.bands, source.at)),
     crs: crsText(collection, crs),
     pixels: estimatePixels(collection, { place, crs, scaling }),
     maxSize: LIMITS.coverageSide,
@@ -53,6 +56,28 @@ export async function readCoverage(
   };
   const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
   return { result, time };
+}
+
+/**
+ * Rendering of a PNG: like maps in the default style. A single selected band has the colour ramp of the style, if that
+ * shows a single band.
+ */
+function findImageSettings(
+  collection: RasterCollection,
+  bands: readonly number[] | undefined,
+  at: CoverageTask['at'],
+): Pick<CoverageTask, 'look' | 'ranges'> {
+  const look = findDefaultLook(collection);
+  // Other levels have other values.
+  const ranges = at?.level ? undefined : listDrawnRanges(collection);
+  const shown = bands === undefined ? look : bands.length === 1 ? coloredBand(look, bands) : undefined;
+  return { ...(shown && { look: shown }), ...(ranges && { ranges }) };
+}
+
+function coloredBand(look: RasterLook | undefined, bands: readonly number[]): RasterLook | undefined {
+  if (look?.colormap?.kind !== 'ramp' || look.expressions) return undefined;
+  if (look.bands?.[0] === bands[0]) return look;
+  return { bands, colormap: look.colormap };
 }
 
 /** The rasters of a window, after a search for scenes where the coverage is one of a STAC API. */

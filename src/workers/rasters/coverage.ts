@@ -14,6 +14,7 @@ import { getRasterTraits } from './geotiff/traits.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { checkedParts, type DatasetView, repeated } from './pixels/continuous.js';
 import { writeLerc } from './pixels/lerc.js';
+import { chooseRequestedRendering } from './pixels/look.js';
 import { chooseRendering } from './pixels/palette.js';
 import { readPicture } from './pixels/picture.js';
 
@@ -107,7 +108,9 @@ async function writePng(
 ): Promise<Answer> {
   if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
     throw new TaskFailure('too-large', 'The image would need too much memory. Request fewer pixels.');
-  const rendering = await chooseRendering(handle, task.bands);
+  const rendering = await (task.look
+    ? chooseRequestedRendering(handle, task.look, task.ranges)
+    : chooseRendering(handle, task.bands, task.ranges));
   const view = raster === handle.dataset ? handle : handle.over(raster);
   try {
     const rgba = await readPicture(view, rendering, { box, crs, width, height }, cancellation);

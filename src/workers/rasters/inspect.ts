@@ -17,6 +17,7 @@ import type { Dataset } from '../gdal/gdal.js';
 import { getGeoreference } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { outlineIn } from './pixels/continuous.js';
+import { cutRange } from './pixels/range.js';
 import { bandStatistics } from './pixels/statistics.js';
 import { openSourceGrid } from './sources/gridded/open.js';
 import { remoteRevision } from './sources/remote/open.js';
@@ -130,9 +131,14 @@ async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {
   for (let number = 1; number <= handle.dataset.bands.count(); number++) {
     const info = describeBand(handle.dataset.bands.get(number), number);
     const statistics = number <= MAX_SAMPLED_BANDS ? await bandStatistics(handle, number) : null;
-    infos.push(statistics ? { ...info, statistics } : info);
+    infos.push(statistics ? { ...info, statistics, usualRange: await findUsualRange(handle, number) } : info);
   }
   return infos;
+}
+
+async function findUsualRange(handle: RasterHandle, band: number): Promise<[number, number]> {
+  const { min, max } = await cutRange(handle, { band });
+  return [min, max];
 }
 
 function describeBand(band: RasterBand, number: number): BandInfo {

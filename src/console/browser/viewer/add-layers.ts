@@ -159,6 +159,7 @@ function open(ids: readonly string[], added?: string): void {
     ...(view && { view }),
     ...(layers && { layers }),
     time: link.time,
+    colors: link.colors?.filter(({ id }) => ids.includes(id)) ?? [],
   });
   location.assign(`${buildCollectionsQuery(ids)}${hash}`);
 }

@@ -1,10 +1,18 @@
-/** The state of the viewer in its URL: `#map=3.2/47.1/8.5&layers=roads,lakes:60&time=1999-02-28T00:00:00Z`. */
+/** The state of the viewer in its URL: `#map=3.2/47.1/8.5&layers=roads,lakes:60&time=1999-02-28T00:00:00Z&colors=dem:colormap%3Dgray`. */
 export interface Permalink {
   readonly view?: ViewerPosition;
   /** Those that are shown, top first. */
   readonly layers?: readonly LayerState[];
   /** RFC 3339 instant or interval; absent for all times. */
   readonly time?: string | undefined;
+  /** Bands and colours of rasters. */
+  readonly colors?: readonly LayerColors[];
+}
+
+export interface LayerColors {
+  readonly id: string;
+  /** Parameters of maps and tiles. */
+  readonly query: string;
 }
 
 interface ViewerPosition {
@@ -20,6 +28,7 @@ export interface LayerState {
 }
 
 const MAX_TIME = 100;
+const MAX_COLORS = 4000;
 
 /** Reads what can be read; what is malformed is as if it were absent. */
 export function readPermalink(hash: string): Permalink {
@@ -34,10 +43,12 @@ export function readPermalink(hash: string): Permalink {
   );
   const view = readView(parts.get('map'));
   const layers = parts.get('layers');
+  const colors = parts.get('colors')?.slice(0, MAX_COLORS).split(',').flatMap(readColors) ?? [];
   const time = decoded(parts.get('time') ?? '').slice(0, MAX_TIME);
   return {
     ...(view ? { view } : {}),
     ...(layers === undefined ? {} : { layers: layers.split(',').flatMap(readLayer) }),
+    ...(colors.length > 0 ? { colors } : {}),
     ...(/^[0-9TZ:./+-]+$/i.test(time) ? { time } : {}),
   };
 }
@@ -56,6 +67,11 @@ function readLayer(text: string): LayerState[] {
   return [{ id: decoded(id), opacity: percent === undefined ? 100 : Math.min(100, Number(percent)) }];
 }
 
+function readColors(text: string): LayerColors[] {
+  const [, id = '', query = ''] = /^([^:]+):(.+)$/.exec(text) ?? [];
+  return id === '' ? [] : [{ id: decoded(id), query: decoded(query) }];
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -65,7 +81,7 @@ function decoded(text: string): string {
 }
 
 /** The same place in few characters: a position as exact as a pixel of the zoom. */
-export function writePermalink({ view, layers, time }: Permalink): string {
+export function writePermalink({ view, layers, time, colors = [] }: Permalink): string {
   const parts: string[] = [];
   if (view) {
     const decimals = Math.max(0, Math.ceil((view.zoom * Math.LN2 + Math.log(512 / 360)) / Math.LN10));
@@ -79,6 +95,8 @@ export function writePermalink({ view, layers, time }: Permalink): string {
     parts.push(`layers=${entries.join(',')}`);
   }
   if (time !== undefined) parts.push(`time=${time}`);
+  const entries = colors.map(({ id, query }) => `${encodeURIComponent(id)}:${encodeURIComponent(query)}`);
+  if (entries.length > 0) parts.push(`colors=${entries.join(',')}`);
   return `#${parts.join('&')}`;
 }
 

@@ -5,6 +5,7 @@ import type { DrawLayer } from '../draw.js';
 import { type LayerIds, removeLayer } from '../layers.js';
 import { onThisOrigin } from '../page.js';
 import { buildCollectionsQuery, connectRemoval, type ViewerLayers } from './add-layers.js';
+import type { ColorForms } from './layer-colors.js';
 import type { LayerList } from './layer-list.js';
 import { connectOptions } from './panel.js';
 import type { TimeBar } from './time-bar.js';
@@ -21,6 +22,7 @@ export interface ShownParts extends OpenData {
   readonly draw: DrawLayer;
   readonly list: LayerList;
   readonly time: TimeBar;
+  readonly colors: ColorForms;
 }
 
 /** Adds and removes layers of a map without affecting the other layers. */
@@ -33,7 +35,7 @@ export class ShownLayers implements ViewerLayers {
 
   /** Rejects when the server does not have the collection. */
   async add(id: string): Promise<void> {
-    const { data, viewer, ids, draw, list, time } = this.parts;
+    const { data, viewer, ids, draw, list, time, colors } = this.parts;
     if (this.ids().length >= LIMITS.collectionsPerRequest)
       throw new Error(`A map has ${LIMITS.collectionsPerRequest} layers at most: remove one first.`);
     const { layer, about, row } = await this.#fetch(id);
@@ -42,16 +44,18 @@ export class ShownLayers implements ViewerLayers {
     viewer.layers.unshift(about);
     draw(layer);
     list.add(about, row, ids.get(id) ?? []);
+    colors.add(row);
     connectOptions(row.querySelector<HTMLButtonElement>('[data-more]')!);
     connectRemoval(row, this);
     this.#changed(about.time !== null, time);
   }
 
   remove(id: string): void {
-    const { map, data, viewer, ids, list, time } = this.parts;
+    const { map, data, viewer, ids, list, time, colors } = this.parts;
     const at = this.ids().indexOf(id);
     const [about] = viewer.layers.splice(at, 1);
     data.layers.splice(at, 1);
+    colors.remove(id);
     list.remove(id);
     removeLayer(map, id, ids);
     this.#changed(about?.time !== null, time);

@@ -1,7 +1,6 @@
-import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'maplibre-gl';
+import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { LayerTime, MapData, ViewerData } from '../../../core/catalog/page-data.js';
-import { sourceId } from '../layers.js';
-import { onThisOrigin } from '../page.js';
+import type { TileParameters } from './tile-parameters.js';
 import { formatDatetime, listTimeSteps, shownInstant } from './times.js';
 
 /** Milliseconds that each step is shown while it plays, once its tiles are there. */
@@ -18,15 +17,14 @@ export class TimeBar {
   #playing: ReturnType<typeof setTimeout> | undefined;
   readonly #bar = document.querySelector<HTMLElement>('[data-time]');
   readonly #listeners: (() => void)[] = [];
-  /** URLs of tiles without a time, by source. */
-  readonly #tiles = new Map<string, string>();
-  /** Time that the tiles of a source are of. */
-  readonly #datetimes = new Map<string, string | undefined>();
+  /** Layers with times. */
+  #timed: readonly string[] = [];
 
   constructor(
     private readonly map: MapLibreMap,
     private readonly data: MapData,
     private readonly viewer: ViewerData,
+    private readonly tiles: TileParameters,
   ) {
     this.#connect();
     this.refresh();
@@ -34,15 +32,10 @@ export class TimeBar {
 
   /** Steps of the layers that are there now; the time that is shown stays. */
   refresh(): void {
-    const { layers, baseUrl } = this.data;
-    this.#tiles.clear();
-    const times: LayerTime[] = [];
-    this.viewer.layers.forEach(({ id, time }, i) => {
-      if (!time) return;
-      times.push(time);
-      this.#tiles.set(sourceId(id), onThisOrigin(layers[i]!.tiles, baseUrl));
-    });
-    for (const id of this.#datetimes.keys()) if (!this.#tiles.has(id)) this.#datetimes.delete(id);
+    const { baseUrl } = this.data;
+    const timed = this.viewer.layers.filter(({ time }) => time);
+    this.#timed = timed.map(({ id }) => id);
+    const times = timed.map(({ time }) => time as LayerTime);
     const turn = ++this.#turn;
     const begin = (steps: number[]) => {
       if (turn === this.#turn) this.#begin(steps);
@@ -167,12 +160,7 @@ export class TimeBar {
     this.#range = range;
     this.#label();
     const datetime = this.state();
-    for (const [id, url] of this.#tiles) {
-      if (this.#datetimes.get(id) === datetime) continue;
-      this.#datetimes.set(id, datetime);
-      const source = this.map.getSource<RasterTileSource | VectorTileSource>(id);
-      source?.setTiles([datetime === undefined ? url : `${url}?datetime=${encodeURIComponent(datetime)}`]);
-    }
+    for (const id of this.#timed) this.tiles.set(id, { datetime });
   }
 
   #label(): void {
@@ -184,6 +172,8 @@ export class TimeBar {
     to.value = String(end);
     to.setAttribute('aria-label', range.checked ? 'End of the range' : 'Time');
     const text = (step: number) => shownInstant(this.#steps[step]!, this.#steps);
+    this.#bar!.querySelector('[data-time-first]')!.textContent = text(0);
+    this.#bar!.querySelector('[data-time-last]')!.textContent = text(this.#steps.length - 1);
     from.setAttribute('aria-valuetext', text(begin));
     to.setAttribute('aria-valuetext', this.#range ? text(end) : 'all times');
     const label = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;

@@ -1,14 +1,13 @@
 import { hasFeatures } from '../../catalog/abilities.js';
 import type { RasterCollection, VectorCollection } from '../../catalog/collection.js';
-import type { Color } from '../../rasters/color-ramps.js';
-import type { Colormap } from '../../rasters/raster-look.js';
+import type { RasterLook } from '../../rasters/raster-look.js';
 import { findClassifier } from '../../styles/drawing-info/export-classes.js';
 import { DrawingReport } from '../../styles/drawing-info/report.js';
 import { findLegendTitle, layersByFilter } from '../../styles/filter-groups.js';
 import { LAYER_TYPES } from '../../styles/layer-types.js';
 import type { StyleLayer } from '../../styles/model.js';
-import { rasterSteps } from '../../styles/raster-steps.js';
 import { MAP_LIMITS } from '../limits.js';
+import { type ColorEntry, describeRaster } from './raster-entries.js';
 
 /** Line of a legend. */
 export type LegendEntry = SymbolEntry | ColorEntry;
@@ -23,24 +22,50 @@ export interface SymbolEntry {
   readonly properties: Readonly<Record<string, string | number>>;
 }
 
-/** A colour of a raster. */
-interface ColorEntry {
-  readonly kind: 'color';
+/** Line of text without a symbol. */
+interface TextLine {
+  readonly kind: 'text';
   readonly label: string;
-  readonly color: Color;
 }
+
+/** Line of an image of a legend. */
+export type LegendLine = LegendEntry | TextLine;
 
 /** Zoom level of legends. Default for requests without one. */
 export const LEGEND_ZOOM = 10;
 
-/** Lines of the legend of a layer, first line first. */
+export interface LegendOptions {
+  readonly zoom?: number;
+  /** Rendering of a raster. Default: its style. */
+  readonly look?: RasterLook | undefined;
+  /** First and last date of the data. */
+  readonly dates?: readonly [string, string] | undefined;
+}
+
+/** Symbols of the legend of a layer, first line first. */
 export function legendEntries(
   collection: VectorCollection | RasterCollection,
-  zoom = LEGEND_ZOOM,
+  { zoom = LEGEND_ZOOM, look }: LegendOptions = {},
 ): LegendEntry[] {
-  const entries = hasFeatures(collection) ? vectorEntries(collection) : rasterEntries(collection, zoom);
+  const entries = hasFeatures(collection)
+    ? vectorEntries(collection)
+    : describeRaster(collection, zoom, look).entries;
   return entries.slice(0, MAP_LIMITS.legendEntries);
 }
+
+/** All lines of a legend: the quantity of a raster with its unit, the symbols, and the dates of the data. */
+export function legendLines(
+  collection: VectorCollection | RasterCollection,
+  options: LegendOptions = {},
+): LegendLine[] {
+  const { zoom = LEGEND_ZOOM, look, dates } = options;
+  const { name, unit } = hasFeatures(collection) ? {} : describeRaster(collection, zoom, look);
+  const heading = name === undefined ? [] : [text(unit ? `${name} (${unit})` : name)];
+  const times = dates ? [text(dates[0] === dates[1] ? dates[0] : `${dates[0]} to ${dates[1]}`)] : [];
+  return [...heading, ...legendEntries(collection, options), ...times];
+}
+
+const text = (label: string): TextLine => ({ kind: 'text', label });
 
 function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[] {
   const layers = style.layers.filter(({ layout }) => layout?.visibility !== 'none').filter(hasSwatch);
@@ -65,7 +90,11 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
   }
   const stops = buildStops(visible);
   if (stops)
-    return stops.values.map((value) => entry(`${stops.field} ${value}`, visible, { [stops.field]: value }));
+    return stops.values.map((value, i, { length }) =>
+      entry(`${stops.field} ${i === 0 ? '≤ ' : i === length - 1 ? '≥ ' : ''}${value}`, visible, {
+        [stops.field]: value,
+      }),
+    );
   return byFilter(visible).map(({ label, layers: own }) => entry(label ?? title, own));
 }
 
@@ -100,42 +129,4 @@ function buildStops(layers: readonly StyleLayer[]): { field: string; values: num
     return { field, values: stops.filter((_, i) => i % 2 === 0) as number[] };
   }
   return undefined;
-}
-
-function rasterEntries({ style, bands, title }: RasterCollection, zoom: number): ColorEntry[] {
-  const maps = (rasterSteps(style, zoom) ?? []).map(({ look }) => look?.colormap);
-  const colormap = maps.find((map) => map !== undefined);
-  const statistics = bands[0]?.statistics;
-  const range: [number, number] = statistics ? [statistics.min, statistics.max] : [0, 255];
-  if (colormap) return colormapEntries(colormap, range);
-  if (bands.length >= 3) return [{ kind: 'color', label: title, color: [128, 128, 128, 255] }];
-  return [
-    { kind: 'color', label: rounded(range[0]), color: [0, 0, 0, 255] },
-    { kind: 'color', label: rounded(range[1]), color: [255, 255, 255, 255] },
-  ];
-}
-
-function colormapEntries(colormap: Colormap, [low, high]: [number, number]): ColorEntry[] {
-  const { colors } = colormap;
-  const entry = (label: string, i: number): ColorEntry => ({ kind: 'color', label, color: colors[i]! });
-  switch (colormap.kind) {
-    case 'ramp':
-      return colors.map((_, i) => entry(rounded(low + ((high - low) * i) / (colors.length - 1)), i));
-    case 'intervals':
-      return colormap.bounds.map(([from, to], i) => entry(intervalLabel(from, to), i));
-    default:
-      return colormap.values.map((value, i) => entry(rounded(value), i));
-  }
-}
-
-/** Limits beyond this value mean no limit. */
-const UNBOUNDED = 1e300;
-
-function intervalLabel(from: number, to: number): string {
-  if (from <= -UNBOUNDED) return `< ${rounded(to)}`;
-  return to >= UNBOUNDED ? `≥ ${rounded(from)}` : `${rounded(from)} – ${rounded(to)}`;
-}
-
-function rounded(value: number): string {
-  return String(Number(value.toPrecision(6)));
 }

@@ -1,6 +1,6 @@
 import type { IconOutline } from '../../styles/symbols.js';
 import { xmlEscaped } from '../../values/xml-text.js';
-import type { LegendEntry, SymbolEntry } from './entries.js';
+import type { LegendLine, SymbolEntry } from './entries.js';
 import { drawnBy, type EntrySymbol } from './entry-symbols.js';
 
 /** Pixels of a legend's lines: a swatch, then the label. */
@@ -14,27 +14,35 @@ export const ROW = {
 export type IconPaths = Readonly<Record<string, IconOutline>>;
 
 /** Names of the icons that a legend shows. */
-export function legendIcons(entries: readonly LegendEntry[], zoom: number): string[] {
+export function legendIcons(entries: readonly LegendLine[], zoom: number): string[] {
   const drawings = entries.flatMap((entry) => (entry.kind === 'symbol' ? drawnBy(entry, zoom) : []));
   return [...new Set(drawings.map(({ icon }) => icon).filter((name) => name !== undefined))];
 }
 
 /** Width of a legend in pixels; letters are taken to be as wide as an average one. */
-export function legendWidth(entries: readonly LegendEntry[]): number {
-  const longest = Math.max(0, ...entries.map(({ label }) => [...label].length));
-  return ROW.text.x + Math.min(600, Math.ceil(longest * ROW.text.size * 0.62)) + 10;
+export function legendWidth(entries: readonly LegendLine[]): number {
+  const widths = entries.map(
+    (entry) => labelX(entry) + Math.min(600, Math.ceil([...entry.label].length * ROW.text.size * 0.62)) + 10,
+  );
+  return Math.max(ROW.text.x + 10, ...widths);
+}
+
+/** Start of the label of a line, in pixels. */
+export function labelX({ kind }: LegendLine): number {
+  return kind === 'text' ? ROW.swatch.x : ROW.text.x;
 }
 
 /** A legend as an SVG document: one line per entry. */
-export function legendSvg(entries: readonly LegendEntry[], zoom: number, icons: IconPaths): string {
+export function legendSvg(entries: readonly LegendLine[], zoom: number, icons: IconPaths): string {
   const [width, height] = [legendWidth(entries), Math.max(1, entries.length) * ROW.height];
   const rows = entries.map((entry, i) => row(entry, i * ROW.height, zoom, icons)).join('');
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="Noto Sans, sans-serif" font-size="${ROW.text.size}">${rows}</svg>`;
 }
 
-function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): string {
+function row(entry: LegendLine, top: number, zoom: number, icons: IconPaths): string {
   const baseline = top + ROW.height / 2 + ROW.text.size * 0.36;
-  const label = `<text x="${ROW.text.x}" y="${baseline}" fill="#222">${xmlEscaped(entry.label)}</text>`;
+  const label = `<text x="${labelX(entry)}" y="${baseline}" fill="#222">${xmlEscaped(entry.label)}</text>`;
+  if (entry.kind === 'text') return label;
   if (entry.kind === 'color') {
     const [r, g, b, a] = entry.color;
     return rect(top, `fill="rgb(${r},${g},${b})" fill-opacity="${a / 255}"`) + label;

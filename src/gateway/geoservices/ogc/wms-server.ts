@@ -7,10 +7,10 @@ import { JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { LEGEND_ZOOM, legendEntries } from '../../../core/maps/legend/entries.js';
+import { LEGEND_ZOOM } from '../../../core/maps/legend/entries.js';
 import { escapeHtml } from '../../../core/values/html.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
-import { legendPng } from '../../../services/maps/legend.js';
+import { legendPng, listLegendLines } from '../../../services/maps/legend.js';
 import type { MapWindow } from '../../../services/maps/window.js';
 import { inSpan } from '../../../services/telemetry/spans.js';
 import { drawLayers } from '../maps/map-export.js';
@@ -256,6 +256,6 @@ async function legend(
   if (others.length > 0) throw badParameter('LAYER', 'must name one layer');
   requireDefaultStyles(pairs, 'STYLE');
   requireFormat(pairs, 'FORMAT', ['image/png']);
-  const body = await legendPng(x, deps.pools, legendEntries(layer!), { zoom: LEGEND_ZOOM, scale: 1 });
+  const body = await legendPng(x, deps.pools, listLegendLines(layer!), { zoom: LEGEND_ZOOM, scale: 1 });
   return { status: 200, mediaType: PNG_FORMAT.mediaType, body, cacheControl: 'no-cache' };
 }

@@ -5,7 +5,7 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../../core/catalog/collection.js';
-import type { MapData } from '../../../core/catalog/page-data.js';
+import type { MapData, MapLayerData } from '../../../core/catalog/page-data.js';
 import { buildCrsUri, buildCrsUris } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { Field } from '../../../core/sources/vector-source.js';
@@ -14,6 +14,7 @@ import { badgeLine, listBadges } from '../catalog/collections.js';
 import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
+import { colorSection, type PageColors, withColors } from '../maps/color-form.js';
 import { buildItemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { positionSection } from '../maps/position.js';
@@ -30,6 +31,8 @@ export interface CollectionPage extends PageFrame {
   readonly links: readonly PageLink[];
   /** Bytes of a feature by format, where they were measured. */
   readonly sizes?: SampleSizes;
+  /** Bands and colours of a raster. */
+  readonly colors?: PageColors;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -43,8 +46,8 @@ ${representationLine(links)}
 ${collectionMap(input)}
 ${browse(input)}
 ${hasFeatures(collection) ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
-${hasCoverage(collection) ? positionSection(baseUrl, collection) : undefined}
-${downloadSection(input, input.sizes)}
+${hasCoverage(collection) ? [colorSection(baseUrl, collection, input.colors ?? DEFAULT_COLORS), positionSection(baseUrl, collection)] : undefined}
+${downloadSection(input, input.sizes, input.colors)}
 ${snippetSection(input)}
 ${renderSection('Facts', collectionFacts(input))}
 ${contents(collection)}
@@ -59,24 +62,32 @@ ${renderSection('All links', linkList([...selectResourceLinks(links), ...onEarth
   });
 }
 
+const DEFAULT_COLORS: PageColors = { query: '', look: undefined };
+
 const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
   vector: ['filter.js'],
-  raster: ['position.js'],
+  raster: ['position.js', 'colors.js'],
   archive: [],
 };
 
 /** Links that most readers need, at the top of the page. */
-function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
+function browse({ baseUrl, collection, colors }: CollectionPage): Markup | undefined {
   const pages: Markup[] = [];
   if (hasFeatures(collection))
     pages.push(primary(`${buildItemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter features'));
   if (!collection.storageCrs.isPlane)
-    pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
+    pages.push(viewerButton(viewerUrl(baseUrl, collection.id), collection.id, colors));
   return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
 }
 
 function primary(href: string, text: string): Markup {
   return html`<a class="button" href="${href}">${text}</a> `;
+}
+
+/** A link to the viewer, which has the colours of a raster behind the hash of its URL. */
+function viewerButton(url: string, id: string, colors: PageColors | undefined): Markup {
+  const hash = colors?.query ? `#colors=${encodeURIComponent(id)}:${encodeURIComponent(colors.query)}` : '';
+  return html`<a class="button" href="${url}${hash}" data-viewer="${url}">Open in the map viewer</a> `;
 }
 
 /** Pages that draw on a map of the Earth. */
@@ -95,21 +106,25 @@ function liveLink({ baseUrl, collection }: CollectionPage): PageLink[] {
 }
 
 function collectionMap(input: CollectionPage): Markup {
-  const { baseUrl, collection } = input;
-  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
+  const { baseUrl, collection, colors } = input;
+  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection, colors);
   const data: MapData = {
     baseUrl,
     bounds: collection.extent84 ?? null,
-    layers: [mapLayer(collection, baseUrl)],
+    layers: [coloredLayer(mapLayer(collection, baseUrl), colors)],
     basemap: basemapData(baseUrl),
     features: null,
   };
   return mapFrame({
     data,
     label: `Map of ${collection.title}`,
-    picture: mapPicture(baseUrl, collection),
-    printed: { baseUrl, collection },
+    picture: mapPicture(baseUrl, collection, colors),
+    printed: { baseUrl, collection, colors },
   });
+}
+
+function coloredLayer(layer: MapLayerData, colors: PageColors | undefined): MapLayerData {
+  return { ...layer, tiles: withColors(layer.tiles, colors) };
 }
 
 function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { renderSection } from '../layout.js';
 import { anchor } from '../links.js';
+import { type PageColors, withColors } from '../maps/color-form.js';
 import {
   buildSnippetItemsUrl,
   coverageUrl,
@@ -26,16 +27,22 @@ interface Download {
   readonly about: string;
   readonly href: string;
   readonly size: string | undefined;
+  /** URL without the colours of the page, of a map of a raster. */
+  readonly colored?: string;
 }
 
 /** Every file that a collection can be downloaded as, with estimates of their sizes. */
-export function downloadSection(subject: SnippetSubject, sizes?: SampleSizes): Markup | undefined {
+export function downloadSection(
+  subject: SnippetSubject,
+  sizes?: SampleSizes,
+  colors?: PageColors,
+): Markup | undefined {
   const { collection } = subject;
-  const downloads = [...listDownloads(subject, sizes), ...listPictures(subject)];
+  const downloads = [...listDownloads(subject, sizes), ...listPictures(subject, colors)];
   if (downloads.length === 0) return undefined;
   const rows = downloads.map(
-    ({ format, about, href, size }) =>
-      html`<tr><th scope="row">${anchor(href, format)}</th><td>${about}</td><td>${size ?? html`<span class="none">not estimated</span>`}</td></tr>`,
+    ({ format, about, href, size, colored }) =>
+      html`<tr><th scope="row">${colored ? html`<a href="${href}" data-colored="${colored}">${format}</a>` : anchor(href, format)}</th><td>${about}</td><td>${size ?? html`<span class="none">not estimated</span>`}</td></tr>`,
   );
   return renderSection(
     'Downloads',
@@ -122,14 +129,15 @@ const PICTURES = [
   ['GeoTIFF map', 'tiff', 'the same, georeferenced'],
 ] as const;
 
-function listPictures({ baseUrl, collection }: SnippetSubject): Download[] {
+function listPictures({ baseUrl, collection }: SnippetSubject, colors: PageColors | undefined): Download[] {
   if (!isDrawable(collection)) return [];
   const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?width=1024`;
   return PICTURES.map(([format, f, about]) => ({
     format,
     about,
-    href: `${map}&f=${f}`,
+    href: withColors(`${map}&f=${f}`, colors),
     size: undefined,
+    ...(hasCoverage(collection) && { colored: `${map}&f=${f}` }),
   }));
 }
 

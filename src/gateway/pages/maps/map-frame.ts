@@ -3,6 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData, MapLayerData } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { assetUrl } from '../layout.js';
+import { type PageColors, withColors } from './color-form.js';
 import { legendColor } from './map-data.js';
 
 export interface MapFrame {
@@ -23,6 +24,7 @@ export interface MapFrame {
 interface PrintedCaption {
   readonly baseUrl: string;
   readonly collection: Collection;
+  readonly colors?: PageColors | undefined;
 }
 
 export const MAP_SCRIPTS = ['map.js'] as const;
@@ -51,11 +53,13 @@ ${frame.printed ? printedCaption(frame.printed) : undefined}
 }
 
 /** Legend and source, for paper only: the screen has the page around the map. */
-function printedCaption({ baseUrl, collection }: PrintedCaption): Markup {
+function printedCaption({ baseUrl, collection, colors }: PrintedCaption): Markup {
   const legend = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
   const credit = withoutMarkup(findAttribution(collection));
   return html`<figcaption class="print-only">${
-    !isDrawable(collection) ? undefined : html`<img class="legend" src="${legend}" alt="Legend">`
+    !isDrawable(collection)
+      ? undefined
+      : html`<img class="legend" src="${withColors(legend, colors)}" alt="Legend" data-colored="${legend}">`
   }<p><bdi>${collection.title}</bdi>${credit ? html`. ${credit}` : undefined}. Served by Graticule, ${baseUrl}</p></figcaption>`;
 }
 
@@ -101,8 +105,9 @@ function swatchShape(shape: string, color: string | undefined): Markup {
 }
 
 /** Map of a collection without a known position on Earth, drawn in its own plane. */
-export function planeFigure(baseUrl: string, collection: Collection): Markup {
-  const picture = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
+export function planeFigure(baseUrl: string, collection: Collection, colors?: PageColors): Markup {
+  const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
+  const picture = withColors(map, colors);
   return html`<figure class="map-figure plane"><img class="map-picture" src="${picture}" alt="Map of ${collection.title} in its own plane">
 <figcaption>Drawn in a local CRS; the position on Earth is unknown.</figcaption></figure>`;
 }
@@ -110,12 +115,13 @@ export function planeFigure(baseUrl: string, collection: Collection): Markup {
 const PICTURE_WIDTH = 1024;
 
 /** A rendered map of a collection for readers without scripts. Its height follows from its extent. */
-export function mapPicture(baseUrl: string, collection: Collection): string | undefined {
+export function mapPicture(baseUrl: string, collection: Collection, colors?: PageColors): string | undefined {
   const box = collection.extent84;
   if (!box || !isDrawable(collection)) return undefined;
   const middle = ((box[1] + box[3]) / 2) * (Math.PI / 180);
   const width = (box[0] > box[2] ? box[2] + 360 - box[0] : box[2] - box[0]) * Math.max(0.2, Math.cos(middle));
   const ratio = width > 0 ? (box[3] - box[1]) / width : 1;
   const height = Math.round(PICTURE_WIDTH * Math.min(1, Math.max(0.25, ratio)));
-  return `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&crs=CRS84&width=${PICTURE_WIDTH}&height=${height}`;
+  const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&crs=CRS84`;
+  return withColors(`${map}&width=${PICTURE_WIDTH}&height=${height}`, colors);
 }

@@ -1,4 +1,5 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
+import type { MapData } from '../../../core/catalog/page-data.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
 import { html, type Markup } from '../../../core/values/html.js';
@@ -7,6 +8,9 @@ import { formatNumber } from '../features/statistics.js';
 import { type Crumb, type PageFrame, page, renderSection, sitePath } from '../layout.js';
 import { table } from '../table.js';
 import { formatCount } from '../values.js';
+import { basemapData } from './basemap.js';
+import { mapLayer } from './map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
 
 export interface PositionValues {
   readonly place: readonly [number, number];
@@ -33,24 +37,51 @@ export function positionSection(baseUrl: string, collection: RasterCollection): 
   );
 }
 
-function positionForm(baseUrl: string, { id }: RasterCollection, value: string): Markup {
+function positionForm(
+  baseUrl: string,
+  { id, storageCrs }: RasterCollection,
+  value: string,
+  datetime?: string | null,
+): Markup {
   const action = `${sitePath(baseUrl)}/ogc/coverages/collections/${encodeURIComponent(id)}/position`;
   return html`<form class="filter" method="get" action="${action}">
-<input type="hidden" name="f" value="html">
+<input type="hidden" name="f" value="html">${datetime ? html`<input type="hidden" name="datetime" value="${datetime}">` : undefined}
 <label>Longitude and latitude <input name="coords" value="${value}" placeholder="7.4 46.9" required autocomplete="off" maxlength="200"></label>
 <button type="submit">Show values</button>
 </form>
-<p class="muted">Or click on the map.</p>`;
+${storageCrs.isPlane ? undefined : html`<p class="muted">Or click on the map.</p>`}`;
 }
 
 /** A page with the values at a position. Pages of collections take its part `data-position` over. */
 export function renderPositionPage(input: PositionPage): string {
-  const { baseUrl, collection, values } = input;
+  const { baseUrl, collection, values, query } = input;
+  const datetime = new URLSearchParams(query).get('datetime');
   const body = html`<h1><bdi>${collection.title}</bdi>: values at a position</h1>
-${positionForm(baseUrl, collection, values.place.join(' '))}
+${positionMap(input)}
+<div data-position-place>${positionForm(baseUrl, collection, values.place.join(' '), datetime)}
 <h2>Values</h2>
-${positionPart(input)}`;
-  return page({ ...input, title: `${collection.title}: values at a position`, body });
+<div data-loaded>${positionPart(input)}</div></div>`;
+  return page({
+    ...input,
+    title: `${collection.title}: values at a position`,
+    body,
+    head: mapHead(baseUrl),
+    scripts: collection.storageCrs.isPlane ? [] : [...MAP_SCRIPTS, 'position.js'],
+  });
+}
+
+/** The map on which readers choose another position. */
+function positionMap({ baseUrl, collection }: PositionPage): Markup | undefined {
+  if (collection.storageCrs.isPlane) return undefined;
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [mapLayer(collection, baseUrl)],
+    basemap: basemapData(baseUrl),
+    features: null,
+  };
+  const picture = mapPicture(baseUrl, collection);
+  return mapFrame({ data, label: `Map of ${collection.title}`, ...(picture !== undefined && { picture }) });
 }
 
 function positionPart({ baseUrl, collection, values, query }: PositionPage): Markup {

@@ -15,6 +15,7 @@ import { whereabouts } from '../catalog/collections.js';
 import { assetUrl, type PageFrame, page } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
+import { colorFields, describeLegend, legendUrl } from './color-form.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
 import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
@@ -144,12 +145,22 @@ function layerRow(layer: MapLayerData, collection: Collection, about: PanelFacts
 ${legend(collection, baseUrl)}
 <div id="${body}" class="layer-body" data-body hidden>
 <label class="opacity"><span>Opacity</span><input type="range" min="0" max="100" step="5" value="100" data-opacity><output data-opacity-shown>100 %</output></label>
-<div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button><button type="button" aria-label="Remove ${title}" data-remove>Remove</button>${anchor(href, 'About')}</div>
+${hasCoverage(collection) ? colorControls(collection) : undefined}<div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button><button type="button" aria-label="Remove ${title}" data-remove>Remove</button>${anchor(href, 'About')}</div>
 </div></li>`;
 }
 
-/** A collection of one symbol has its legend in its row already. */
+/** Bands and colours of a raster. */
+function colorControls(collection: RasterCollection): Markup {
+  return html`<form class="layer-colors" data-colors="${collection.id}" aria-label="Bands and colours of ${collection.title}">${colorFields(collection, { query: '', look: undefined })}<div class="layer-actions"><button type="submit">Show</button><button type="button" data-colors-reset hidden>Reset</button></div></form>
+`;
+}
+
+/** A vector collection of one symbol has its legend in its row already. */
 function legend(collection: Collection, baseUrl: string): Markup | undefined {
+  if (hasCoverage(collection)) {
+    const url = legendUrl(baseUrl, collection);
+    return html`<p class="legend"><img src="${url}" alt="${describeLegend(collection)}" loading="lazy" data-colored="${url}"></p>`;
+  }
   const labels = isDrawable(collection) ? legendEntries(collection).map(({ label }) => label) : [];
   if (labels.length < 2) return undefined;
   const source = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
@@ -171,6 +182,7 @@ const TIME_BAR = html`<section class="time" data-time aria-labelledby="time-titl
 <h2 id="time-title" class="unseen">Time</h2>
 <div class="time-buttons"><button type="button" aria-label="Earlier" title="Earlier" data-time-back>${icon('M10 3.5L5.5 8l4.5 4.5')}</button><button type="button" aria-pressed="false" aria-label="Play" title="Play" data-time-play><span class="when-still">${PLAY}</span><span class="when-playing">${PAUSE}</span></button><button type="button" aria-label="Later" title="Later" data-time-next>${icon('M6 3.5L10.5 8 6 12.5')}</button></div>
 <div class="time-middle"><output class="time-shown" data-time-shown>All times</output>
-<div class="time-sliders"><input type="range" min="0" value="0" step="1" aria-label="Start of the range" data-time-from hidden><input type="range" min="0" value="0" step="1" aria-label="Time" data-time-to></div></div>
+<div class="time-sliders"><input type="range" min="0" value="0" step="1" aria-label="Start of the range" data-time-from hidden><input type="range" min="0" value="0" step="1" aria-label="Time" data-time-to></div>
+<p class="time-ends" aria-hidden="true"><span data-time-first></span><span data-time-last></span></p></div>
 <div class="time-options"><label><input type="checkbox" data-time-range> Range</label><button type="button" data-time-all>All times</button></div>
 </section>`;

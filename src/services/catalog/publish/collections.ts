@@ -1,4 +1,5 @@
 import type { Collection } from '../../../core/catalog/collection.js';
+import { hasVariables } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
 import { CRS84, CRS84H, type Crs } from '../../../core/geometry/crs.js';
@@ -86,7 +87,7 @@ export function rasterCollection(
     origin: version,
     raster,
     bands: raster.bands,
-    style: defaultRasterStyle(raster.bands),
+    style: defaultRasterStyle(raster.bands, { isGridded: hasVariables(raster.source), name: file }),
   });
 }
 
