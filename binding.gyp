@@ -94,6 +94,8 @@
         "src/native/core/values/text_types.cpp",
         "src/native/core/pixels/tiff_tiles.cpp",
         "src/native/core/tiles/tile_geometry.cpp",
+        "src/native/core/tiles/even_sample.cpp",
+        "src/native/core/tiles/tile_cells.cpp",
         "src/native/core/tiles/tile_layer.cpp",
         "src/native/core/tiles/tile_values.cpp",
         "src/native/core/clipping/vertex_thinner.cpp",

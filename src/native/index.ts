@@ -34,6 +34,8 @@ export interface LayerOptions {
   /** The least important features are dropped beyond these. Bytes before compression, about. Default: no bound. */
   maxFeatures?: number;
   maxBytes?: number;
+  /** Cells along a side, 1 to 256: the layer has squares with a `count` of points. Default: the features. */
+  cells?: number;
   /** Deadline in milliseconds since 1970, after which `gr_mvt` throws. Default: none. */
   deadline?: number;
 }

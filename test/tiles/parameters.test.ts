@@ -55,6 +55,19 @@ const numbers = async (store: string, query: string) => {
 const encoded = encodeURIComponent;
 
 describe.each(STORES)('tiles of %s show what is asked for', (store) => {
+  it('counts points in cells', async () => {
+    const count = async (query: string) => {
+      const layers = await tile(await path(store, query));
+      return (valuesOf(layers[store], 'count') as number[]).reduce((a, b) => a + b, 0);
+    };
+    expect(await count('aggregate=cells')).toBe(STATIONS.length);
+    expect(await count(`aggregate=cells&filter=${encoded('elevation >= 700')}`)).toBe(3);
+    const xyz = await get(`${server.url}/tiles/${store}/0/0/0.mlt?aggregate=cells`);
+    expect([xyz.status, xyz.headers.get('content-type')]).toEqual([200, 'application/vnd.maplibre-tile']);
+    // The features are another tile, at the same place in the cache.
+    expect(await numbers(store, '')).toEqual(STATIONS.map(({ number }) => number));
+  });
+
   it.each([
     ['a filter in text', `filter=${encoded('elevation >= 700')}`, [7, 8, 9]],
     [
@@ -285,4 +298,15 @@ describe('tiles by zoom, column and row', () => {
   ])('%s is answered %i', async (path, expected) => {
     expect(await status(at(path))).toBe(expected);
   });
+});
+
+it.each([
+  ['stations', 'aggregate=hexagons', 'aggregate'],
+  ['stations', 'aggregate=cells&f=png', 'aggregate'],
+  ['stations', 'aggregate=cells&properties=name', 'properties'],
+  ['countries', 'aggregate=cells', 'aggregate'],
+])('refuses to count %s with %s', async (store, query, parameter) => {
+  const response = await get(await path(store, query));
+  expect(response.status).toBe(400);
+  expect((await response.json()).detail).toContain(`${parameter}:`);
 });

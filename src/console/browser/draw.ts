@@ -14,6 +14,7 @@ import { graticule, type MapView } from './graticule.js';
 import { addInspection } from './inspect.js';
 import { addLayer, addLayers, isDataSource, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
+import { connectDensePoints, countTiles } from './points/dense.js';
 import { connectPrinting } from './print.js';
 import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
 import { connectSwitcher } from './switcher.js';
@@ -57,6 +58,7 @@ export async function createPageMap(
   page: MapData,
   { controls = PAGE_CONTROLS, alone = false, view }: DrawOptions = {},
 ): Promise<MapLibreMap> {
+  countTiles();
   setWorkerUrl(new URL(WORKER_FILE, import.meta.url).href);
   const colors = mapColors(element);
   const [base, features] = await Promise.all([
@@ -140,6 +142,7 @@ function fill(map: MapLibreMap, element: HTMLElement, filling: MapContents): voi
   const { data, colors, controls, features, iconPrefix } = filling;
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
+  connectDensePoints(map, data, ids);
   controls(map, data, ids, (layer) => {
     const [named] = withIcons({ ...data, layers: [layer], features: null }, iconPrefix).layers;
     const { sprite } = symbols({ ...data, layers: [layer] });

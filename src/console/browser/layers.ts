@@ -3,6 +3,7 @@ import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
 import type { StyleLayer } from '../../core/styles/model.js';
 import { findLabelLayer, recolorBasemap } from './basemap.js';
 import { onThisOrigin } from './page.js';
+import { COUNTED, computeRamp } from './points/sample.js';
 import type { MapColors } from './theme.js';
 
 export const FEATURES_SOURCE = 'page-features';
@@ -28,6 +29,11 @@ export function sourceId(layerId: string): string {
   return SOURCE_PREFIX + layerId;
 }
 
+/** The source, and the only style layer, of the cells of a layer. */
+export function cellsSourceId(layerId: string): string {
+  return `${SOURCE_PREFIX}:cells:${layerId}`;
+}
+
 /** Whether a map source contains the tiles of a layer. */
 export function isDataSource(id: string): boolean {
   return id.startsWith(SOURCE_PREFIX);
@@ -47,14 +53,37 @@ function mapSource(layer: MapLayerData, baseUrl: string) {
   // The library does not support bounds across the antimeridian: such a layer requests all tiles.
   const bounded = extent && extent[0] <= extent[2];
   return {
-    tiles: [onThisOrigin(layer.tiles, baseUrl)],
+    tiles: [`${isCounted(layer) ? `${COUNTED}://` : ''}${onThisOrigin(layer.tiles, baseUrl)}`],
     minzoom: minZoom,
     maxzoom: maxZoom,
     ...(bounded ? { bounds: [...extent] as [number, number, number, number] } : {}),
   };
 }
 
-/** Adds a layer above the others. Returns the ids of its style layers, bottom first. */
+/** Whether the tiles of a layer can be a sample of its features. */
+function isCounted(layer: MapLayerData): boolean {
+  return layer.kind === 'vector' && layer.items !== null;
+}
+
+/** Adds the cells of a layer of many points. Returns the ids of its style layers. */
+function addCells(map: MapLibreMap, layer: MapLayerData, baseUrl: string): string[] {
+  if (layer.kind !== 'vector' || !layer.cells) return [];
+  const { tiles, below, preferred } = layer.cells;
+  const id = cellsSourceId(layer.id);
+  const source = mapSource({ ...layer, tiles, maxZoom: below, items: null }, baseUrl);
+  map.addSource(id, { type: 'vector', encoding: layer.encoding, ...source });
+  raise(map, {
+    id,
+    type: 'fill',
+    source: id,
+    'source-layer': layer.id,
+    ...(preferred === 'cells' ? { maxzoom: below } : { minzoom: 24 }),
+    paint: { 'fill-color': computeRamp(1000) as never, 'fill-opacity': 0.8, 'fill-antialias': false },
+  });
+  return [id];
+}
+
+/** Adds a layer on top. Returns the ids of its style layers, bottom first. */
 export function addLayer(
   map: MapLibreMap,
   layer: MapLayerData,
@@ -66,9 +95,13 @@ export function addLayer(
     raise(map, { id: source, type: 'raster', source, paint: { 'raster-fade-duration': 0 } });
     return [source];
   }
-  return layer.sourceLayers.flatMap((sourceLayer) =>
+  const cells = addCells(map, layer, baseUrl);
+  const own = layer.sourceLayers.flatMap((sourceLayer) =>
     addStyled(map, { source, sourceLayer, style: layer.style, colors }),
   );
+  if (layer.cells?.preferred === 'cells')
+    for (const id of own) map.setLayerZoomRange(id, layer.cells.below, 24);
+  return [...cells, ...own];
 }
 
 /** Puts a layer above all data: labels on top, all else below the names of the base map. */
@@ -85,6 +118,7 @@ export function raiseLayer(map: MapLibreMap, id: string): void {
 export function removeLayer(map: MapLibreMap, id: string, ids: LayerIds): void {
   for (const one of ids.get(id) ?? []) map.removeLayer(one);
   map.removeSource(sourceId(id));
+  if (map.getSource(cellsSourceId(id))) map.removeSource(cellsSourceId(id));
   ids.delete(id);
 }
 

@@ -3,6 +3,7 @@ import type { MapData, ViewerData } from '../../core/catalog/page-data.js';
 import type { DrawLayer, MapControls } from './draw.js';
 import type { LayerIds } from './layers.js';
 import { pageData } from './page.js';
+import { readDrawing, writeDrawing } from './points/sample.js';
 import { startMap } from './start.js';
 import { connectLayerSearch, reloadingLayers, type ViewerLayers } from './viewer/add-layers.js';
 import { identifyOn } from './viewer/identify.js';
@@ -49,12 +50,13 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
     time.restore(link.time);
   };
   const write = () => {
-    lastHash = writePermalink({
+    const link = writePermalink({
       view: readCamera(map),
       layers: list.state(),
       time: time.state(),
       colors: colors.state(),
     });
+    lastHash = writeDrawing(link, readDrawing(location.hash));
     if (!samePermalink(lastHash, location.hash)) history.replaceState(null, '', lastHash);
   };
   apply(true);

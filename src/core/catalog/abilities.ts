@@ -31,6 +31,11 @@ export function hasFeatures(collection: Perhaps): collection is VectorCollection
   return collection !== undefined && ABILITIES[collection.kind].features;
 }
 
+/** Whether all features of a collection are points. */
+export function hasPoints(collection: Perhaps): boolean {
+  return hasFeatures(collection) && collection.source.geometryType.endsWith('Point');
+}
+
 export function hasCoverage(collection: Perhaps): collection is RasterCollection {
   return collection !== undefined && ABILITIES[collection.kind].coverage;
 }

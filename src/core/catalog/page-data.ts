@@ -29,6 +29,22 @@ export interface VectorLayerData extends LayerData {
   readonly style: readonly StyleLayer[];
   /** Items of the collection; a feature's page is this URL, a slash and its id. */
   readonly items: string | null;
+  /** Number of features, which the server may have estimated. Null: unknown. */
+  readonly count: number | null;
+  /** Cells that count the points at low zooms. Null for layers without cells. */
+  readonly cells: CellsData | null;
+}
+
+/** Drawing of a layer with many points at low zooms. */
+export type PointDrawing = 'cells' | 'points';
+
+export interface CellsData {
+  /** URL template with {z}, {x}, {y}. */
+  readonly tiles: string;
+  /** Zoom from which points are drawn in either case. */
+  readonly below: number;
+  /** Drawing of a map whose URL does not name one. */
+  readonly preferred: PointDrawing;
 }
 
 export interface RasterLayerData extends LayerData {

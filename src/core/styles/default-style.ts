@@ -4,6 +4,7 @@ import type { BandInfo } from '../rasters/rasters.js';
 import type { GeometryType } from '../sources/vector-source.js';
 import { LOOK } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
+import { findPointZoom, type PointSpread } from './point-density.js';
 
 /** Colours that are distinguishable with common colour vision deficiencies (Okabe and Ito). */
 const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a51a3', '#8c6d31'];
@@ -19,10 +20,14 @@ function formatColour(id: string): string {
 const zoomed = (width: number): never =>
   ['interpolate', ['linear'], ['zoom'], 0, width * 0.4, 5, width] as never;
 
-/** Default style of a vector layer: light fills, clear outlines, visible points. */
-export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
+/**
+ * Default style of a vector layer: light fills, clear outlines, visible points. The circles of many points shrink where
+ * they would cover each other.
+ */
+export function defaultStyle(geometryType: GeometryType, id: string, spread?: PointSpread): MapStyle {
   const colour = formatColour(id);
-  if (geometryType.endsWith('Point')) return { version: 0, layers: [points(colour)] };
+  if (geometryType.endsWith('Point'))
+    return { version: 0, layers: [points(colour, spread && findPointZoom(spread))] };
   if (geometryType.endsWith('LineString')) return { version: 0, layers: [lines(colour)] };
   if (geometryType.endsWith('Polygon')) return { version: 0, layers: polygons(colour) };
   const only = (type: string, layer: StyleLayer): StyleLayer =>
@@ -91,15 +96,31 @@ function lines(colour: string): StyleLayer {
   };
 }
 
-function points(colour: string): StyleLayer {
+/** Zoom levels over which circles grow from their smallest to their full size. */
+const GROWTH = 3;
+
+/** `zoom`: at this and lower zooms points are crowded, so circles are small and have no halo. */
+function points(colour: string, zoom?: number): StyleLayer {
+  const grown = (small: number, full: number): never =>
+    (zoom === undefined
+      ? full
+      : [
+          'interpolate',
+          ['linear'],
+          ['zoom'],
+          Math.round(zoom),
+          small,
+          Math.round(zoom) + GROWTH,
+          full,
+        ]) as never;
   return {
     id: 'point',
     type: 'circle',
     paint: {
       'circle-color': colour,
-      'circle-radius': 4,
+      'circle-radius': grown(1.5, 4),
       'circle-stroke-color': '#ffffff',
-      'circle-stroke-width': 1,
+      'circle-stroke-width': grown(0, 1),
       'circle-stroke-opacity': 0.9,
     },
   };

@@ -116,6 +116,8 @@ export interface VectorTileTask {
   /** The least important features are dropped beyond these; bytes are those before compression. */
   maxFeatures?: number;
   maxBytes?: number;
+  /** Cells along a side in which points are counted. Default: the features. */
+  cells?: number;
   /** Mapbox Vector Tile if absent. */
   format?: 'mvt' | 'mlt';
   /** Compresses the tile. */

@@ -1,6 +1,8 @@
 export const TILE_LIMITS = {
   /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
   tileBytes: 1_048_576,
+  /** Cells along a side of a tile that counts points. */
+  cellsPerSide: 64,
   /** Maximum bytes of a stored tile, decompressed, that is transcoded into the other vector tile encoding. */
   transcodedTileBytes: 8_388_608,
   /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */

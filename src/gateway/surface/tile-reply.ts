@@ -57,10 +57,11 @@ function newReply(tile: Tile): Reply {
   return { status: 200, mediaType, body, encoding, etag, cacheControl, cacheTags, constant, headers };
 }
 
-function collectHeaders({ dropped = 0, shown, lost = [] }: Tile): Reply['headers'] {
+function collectHeaders({ dropped = 0, features, shown, lost = [] }: Tile): Reply['headers'] {
   if (dropped === 0 && !shown && lost.length === 0) return undefined;
   return {
     ...(dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : {}),
+    ...(dropped > 0 && features !== undefined ? { 'graticule-shown-features': String(features) } : {}),
     ...(shown ? sourceItemHeaders(shown.items, shown.batch, shown.count) : {}),
     ...lossHeaders({ lost }),
   };

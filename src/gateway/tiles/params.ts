@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Format } from '../../core/http/media.js';
 import {
+  choice,
   datetimeParam,
   defineIntegerParam,
   defineListParam,
@@ -63,6 +64,11 @@ export const tileQuery = {
   scaleDenominator: definePositiveNumberParam(
     'scale-denominator',
     'Scale of an image, which gives its size: not together with width, height or scale.',
+  ),
+  aggregate: choice(
+    'aggregate',
+    ['cells'],
+    'Vector tiles of points only: cells returns squares with the number of points (count) in place of the features.',
   ),
   properties: defineListParam('properties', 1000, 'Only these attributes of each feature.'),
   ...lookParams,

@@ -72,7 +72,7 @@ const encoding = choice(
   'Encoding of vector tiles: mvt when absent, or that of the archive.',
 );
 
-const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuery;
+const { datetime, subset, filter, filterLang, filterCrs, aggregate, properties } = tileQuery;
 
 /** TileJSON and Web Mercator tiles by zoom, column and row, in the order that web maps write them. */
 export function xyzOperations(deps: TilesDeps): Operation[] {
@@ -116,6 +116,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         filter,
         filterLang,
         filterCrs,
+        aggregate,
         properties,
         ...lookParams,
       },

@@ -7,10 +7,12 @@ const texts = new WeakMap<object, string>();
 
 /** Styles for callers who cannot read some attributes. Parts that would reveal these are omitted. */
 export function stylesWithout(
-  { id, source, style, styles }: VectorCollection,
+  { id, source, style, styles, featureCount, extent84 }: VectorCollection,
   hidden: readonly string[],
 ): Pick<VectorCollection, 'style' | 'styles' | 'unreadStyles'> {
-  const own = tellsHidden(style, style, hidden) ? defaultStyle(source.geometryType, id) : style;
+  const own = tellsHidden(style, style, hidden)
+    ? defaultStyle(source.geometryType, id, { count: featureCount, extent84 })
+    : style;
   const others = styles?.filter((one) => !tellsHidden(one, one.style, hidden));
   // Diagnostics of an unread style can mention any attribute.
   return { style: own, ...(others ? { styles: others } : {}), unreadStyles: [] };

@@ -45,7 +45,7 @@ export function isDrawn({ collections, format }: Pick<TileRequest, 'collections'
 }
 
 async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding: TileCoding): Promise<Tile> {
-  const { collections, at, format, selection } = request;
+  const { collections, at, format, aggregate, selection } = request;
   const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles. Use png.');
@@ -58,13 +58,18 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     buffer: BUFFER,
     simplify: SIMPLIFY,
     maxBytes: TILE_LIMITS.tileBytes,
+    ...(aggregate ? { cells: TILE_LIMITS.cellsPerSide } : {}),
     format: format === MLT_FORMAT ? 'mlt' : 'mvt',
     encoding: coding,
     gzipMinBytes: GZIP_MIN_BYTES,
   });
-  const { data, tag, dropped } = result;
+  const { data, tag, features, dropped } = result;
   const encoding = findCompression(result.encoding);
-  return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, { tag, dropped });
+  return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, {
+    tag,
+    features,
+    dropped,
+  });
 }
 
 /** The tile in the stored form of the archive, or in the other encoding of vector tiles. */

@@ -1,5 +1,6 @@
 /** Parameters of tile requests. */
 
+import { hasPoints } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { type Format, isVectorFormat } from '../../core/http/media.js';
@@ -79,11 +80,11 @@ export function planTile(
   const before = x.memo.value;
   if (before && before.catalog === catalog && (!negotiated || before.format === x.format)) return before;
   const request = make();
-  const { at, format, scale, selection, batch } = request;
+  const { at, format, scale, aggregate, selection, batch } = request;
   const collections = shownAt(at, request.collections);
   // One literal without spread: V8 gives each object made by spreading a separate hidden class, and then every read
   // misses.
-  const key = tileKey({ format, collections, at, scale, selection, batch });
+  const key = tileKey({ format, collections, at, scale, aggregate, selection, batch });
   const plan: TilePlan = {
     catalog,
     format,
@@ -92,6 +93,7 @@ export function planTile(
     collections,
     at,
     scale,
+    aggregate,
     selection,
     batch,
     invented: isInvented(request),
@@ -108,10 +110,11 @@ export function narrowTile(
   collections: readonly Collection[],
   at: TileAddress,
   format: Format,
-  params: SelectionChoice & Partial<AskedLook> & Partial<SizeChoice>,
+  params: SelectionChoice & Partial<AskedLook> & Partial<SizeChoice> & AggregateChoice,
 ): TileRequest {
   const [first] = collections;
-  const { scale = 1 } = params;
+  const { scale = 1, aggregate } = params;
+  if (aggregate) requireCountable(collections, format, params);
   if (scale !== 1 && !isDrawn({ collections, format }))
     throw badParameter('scale', 'is only for images that the server draws');
   if (first && !isMade(first)) {
@@ -125,7 +128,24 @@ export function narrowTile(
     size: findSize({ collections, at, format }, params),
   });
   const { collections: newest, batch } = newestBatch(collections, params.datetime);
-  return { collections: newest, at, format, scale, selection, batch };
+  return { collections: newest, at, format, scale, aggregate, selection, batch };
+}
+
+interface AggregateChoice {
+  aggregate?: 'cells' | undefined;
+}
+
+/** Throws 400 unless the points of the collections can be counted in vector tiles. */
+function requireCountable(
+  collections: readonly Collection[],
+  format: Format,
+  { properties }: SelectionChoice,
+): void {
+  if (!isVectorFormat(format))
+    throw badParameter('aggregate', `is only for vector tiles, not for ${format.name}. Use mvt or mlt`);
+  const other = collections.find((one) => !hasPoints(one));
+  if (other) throw badParameter('aggregate', `is only for points, and '${other.id}' has other data`);
+  if (properties) throw badParameter('properties', 'cannot be combined with aggregate');
 }
 
 /** Pixels of an image, as a client names them. */

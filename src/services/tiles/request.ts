@@ -46,6 +46,8 @@ export interface TileRequest {
   readonly at: TileAddress;
   /** Pixels of an image per pixel of the tile matrix: 1 or 2. Default: 1. */
   readonly scale?: number | undefined;
+  /** The number of points in each cell in place of the features. Vector tiles of points only. */
+  readonly aggregate?: 'cells' | undefined;
   /** Restriction of the content. Default: everything is shown. */
   readonly selection?: TileSelection | undefined;
   /** The acquisition time of rasters. Default: all of a mosaic, the newest time of a series. */
@@ -87,9 +89,10 @@ export function sharedKey(request: TileRequest): string {
   return `${addressKey(request)}${content}/${version()}`;
 }
 
-/** `png`, or `png@2x`. */
-function formatKey({ format, scale = 1 }: TileRequest): string {
-  return scale === 1 ? format.name : `${format.name}@${scale}x`;
+/** `png`, `png@2x`, `mvt` or `mvt+cells`. */
+function formatKey({ format, scale = 1, aggregate }: TileRequest): string {
+  const name = aggregate ? `${format.name}+${aggregate}` : format.name;
+  return scale === 1 ? name : `${name}@${scale}x`;
 }
 
 function addressKey(request: TileRequest): string {

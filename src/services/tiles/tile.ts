@@ -50,6 +50,8 @@ export interface Tile {
   readonly empty?: boolean;
   /** Number of features omitted for lack of space. */
   readonly dropped?: number;
+  /** Number of features in the tile, if some were omitted. */
+  readonly features?: number | undefined;
   /** Whether the tile lacks rasters that could not be read. Such tiles are not cached. */
   readonly isLossy?: boolean;
   /** Response that the API created from the tile. It is kept as long as the tile. */
@@ -85,6 +87,7 @@ interface TileFacts extends Loss {
   readonly tag?: string | undefined;
   /** Number of features omitted for lack of space. */
   readonly dropped?: number;
+  readonly features?: number | undefined;
 }
 
 /** A tile of these bytes. */
@@ -94,7 +97,7 @@ export function newTile(
   mediaType: string,
   encoding: Compression | undefined,
   empty: boolean,
-  { tag, dropped = 0, lost }: TileFacts = {},
+  { tag, dropped = 0, features, lost }: TileFacts = {},
 ): Tile {
   if (empty) return emptyTile(request, { lost });
   const hasSecondForm = isVectorFormat(request.format) && encoding !== 'gzip';
@@ -114,6 +117,7 @@ export function newTile(
     bytes: (hasSecondForm ? 2 : 1) * data.byteLength,
     empty: false,
     dropped,
+    features: dropped > 0 ? features : undefined,
     isLossy,
     answer: undefined,
   };
@@ -141,6 +145,7 @@ export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile 
     bytes: 0,
     empty: true,
     dropped: 0,
+    features: undefined,
     isLossy,
     answer: undefined,
   };

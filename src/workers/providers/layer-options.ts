@@ -26,6 +26,7 @@ export function layerOptions(
     buffer: task.buffer,
     simplify: task.simplify,
     maxFeatures: least(task.maxFeatures, layer.maxFeatures) ?? 0,
+    ...(task.cells === undefined ? {} : { cells: task.cells }),
     maxBytes: least(task.maxBytes, layer.maxBytes) ?? PROVIDER_LIMITS.mapLayerBytes,
     deadline: Date.now() + LIMITS.requestDeadlineMs,
   };

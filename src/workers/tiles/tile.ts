@@ -43,6 +43,10 @@ async function encodeLayer(
   layer: TileLayer,
   cancellation?: Cancellation,
 ): Promise<EncodedLayer & { heavy: boolean }> {
+  if (task.cells !== undefined) {
+    const counted = { ...layer, fields: [] };
+    return { ...(await getFeatureStore(layer.source).tileLayer(task, counted, cancellation)), heavy: false };
+  }
   const overview = await fromOverview(task, layer, cancellation);
   if (overview) return { ...overview, heavy: overview.stale };
   const encoded = await getFeatureStore(layer.source).tileLayer(task, layer, cancellation);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { LayerEncoder } from '../../../src/native/index.js';
-import { decode, openDatabase, planeOptions, randomSource, type Shape, wkb } from '../support.js';
+import {
+  decode,
+  openDatabase,
+  type Position,
+  planeOptions,
+  randomSource,
+  type Shape,
+  wkb,
+} from '../support.js';
 
 const db = openDatabase();
 
@@ -25,13 +33,13 @@ interface Row {
   n: number;
 }
 
-function encode(rows: readonly Row[], changes: Record<string, unknown>) {
+function encode(rows: readonly Row[], changes: Record<string, unknown>, order = 'id') {
   db.exec('DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, g BLOB, name TEXT, n)');
   const insert = db.prepare('INSERT INTO t VALUES (?, ?, ?, ?)');
   for (const { id, shape, name, n } of rows) insert.run(id, wkb(shape), name, n);
   return db
     .prepare(
-      'SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped FROM (SELECT gr_mvt(?, id, g, name, n) AS tile FROM t LIMIT -1)',
+      `SELECT tile, gr_mvt_count(tile) AS features, gr_mvt_dropped(tile) AS dropped FROM (SELECT gr_mvt(?, id, g, name, n) AS tile FROM (SELECT * FROM t ORDER BY ${order} LIMIT -1) LIMIT -1)`,
     )
     .get(planeOptions({ fields: ['name', 'n'], ...changes })) as {
     tile: Buffer;
@@ -58,10 +66,32 @@ const lines: Row[] = rows.map((row, i) => ({
     ],
   },
 }));
+const dot = (place: Position, i: number): Row => ({
+  id: i + 1,
+  shape: { type: 'Point', coordinates: place },
+  name: 'dot',
+  n: i,
+});
 const points: Row[] = rows.map((row, i) => ({
   ...row,
   shape: { type: 'Point', coordinates: [(i * 7) % 4096, (i * 13) % 4096] },
 }));
+
+/** Positions of the points of a tile. */
+function positions(tile: Buffer): { x: number; y: number }[] {
+  const layer = decode(tile).plane!;
+  return Array.from({ length: layer.length }, (_, i) => layer.feature(i).loadGeometry()[0]![0]!);
+}
+
+/** Number of positions in each cell of 128 grid units. */
+function countCells(places: readonly { x: number; y: number }[]): Map<string, number> {
+  const cells = new Map<string, number>();
+  for (const { x, y } of places) {
+    const cell = `${Math.floor(x / 128)} ${Math.floor(y / 128)}`;
+    cells.set(cell, (cells.get(cell) ?? 0) + 1);
+  }
+  return cells;
+}
 
 describe('the budget of a tile', () => {
   it.each([
@@ -87,19 +117,47 @@ describe('the budget of a tile', () => {
   });
 
   it('keeps the same points in whatever order and tile they come', () => {
-    const kept = (list: readonly Row[], changes: Record<string, unknown>) => {
-      const { tile } = encode(list, { maxFeatures: 1000, ...changes });
+    const kept = (list: readonly Row[], changes: Record<string, unknown>, order?: string) => {
+      const { tile } = encode(list, { maxFeatures: 1000, ...changes }, order);
       const layer = decode(tile).plane!;
       return new Set(Array.from({ length: layer.length }, (_, i) => layer.feature(i).properties['n']));
     };
     const once = kept(points, {});
-    const renamed = points.toReversed().map((row, i) => ({ ...row, id: i + 1 }));
-    expect(kept(renamed, {})).toEqual(once);
+    for (const order of ['id DESC', 'id * 7919 % 5003']) expect(kept(points, {}, order)).toEqual(once);
     // Shifted by half a tile: a thousand of fewer points, so all that both show of the first are there.
     const shifted = kept(points, { bbox: [2048, 0, 6144, 4096] });
     const right = points.filter((_, i) => (i * 7) % 4096 > 2048);
     const lost = right.filter(({ n }) => once.has(n) && !shifted.has(n));
     expect(lost).toEqual([]);
+  });
+
+  const somewhere = () => Math.floor(random() * 4096);
+  const uniform = Array.from({ length: 20_000 }, () => [somewhere(), somewhere()] as const);
+  // Nine of ten are in a corner of the tile.
+  const clustered = uniform.map(([x, y], i): Position => (i % 10 === 0 ? [x, y] : [x / 16, y / 16]));
+
+  it.each([
+    ['clustered', clustered, 45],
+    ['uniform', uniform, 8],
+  ] as const)('spreads a sample of %s points evenly', (_, places, most) => {
+    const { tile, features, dropped } = encode(places.map(dot), { maxFeatures: 2000 });
+    expect([features, dropped]).toEqual([2000, 18_000]);
+    const shown = countCells(positions(tile));
+    // A point remains in each cell that had one, and no cell gets much more than others.
+    const all = countCells(places.map(([x = 0, y = 0]) => ({ x, y })));
+    expect(shown.size).toBeGreaterThan(all.size * 0.97);
+    expect(Math.max(...shown.values())).toBeLessThan(most);
+  });
+
+  it('thins neighbouring tiles alike at their border', () => {
+    // The right tile has a third of the points of the left one, and both have too many.
+    const all = uniform.map(([x, y], i) => dot(i % 4 === 0 ? [x + 4096, y] : [x, y], i));
+    const shownIn = (minx: number) =>
+      positions(encode(all, { maxFeatures: 1500, bbox: [minx, 0, minx + 4096, 4096] }).tile);
+    const left = countCells(shownIn(0).filter(({ x }) => x >= 3584 && x < 4096));
+    const right = countCells(shownIn(4096).filter(({ x }) => x >= 0 && x < 512));
+    // Of 4 x 32 cells.
+    for (const { size } of [left, right]) expect(size).toBeGreaterThan(120);
   });
 
   it.each([20_000, 100_000, 200_000])('holds %d bytes', (maxBytes) => {

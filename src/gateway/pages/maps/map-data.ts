@@ -1,4 +1,4 @@
-import { byData, hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import { byData, hasCoverage, hasFeatures, hasPoints } from '../../../core/catalog/abilities.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -6,6 +6,7 @@ import type {
   VectorCollection,
 } from '../../../core/catalog/collection.js';
 import type {
+  CellsData,
   MapGeometry,
   MapLayerData,
   RasterLayerData,
@@ -15,6 +16,7 @@ import type { Box } from '../../../core/geometry/box.js';
 import type { GeometryType } from '../../../core/sources/vector-source.js';
 import { defaultStyle } from '../../../core/styles/default-style.js';
 import type { StyleLayer } from '../../../core/styles/model.js';
+import { findPointZoom } from '../../../core/styles/point-density.js';
 import { isVectorArchive } from '../../../core/tiles/archives.js';
 
 /** Our tiles are cut to this zoom; beyond it the browser magnifies them. */
@@ -134,7 +136,26 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
     geometry,
     style: pageStyle(collection),
     items: buildItemsUrl(collection, baseUrl),
+    count: collection.featureCount ?? null,
+    cells: buildCells(collection, baseUrl),
   };
+}
+
+/** Cells of a layer with many points. With an own style, points are preferred. */
+function buildCells(collection: VectorCollection, baseUrl: string): CellsData | null {
+  const { featureCount, extent84, style } = collection;
+  const zoom = hasPoints(collection) ? findPointZoom({ count: featureCount, extent84 }) : undefined;
+  if (zoom === undefined) return null;
+  return {
+    tiles: `${common(collection, baseUrl, 'mlt').tiles}?aggregate=cells`,
+    below: Math.ceil(zoom),
+    preferred: style.version === 0 && !hasOwnLook(style.layers) ? 'cells' : 'points',
+  };
+}
+
+/** Whether a style is more than the circles of the default style. */
+function hasOwnLook(layers: readonly StyleLayer[]): boolean {
+  return layers.length !== 1 || layers[0]!.type !== 'circle' || layers[0]!.id !== 'point';
 }
 
 function rasterLayer(collection: RasterCollection, baseUrl: string): RasterLayerData {
@@ -153,6 +174,8 @@ function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerD
     geometry: 'mixed',
     style: pageStyle(collection),
     items: null,
+    count: null,
+    cells: null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { findAttribution, isDrawable } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
-import type { MapData, MapLayerData } from '../../../core/catalog/page-data.js';
+import type { MapData, MapLayerData, PointDrawing } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { assetUrl } from '../layout.js';
 import { type PageColors, withColors } from './color-form.js';
@@ -46,10 +46,21 @@ export function mapFrame(frame: MapFrame): Markup {
   return html`<figure class="${frame.large ? 'map-figure map-large' : 'map-figure'}">
 <div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
 <p class="map-message" role="status" hidden></p>
+<p class="map-message" role="status" data-sample hidden></p>
+${data.layers.map(drawingChoice)}
 ${frame.switcher ? layerSwitcher(frame) : undefined}
 ${frame.printed ? printedCaption(frame.printed) : undefined}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
 </figure>`;
+}
+
+/** Choice between cells and points for a layer of many points; needs the script. */
+export function drawingChoice(layer: MapLayerData): Markup | undefined {
+  if (layer.kind !== 'vector' || !layer.cells) return undefined;
+  const { id, title, cells } = layer;
+  const box = (value: PointDrawing, label: string) =>
+    html`<label><input type="radio" name="drawn-${id}" value="${value}"${cells.preferred === value ? html` checked` : undefined}> ${label}</label> `;
+  return html`<fieldset class="switcher" data-drawn-as="${id}" hidden><legend>Draw <bdi>${title}</bdi> as</legend>${box('cells', 'Cells with the number of points')}${box('points', 'Points')}</fieldset>`;
 }
 
 /** Legend and source, for paper only: the screen has the page around the map. */

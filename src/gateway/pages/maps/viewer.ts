@@ -17,7 +17,7 @@ import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
 import { colorFields, describeLegend, legendUrl } from './color-form.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
-import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
+import { drawingChoice, layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
 export interface ViewerPage extends PageFrame {
   /** Collections on the map, in no particular order. */
@@ -55,6 +55,7 @@ export function viewerPage(input: ViewerPage): string {
 <div class="map viewer-map" data-map data-map-state="loading" role="region" aria-label="Map" aria-describedby="map-keys"><noscript><p class="map-note">The map requires JavaScript. The list links to the data.</p></noscript></div>
 <p class="unseen" id="map-keys">Arrow keys move the map, plus and minus zoom, Enter inspects the centre, Escape closes the popup.</p>
 <p class="map-message" role="status" hidden></p>
+<p class="map-message" role="status" data-sample hidden></p>
 ${panel(layers, byId, { baseUrl, titles, published })}
 ${TIME_BAR}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
@@ -145,6 +146,7 @@ function layerRow(layer: MapLayerData, collection: Collection, about: PanelFacts
 ${legend(collection, baseUrl)}
 <div id="${body}" class="layer-body" data-body hidden>
 <label class="opacity"><span>Opacity</span><input type="range" min="0" max="100" step="5" value="100" data-opacity><output data-opacity-shown>100 %</output></label>
+${drawingChoice(layer)}
 ${hasCoverage(collection) ? colorControls(collection) : undefined}<div class="layer-actions"><button type="button" data-zoom>Zoom to</button><button type="button" aria-label="Move ${title} up" title="Move up" data-up>${UP}</button><button type="button" aria-label="Move ${title} down" title="Move down" data-down>${DOWN}</button><button type="button" aria-label="Remove ${title}" data-remove>Remove</button>${anchor(href, 'About')}</div>
 </div></li>`;
 }

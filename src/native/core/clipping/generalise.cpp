@@ -53,8 +53,12 @@ uint64_t importanceOf(double measure, uint32_t hash) {
 }
 
 uint32_t hashOfPosition(const Sequence& s) {
-  const uint64_t mixed = (loadNative<uint64_t>(s.data) * 0x9e3779b97f4a7c15ull) ^ loadNative<uint64_t>(s.data + 8);
-  return static_cast<uint32_t>((mixed * 0xd6e8feb86659fd93ull) >> 32);
+  uint64_t mixed = loadNative<uint64_t>(s.data) * 0x9e3779b97f4a7c15ull;
+  // Round coordinates have bits only at the top: folding them down keeps rows of a regular grid from hashing alike.
+  mixed = (mixed ^ mixed >> 32) ^ loadNative<uint64_t>(s.data + 8);
+  mixed *= 0xd6e8feb86659fd93ull;
+  mixed = (mixed ^ mixed >> 29) * 0x94d049bb133111ebull;
+  return static_cast<uint32_t>(mixed >> 32);
 }
 
 double measureOf(const Geometry& geometry) {

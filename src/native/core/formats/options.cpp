@@ -120,6 +120,7 @@ bool parseTileOptions(std::string_view json, TileLayerOptions& options, std::str
     if (key == "simplify") return reader.readNumber(options.simplify);
     if (key == "maxFeatures") return readSize(reader, options.maxFeatures);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);
+    if (key == "cells") return readUnsigned(reader, options.cells);
     if (key == "deadline") return reader.readNumber(options.deadline);
     return reader.skip();
   });
@@ -139,6 +140,10 @@ bool checkTileOptions(const TileLayerOptions& options, std::string& error) {
   }
   if (options.extent == 0 || options.extent > kMaxExtent || options.buffer > kMaxExtent) {
     error = "'extent' must be 1 to 1048576 and 'buffer' 0 to 1048576";
+    return false;
+  }
+  if (options.cells > TileCells::kMaxSide) {
+    error = "'cells' must be 0 to " + std::to_string(TileCells::kMaxSide);
     return false;
   }
   if (!(options.simplify >= 0) || !std::isfinite(options.simplify)) {

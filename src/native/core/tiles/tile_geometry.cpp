@@ -148,6 +148,17 @@ void TileGeometryEncoder::encodePoints(const Geometry& geometry, ByteBuffer& out
   out.commit(p);
 }
 
+bool TileGeometryEncoder::place(const Geometry& geometry, double& x, double& y) {
+  for (const Node& node : geometry.nodes) {
+    if (node.type != GeometryType::Point || node.sequences == 0) continue;
+    const Sequence s = project(geometry.sequences[node.firstSequence]);
+    x = grid_.gridX(s.x(0));
+    y = grid_.gridY(s.y(0));
+    return true;
+  }
+  return false;
+}
+
 void TileGeometryEncoder::encodeLine(const Sequence& sequence, ByteBuffer& out) {
   if (sequence.count < 2) return;
   const Sequence s = project(sequence);

@@ -35,6 +35,9 @@ class TileGeometryEncoder {
    */
   bool encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out);
 
+  /** Computes the position of the first point in grid units, not rounded. False if the geometry has no point. */
+  bool place(const Geometry& geometry, double& x, double& y);
+
   /**
    * Visible size from the latest encode(): area of exterior rings or length of lines, in grid units; 0 for points.
    */

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "../clipping/generalise.h"
 #include "../values/varint.h"
@@ -70,6 +71,12 @@ struct FeatureMessage {
   }
 };
 
+/** Coordinate of a command, which is written as 32 bits. */
+int32_t unzigzag(uint64_t value) {
+  const auto bits = static_cast<uint32_t>(value);
+  return static_cast<int32_t>(bits >> 1 ^ (0u - (bits & 1)));
+}
+
 uint8_t* putBytes(uint8_t* p, uint8_t key, const uint8_t* bytes, size_t n) {
   *p++ = key;
   p = putVarint64(p, n);
@@ -84,7 +91,9 @@ void TileLayerEncoder::begin(const TileLayerOptions& options, std::shared_ptr<co
   reprojector_ = std::move(reprojector);
   grid_ = TileGrid::of(options_.bbox, options_.extent, options_.buffer);
   encoder_.begin(grid_, options_.simplify, reprojector_.get());
+  if (options_.cells != 0) options_.columns = {{"count", FieldType::Integer}};
   values_.begin(options_.columns);
+  cells_.begin(options_.cells, options_.extent, options_.bbox);
   features_ = 0;
   layer_.clear();
   uint8_t* p = layer_.reserve(kHeadRoom + 2 + 1 + kMaxVarint64 + options_.name.size());
@@ -95,6 +104,7 @@ void TileLayerEncoder::begin(const TileLayerOptions& options, std::shared_ptr<co
   head_ = layer_.size();
   written_.clear();
   threshold_ = 0;
+  sample_.begin(options_.extent);
   dropped_ = 0;
   work_ = 0;
   nextLook_ = kWorkPerLook;
@@ -108,6 +118,12 @@ bool TileLayerEncoder::addGeometry(const uint8_t* blob, size_t size) {
   if (header.hasEnvelope && !encoder_.mayTouch(header.envelope)) return false;
   if (readWkb(blob + header.wkbOffset, size - header.wkbOffset, geometry_) != ReadStatus::Ok) return false;
   if (options_.deadline != 0) watchTime();
+  if (cells_.enabled()) {
+    double x = 0;
+    double y = 0;
+    if (encoder_.place(geometry_, x, y)) cells_.add(x, y);
+    return false;
+  }
   commands_.clear();
   tags_.clear();
   encodeParts();
@@ -123,16 +139,34 @@ void TileLayerEncoder::encodeParts() {
   for (const auto type : {TileGeometryType::Point, TileGeometryType::LineString, TileGeometryType::Polygon}) {
     const size_t before = commands_.size();
     if ((kinds & 1u << static_cast<unsigned>(type)) == 0 || !encoder_.encode(geometry_, type, commands_)) continue;
-    // Encoded geometries have one or more positions.
-    const uint64_t importance =
-        bounded() ? importanceOf(encoder_.measure(), hashOfPosition(geometry_.sequences.front())) : 0;
-    if (importance < threshold_) {
+    Part& part = parts_[partCount_];
+    part = {type, commands_.size(), 0, EvenSample::kNone};
+    if (!bounded() || mattersEnough(part, before)) {
+      ++partCount_;
+    } else {
       ++dropped_;
       commands_.truncate(before);
-    } else {
-      parts_[partCount_++] = {type, commands_.size(), importance};
     }
   }
+}
+
+/** Computes the importance of a part, whose commands start at `begin`. False for a part that must be dropped. */
+bool TileLayerEncoder::mattersEnough(Part& part, size_t begin) {
+  // Encoded geometries have one or more positions.
+  const uint32_t hash = hashOfPosition(geometry_.sequences.front());
+  if (part.type != TileGeometryType::Point) {
+    part.importance = importanceOf(encoder_.measure(), hash);
+    return part.importance >= threshold_;
+  }
+  const uint8_t* end = commands_.data() + part.end;
+  uint64_t x = 0;
+  uint64_t y = 0;
+  const uint8_t* p = getVarint(commands_.data() + begin, end, x);
+  p = getVarint(p, end, x);
+  getVarint(p, end, y);
+  part.cell = sample_.cellOf(unzigzag(x), unzigzag(y));
+  part.importance = hash;
+  return sample_.admits(part.cell, hash);
 }
 
 void TileLayerEncoder::watchTime() {
@@ -149,10 +183,27 @@ bool TileLayerEncoder::outgrown(uint64_t times) const {
          (options_.maxBytes != 0 && bytes > options_.maxBytes * times);
 }
 
+/** Sets the importance of all points by their places. */
+void TileLayerEncoder::rankPoints() {
+  entries_.clear();
+  for (const Written& w : written_) {
+    if (w.cell != EvenSample::kNone) entries_.push_back({w.cell, static_cast<uint32_t>(w.importance), w.tie, 0});
+  }
+  if (entries_.empty()) return;
+  sample_.rank(entries_);
+  size_t next = 0;
+  for (Written& w : written_) {
+    if (w.cell != EvenSample::kNone) w.importance = entries_[next++].importance;
+  }
+}
+
 /** The most important features that fit, in the order that they came in. */
 std::vector<TileLayerEncoder::Written> TileLayerEncoder::choose() const {
   std::vector<Written> kept = written_;
-  std::sort(kept.begin(), kept.end(), [](const Written& a, const Written& b) { return a.importance > b.importance; });
+  std::sort(kept.begin(), kept.end(), [](const Written& a, const Written& b) {
+    if (a.importance != b.importance) return a.importance > b.importance;
+    return a.tie != b.tie ? a.tie > b.tie : a.begin < b.begin;
+  });
   const double features = static_cast<double>(layer_.size() - head_);
   // Values shrink with the features that name them, more or less.
   const double share = features / (features + static_cast<double>(values_.size()));
@@ -172,10 +223,17 @@ std::vector<TileLayerEncoder::Written> TileLayerEncoder::choose() const {
 
 /** Drops features beyond the budget. */
 void TileLayerEncoder::thin() {
+  rankPoints();
   std::vector<Written> kept = choose();
   if (kept.size() == written_.size()) return;
   dropped_ += written_.size() - kept.size();
   threshold_ = kept.back().importance;
+  entries_.clear();
+  for (const Written& w : kept) {
+    if (w.cell == EvenSample::kNone) continue;
+    entries_.push_back({w.cell, static_cast<uint32_t>(w.importance), w.tie, w.importance});
+  }
+  sample_.limit(threshold_, entries_);
   std::sort(kept.begin(), kept.end(), [](const Written& a, const Written& b) { return a.begin < b.begin; });
   rewrite(kept);
 }
@@ -209,7 +267,7 @@ void TileLayerEncoder::rewrite(const std::vector<Written>& kept) {
     if (tags != 0) p = putBytes(p, kFeatureTags, tags_.data(), tags_.size());
     std::memcpy(p, message.rest, rest);
     rewritten_.commit(p + rest);
-    written_.push_back({w.importance, begin, head_ + rewritten_.size()});
+    written_.push_back({w.importance, begin, head_ + rewritten_.size(), w.cell, w.tie});
   }
   layer_.truncate(head_);
   layer_.append(rewritten_.data(), rewritten_.size());
@@ -218,6 +276,7 @@ void TileLayerEncoder::rewrite(const std::vector<Written>& kept) {
 
 void TileLayerEncoder::endFeature(const uint64_t* id) {
   size_t begin = 0;
+  const auto tie = id == nullptr ? 0 : static_cast<uint32_t>(*id * 0x9e3779b97f4a7c15ull >> 32);
   // A collection of several kinds becomes one feature per kind: a feature of a tile has one type.
   for (int i = 0; i < partCount_; ++i) {
     const size_t geometrySize = parts_[i].end - begin;
@@ -239,15 +298,42 @@ void TileLayerEncoder::endFeature(const uint64_t* id) {
     layer_.commit(p);
     begin = parts_[i].end;
     ++features_;
-    if (bounded()) written_.push_back({parts_[i].importance, start, layer_.size()});
+    if (bounded()) written_.push_back({parts_[i].importance, start, layer_.size(), parts_[i].cell, tie});
   }
   partCount_ = 0;
   // Now and then: each time costs a sort.
   if (bounded() && outgrown(2)) thin();
 }
 
+/** Writes each cell that has points as a square with their number. */
+void TileLayerEncoder::writeCells() {
+  const double side = static_cast<double>(options_.extent) / options_.cells;
+  const auto border = [side](uint32_t cell) { return static_cast<int32_t>(std::lrint(cell * side)); };
+  cells_.each([&](uint32_t column, uint32_t row, uint32_t count) {
+    const int32_t left = border(column);
+    const int32_t top = border(row);
+    const int32_t width = border(column + 1) - left;
+    const int32_t height = border(row + 1) - top;
+    if (width == 0 || height == 0) return;
+    commands_.clear();
+    uint8_t* p = commands_.reserve(11 * kMaxVarint32);
+    // MoveTo, three LineTo clockwise in the tile, ClosePath.
+    for (const uint32_t value : {9u, zigzag(left), zigzag(top), 26u, zigzag(width), 0u, 0u, zigzag(height),
+                                 zigzag(-width), 0u, 15u}) {
+      p = putVarint32(p, value);
+    }
+    commands_.commit(p);
+    tags_.clear();
+    values_.tag(0, Value::ofInteger(count), tags_);
+    parts_[0] = {TileGeometryType::Polygon, commands_.size(), 0, EvenSample::kNone};
+    partCount_ = 1;
+    endFeature(nullptr);
+  });
+}
+
 const uint8_t* TileLayerEncoder::finish(size_t& size) {
   size = 0;
+  if (cells_.enabled()) writeCells();
   if (features_ == 0) return nullptr;
   // The share of the values is a guess, and better each time.
   for (int i = 0; i < kMaxThinnings && bounded() && outgrown(1); ++i) thin();

@@ -9,6 +9,8 @@
 #include "../values/bytes.h"
 #include "../geometry/geometry.h"
 #include "../geometry/reprojector.h"
+#include "even_sample.h"
+#include "tile_cells.h"
 #include "tile_geometry.h"
 #include "tile_values.h"
 
@@ -32,6 +34,8 @@ struct TileLayerOptions {
   /** The least important features are dropped beyond these; 0: no bound. Bytes before compression, about. */
   uint64_t maxFeatures = 0;
   uint64_t maxBytes = 0;
+  /** Cells along a side in which points are counted, in place of the features; 0: the features. */
+  uint32_t cells = 0;
   /** Deadline in milliseconds since 1970. 0: none. */
   double deadline = 0;
 };
@@ -39,8 +43,8 @@ struct TileLayerOptions {
 /**
  * Builds one layer. Reusable: `begin()` starts over and keeps the memory. Call addGeometry() per feature and, if it
  * returns true, tag() for each attribute and endFeature(). The budget limits the memory for any input. The importance
- * of a feature is its area or length in the tile. Points and features of equal importance are ordered by a hash of
- * their first position, so that neighbouring tiles keep the same ones.
+ * of a feature is its area or length in the tile. Features of equal importance are ordered by a hash of their first
+ * position, so that neighbouring tiles keep the same ones. Points come last, as a spatially even sample.
  */
 class TileLayerEncoder {
  public:
@@ -73,18 +77,28 @@ class TileLayerEncoder {
     TileGeometryType type;
     size_t end;
     uint64_t importance;
+    /** Cell of a point, otherwise EvenSample::kNone. */
+    uint32_t cell;
   };
   /** Feature in `layer_`. */
   struct Written {
     uint64_t importance;
     size_t begin;
     size_t end;
+    uint32_t cell;
+    /** From the id: orders features of equal importance, whatever the order of the rows. */
+    uint32_t tie;
   };
 
-  bool bounded() const { return options_.maxFeatures != 0 || options_.maxBytes != 0; }
+  bool bounded() const {
+    return options_.cells == 0 && (options_.maxFeatures != 0 || options_.maxBytes != 0);
+  }
   bool outgrown(uint64_t times) const;
   void encodeParts();
+  void writeCells();
+  bool mattersEnough(Part& part, size_t begin);
   void thin();
+  void rankPoints();
   std::vector<Written> choose() const;
   void rewrite(const std::vector<Written>& kept);
   void watchTime();
@@ -106,8 +120,11 @@ class TileLayerEncoder {
   size_t head_ = 0;
   std::vector<Written> written_;
   ByteBuffer rewritten_;
-  /** Importance below which features are ignored. */
+  /** Importance below which features are ignored, and the points that are not. */
   uint64_t threshold_ = 0;
+  EvenSample sample_;
+  TileCells cells_;
+  std::vector<EvenSample::Entry> entries_;
   uint64_t dropped_ = 0;
   uint64_t work_ = 0;
   uint64_t nextLook_ = 0;

@@ -26,7 +26,8 @@ export function vectorCollection(
   note?: string,
 ): MakeCollection {
   const storageCrs = crsOfData(layer.source.crs);
-  const { extent84, extent } = layer;
+  const { extent84, extent, featureCount } = layer;
+  const globe = storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84);
   const warning = [note ?? findWarning(layer), ...(layer.remarks ?? [])]
     .filter((text) => text !== undefined)
     .join(' ');
@@ -38,7 +39,7 @@ export function vectorCollection(
     layerId,
     title: layer.title && layer.title !== layer.source.table ? layer.title : formatTitle(layer.source.table),
     description: layer.description ?? '',
-    extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
+    extent84: globe,
     ...(storageCrs.isPlane && extent ? { extent } : {}),
     ...(warning === '' ? {} : { warning }),
     ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
@@ -60,7 +61,10 @@ export function vectorCollection(
     ...(layer.commits ? { commits: layer.commits } : {}),
     countEstimated: layer.countEstimated,
     ...(layer.activity ? { activity: layer.activity } : {}),
-    ...buildFileStyles(defaultStyle(layer.source.geometryType, id), layer.styles),
+    ...buildFileStyles(
+      defaultStyle(layer.source.geometryType, id, { count: featureCount, extent84: globe }),
+      layer.styles,
+    ),
     ...(layer.stac ? { stac: layer.stac } : {}),
   });
 }

@@ -90,10 +90,10 @@ export class TileLevels {
 
   /** Stores a tile whose rendering started at `began`, in milliseconds of `Date.now()`. */
   write(request: TileRequest, tile: Tile, began: number, maxAgeMs: number): void {
-    const { encoding = 'identity', dropped = 0 } = tile;
+    const { encoding = 'identity', dropped = 0, features } = tile;
     const { body = NOTHING, tag = '' } = tile.empty ? {} : tile;
     const cursors = request.collections.map(getEditCursor);
-    const stored = { began, cursors, encoding, tag, dropped, body } as const;
+    const stored = { began, cursors, encoding, tag, dropped, features, body } as const;
     for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
 
@@ -141,9 +141,10 @@ export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
 
 const NOTHING = new Uint8Array();
 
-function buildTile({ body, encoding, tag, dropped }: StoredTile, request: TileRequest): Tile {
+function buildTile({ body, encoding, tag, dropped, features }: StoredTile, request: TileRequest): Tile {
   return newTile(request, body, request.format.mediaType, findCompression(encoding), body.byteLength === 0, {
     tag,
     dropped,
+    features,
   });
 }

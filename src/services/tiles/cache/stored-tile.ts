@@ -13,6 +13,8 @@ export interface StoredTile {
   readonly encoding: ContentCoding;
   /** Number of features omitted from the tile for lack of space. */
   readonly dropped: number;
+  /** Number of features in the tile, if some were omitted. */
+  readonly features?: number | undefined;
   /** The entity tag; empty for an empty tile. */
   readonly tag: string;
   /** Empty for a tile without content. */
@@ -23,8 +25,8 @@ export interface StoredTile {
 const TAG_BYTES = 16;
 
 /** Tag, length of the head, head as JSON, body. */
-export function encodeTile({ began, cursors, encoding, dropped, tag, body }: StoredTile): Buffer {
-  const head = Buffer.from(JSON.stringify([began, cursors, encoding, dropped, tag]));
+export function encodeTile({ began, cursors, encoding, dropped, features, tag, body }: StoredTile): Buffer {
+  const head = Buffer.from(JSON.stringify([began, cursors, encoding, dropped, tag, features]));
   const tile = Buffer.allocUnsafe(TAG_BYTES + 2 + head.length + body.byteLength);
   tile.writeUInt16LE(head.length, TAG_BYTES);
   tile.set(head, TAG_BYTES + 2);
@@ -40,6 +42,7 @@ export function decodeTile(tile: Uint8Array): StoredTile | undefined {
   if (bytes.toString('latin1', 0, TAG_BYTES) !== contentTag(bytes.subarray(TAG_BYTES))) return undefined;
   const from = TAG_BYTES + 2;
   const to = from + bytes.readUInt16LE(TAG_BYTES);
-  const [began, cursors, encoding, dropped, tag] = JSON.parse(bytes.toString('utf8', from, to));
-  return { began, cursors, encoding, dropped, tag, body: bytes.subarray(to) };
+  const [began, cursors, encoding, dropped, tag, features] = JSON.parse(bytes.toString('utf8', from, to));
+  const stored = { began, cursors, encoding, dropped, tag, body: bytes.subarray(to) };
+  return features == null ? stored : { ...stored, features };
 }

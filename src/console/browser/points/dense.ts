@@ -1,0 +1,109 @@
+import { addProtocol, type Map as MapLibreMap } from 'maplibre-gl';
+import type { MapData, PointDrawing, VectorLayerData } from '../../../core/catalog/page-data.js';
+import { cellsSourceId, type LayerIds } from '../layers.js';
+import { onThisOrigin } from '../page.js';
+import { COUNTED, computeRamp, formatSample, readDrawing, tilesInView, writeDrawing } from './sample.js';
+
+/** Numbers of features of the tiles that are a sample, by URL. */
+const samples = new Map<string, { shown: number; total: number }>();
+
+/** Reads tiles for the map, and the numbers in their headers. */
+export function countTiles(): void {
+  addProtocol(COUNTED, async ({ url }, { signal }) => {
+    const target = url.slice(COUNTED.length + 3);
+    const response = await fetch(target, { signal });
+    if (!response.ok) throw new Error(`${target}: ${response.status}`);
+    const dropped = Number(response.headers.get('graticule-dropped-features') ?? 0);
+    const shown = Number(response.headers.get('graticule-shown-features') ?? 0);
+    if (dropped > 0 && shown > 0) samples.set(target, { shown, total: shown + dropped });
+    else samples.delete(target);
+    return {
+      data: await response.arrayBuffer(),
+      cacheControl: response.headers.get('cache-control'),
+      expires: response.headers.get('expires'),
+    };
+  });
+}
+
+/** Says which layers show a sample, and lets the reader choose between cells and points. */
+export function connectDensePoints(map: MapLibreMap, data: MapData, ids: LayerIds): void {
+  const drawn = readDrawing(location.hash);
+  for (const field of document.querySelectorAll<HTMLElement>('[data-drawn-as]')) {
+    const layer = data.layers.find(({ id }) => id === field.dataset.drawnAs);
+    if (layer?.kind === 'vector' && layer.cells) connectChoice(map, layer, field, ids, drawn);
+  }
+  const place = document.querySelector<HTMLElement>('[data-sample]');
+  map.on('idle', () => {
+    for (const layer of data.layers) if (layer.kind === 'vector' && layer.cells) colorCells(map, layer);
+    if (!place) return;
+    const text = data.layers.flatMap((layer) => describeSample(map, data, layer)).join(' ');
+    if (place.textContent !== text) place.textContent = text;
+    place.hidden = text === '';
+  });
+}
+
+function connectChoice(
+  map: MapLibreMap,
+  layer: VectorLayerData,
+  field: HTMLElement,
+  ids: LayerIds,
+  drawn: Map<string, PointDrawing>,
+): void {
+  const boxes = [...field.querySelectorAll<HTMLInputElement>('input[type="radio"]')];
+  const apply = (drawing: PointDrawing) => {
+    for (const box of boxes) box.checked = box.value === drawing;
+    for (const id of ids.get(layer.id) ?? []) drawAs(map, layer, id, drawing);
+  };
+  for (const box of boxes)
+    box.addEventListener('change', () => {
+      const drawing = box.value as PointDrawing;
+      if (drawing === layer.cells!.preferred) drawn.delete(layer.id);
+      else drawn.set(layer.id, drawing);
+      history.replaceState(null, '', writeDrawing(location.href, drawn));
+      apply(drawing);
+    });
+  field.hidden = false;
+  apply(drawn.get(layer.id) ?? layer.cells!.preferred);
+}
+
+/** Zoom that no map reaches. */
+const NEVER = 24;
+
+function drawAs(map: MapLibreMap, layer: VectorLayerData, id: string, drawing: PointDrawing): void {
+  const { below } = layer.cells!;
+  const isCells = drawing === 'cells';
+  if (id === cellsSourceId(layer.id)) map.setLayerZoomRange(id, isCells ? 0 : NEVER, isCells ? below : NEVER);
+  else map.setLayerZoomRange(id, isCells ? below : 0, NEVER);
+}
+
+const tops = new Map<string, number>();
+
+/** Fits the colours to the cells in view. */
+function colorCells(map: MapLibreMap, layer: VectorLayerData): void {
+  const id = cellsSourceId(layer.id);
+  if (!map.getLayer(id) || map.getZoom() >= layer.cells!.below) return;
+  let top = 1;
+  for (const { properties } of map.querySourceFeatures(id, { sourceLayer: layer.id }))
+    top = Math.max(top, Number(properties.count));
+  const rounded = 2 ** Math.ceil(Math.log2(top));
+  if (tops.get(id) === rounded) return;
+  tops.set(id, rounded);
+  map.setPaintProperty(id, 'fill-color', computeRamp(rounded) as never);
+}
+
+function describeSample(map: MapLibreMap, data: MapData, layer: MapData['layers'][number]): string[] {
+  if (layer.kind !== 'vector' || !layer.items) return [];
+  const shown = map.getStyle().layers.some((one) => {
+    if (!('source' in one) || one.source !== `layer-${layer.id}`) return false;
+    const { minzoom = 0, layout } = one;
+    return layout?.visibility !== 'none' && map.getZoom() >= minzoom;
+  });
+  if (!shown) return [];
+  const template = onThisOrigin(layer.tiles, data.baseUrl);
+  const [west, south, east, north] = map.getBounds().toArray().flat() as [number, number, number, number];
+  const tiles = tilesInView([west, south, east, north], map.getZoom(), layer).map(({ x, y, z }) =>
+    template.replace('{z}', `${z}`).replace('{x}', `${x}`).replace('{y}', `${y}`),
+  );
+  const found = tiles.flatMap((url) => samples.get(url) ?? []);
+  return formatSample(layer, found, data.layers.length > 1);
+}
