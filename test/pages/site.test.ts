@@ -32,6 +32,7 @@ beforeAll(() => {
   symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
   const catalog = new CatalogSnapshot(published(), [], 1);
   operations = siteOperations({
+    listSources: () => [],
     visible: () => catalog,
     surfaces: SURFACES,
     publicDir,
@@ -52,6 +53,7 @@ function run(id: string, params: Record<string, string> = {}, format = HTML_FORM
     format,
     baseUrl: BASE,
     path: operation.path,
+    principal: { kind: 'anonymous', permissions: [] },
     query: '',
   } as unknown as Exchange) as Reply;
 }
