@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { hasCoverage, hasFeatures } from '../core/catalog/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../core/catalog/collection.js';
+import { isInFolder } from '../core/files/folders.js';
 import type { Crs } from '../core/geometry/crs.js';
 import { findStatedCrs } from '../core/geometry/stated-crs.js';
 import { type CsvInspection, isCsv } from '../core/values/csv.js';
@@ -29,8 +30,8 @@ export async function inspectFile(file: string, options: InspectOptions): Promis
         if (isCsv(one.file)) lines.push(...csvLines(await pools.run('ogr.inspectCsv', { path: one.file })));
         lines.push(...(hasFeatures(one) ? await vectorLines(one, options.crs) : rasterLines(one)), '');
       }
-      for (const { layer, reason } of catalog.quarantined)
-        lines.push(`not published${layer ? ` (${layer})` : ''}: ${reason}`, '');
+      for (const { path: refused, layer, reason } of catalog.quarantined)
+        lines.push(`not published: ${nameWithin(path, refused)}${layer ? ` (${layer})` : ''}: ${reason}`, '');
       if (lines.length === 0) lines.push(`${file} contains no data that can be published`, '');
       process.stdout.write(lines.join('\n'));
       if (catalog.collections.length === 0) process.exitCode = 1;
@@ -38,6 +39,12 @@ export async function inspectFile(file: string, options: InspectOptions): Promis
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+/** Path of a file relative to the inspected folder; the name of the inspected file itself. */
+function nameWithin(path: string, file: string): string {
+  const real = realpathSync(path);
+  return isInFolder(file, real) && file !== real ? relative(real, file) : basename(file);
 }
 
 function titleLines(collection: Collection): string[] {

@@ -76,6 +76,7 @@ async function bundle(worker) {
       colors: join(browser, 'raster/colors.ts'),
       filter: join(browser, 'filter.ts'),
       account: join(browser, 'account.ts'),
+      sources: join(browser, 'catalog/sources.ts'),
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),
       client: join(here, '../client/index.ts'),

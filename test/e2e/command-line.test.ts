@@ -30,6 +30,7 @@ function graticule(...args: string[]): Promise<{ code: number; said: string }> {
 
 it('a folder without data says so', () => {
   expect(server.log()).toContain('nothing is published yet');
+  expect(server.log()).toMatch(/^ {2}sign in +http:\S+\/account\/sign-in$/m);
   expect(server.log()).toMatch(/nothing to publish in \S+graticule-command-line-\w+\/empty\n/);
 });
 
@@ -70,6 +71,11 @@ it.each([
     ['serve', '--data-dir', '/dev/null/data'],
     64,
     /^graticule: --data-dir: \/dev\/null\/data cannot be written \(ENOTDIR.*Make it writable for this user, or choose another folder\.\n$/,
+  ],
+  [
+    ['validate', 'absent.yaml'],
+    64,
+    /^graticule: absent\.yaml: there is no such file\. Pass the path of a configuration file \(YAML\)\.\n$/,
   ],
   [['import', 'absent.shp'], 64, /^graticule: absent\.shp: the file does not exist\.\n$/],
   [['serve', '--prot', '80'], 1, /unknown option '--prot'\n\(Did you mean --port\?\)\n\(graticule --help/],

@@ -57,7 +57,7 @@ it('tells of rasters, and of what is not published', () => {
     },
   );
   expect(status).toBe(1);
-  expect(stdout).toMatch(/^not published: /);
+  expect(stdout).toMatch(/^not published: no\.csv: /);
 });
 
 it('leaves nothing behind', () => {

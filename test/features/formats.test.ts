@@ -28,6 +28,26 @@ let server: TestServer;
 const ogr2ogr = (...args: string[]) => execFileSync('ogr2ogr', args, { encoding: 'utf8', stdio: 'pipe' });
 const at = (name: string) => join(folder, name);
 
+/** Files whose refusal names the cause. */
+function damagedFiles(): void {
+  const shape = join(parts, 'parts_of_a_shape.shp');
+  ogr2ogr('-f', 'ESRI Shapefile', shape, HIRE);
+  copyFileSync(shape, at('lonely.shp'));
+  for (const end of ['shp', 'dbf', 'prj']) copyFileSync(shape.replace(/shp$/, end), at(`noindex.${end}`));
+  writeFileSync(at('cut.geojson'), readFileSync(HIRE).subarray(0, 3000));
+  writeFileSync(at('comma.geojson'), '{"type": x}');
+  writeFileSync(at('error.geojson'), '<!DOCTYPE html><html><body>404</body></html>');
+  writeFileSync(at('settings.json'), '{"name": "x", "version": 1}');
+  writeFileSync(at('cut.gpx'), GPX.slice(0, 60));
+  writeFileSync(at('nothing.csv'), '');
+  writeFileSync(at('rows.csv'), 'name,lon,lat\n');
+  writeFileSync(at('words.tif'), 'hello');
+  writeFileSync(
+    at('parts.vrt'),
+    '<VRTDataset rasterXSize="2" rasterYSize="2"><VRTRasterBand dataType="Byte" band="1"><SimpleSource><SourceFilename relativeToVRT="1">nope.tif</SourceFilename></SimpleSource></VRTRasterBand></VRTDataset>',
+  );
+}
+
 /** Files of a folder, as entries of an archive. */
 function filesOf(path: string, prefix = ''): ZipEntry[] {
   return readdirSync(path).map((name) => ({ name: prefix + name, content: readFileSync(join(path, name)) }));
@@ -109,6 +129,7 @@ beforeAll(async () => {
     '1 = 0',
   );
   refusals();
+  damagedFiles();
   server = await startServer({ sources: [folder] });
 }, 120_000);
 afterAll(async () => {
@@ -300,7 +321,18 @@ describe('what is not published is named', () => {
     ['empty.gpx', /no features with a geometry/],
     ['cloud.laz', /Point clouds/],
     ['city.osm.pbf', /OpenStreetMap/],
-    ['all.tar.gz', /unpack it/],
+    ['all.tar.gz', /Unpack it/],
+    ['lonely.shp', /The files lonely\.shx and lonely\.dbf are missing\. Copy them/],
+    ['noindex.shp', /The file noindex\.shx is missing\. Copy it/],
+    ['cut.geojson', /The JSON ends at byte 3,000, where .* is expected: the file is truncated\./],
+    ['comma.geojson', /The JSON has "x" at byte 9, where a value is expected\. Correct the text there\./],
+    ['error.geojson', /an HTML page, such as an error page of a download/],
+    ['settings.json', /neither GeoJSON, .*: its members are name, version\./],
+    ['cut.gpx', /The XML ends at byte 60 within an element/],
+    ['nothing.csv', /The file is empty \(0 bytes\)/],
+    ['rows.csv', /The layer rows is empty\. Add features/],
+    ['words.tif', /The file is not TIFF: it starts with "hello"/],
+    ['parts.vrt', /refers to files that do not exist: nope\.tif\./],
     [
       'old.mdb',
       /not published: \S+\/old\.mdb: Databases of this kind are not supported\. Copy its layers into a GeoPackage/,
@@ -316,6 +348,61 @@ describe('what is not published is named', () => {
       .split('\n')
       .find((text) => /not published: /.test(text) && text.includes(`/${name}`));
     expect(line).toMatch(reason);
+  });
+
+  it('with reason and remedy in the list of sources, which is for operators', async () => {
+    const get = async (path: string, headers: Record<string, string> = { 'x-api-key': server.adminKey }) => {
+      const response = await fetch(`${server.url}${path}`, { headers });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    const list = async (query: string) => {
+      const { headers, text } = await get(`/api/v1/admin/sources?${query}`);
+      return { tag: headers.get('etag'), ...JSON.parse(text).data };
+    };
+    expect((await get('/api/v1/admin/sources', {})).status).toBe(401);
+    const [lonely] = (await list('state=refused&q=LONELY')).sources;
+    expect(lonely).toMatchObject({
+      source: expect.stringMatching(/\/lonely\.shp$/),
+      reason: 'The files lonely.shx and lonely.dbf are missing.',
+      remedy: 'Copy them into the folder of lonely.shp.',
+      state: 'refused',
+      layer: null,
+    });
+    const pages: { sourceId: string }[][] = [];
+    for (let cursor = ''; ; ) {
+      const page = await list(`limit=7${cursor}`);
+      pages.push(page.sources);
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
+    }
+    const { sources, total, tag } = await list('limit=1000');
+    expect(pages.flat().map(({ sourceId }) => sourceId)).toEqual(
+      sources.map(({ sourceId }: { sourceId: string }) => sourceId),
+    );
+    expect(total).toBe(sources.length);
+    const headers = { 'x-api-key': server.adminKey, 'if-none-match': tag };
+    expect((await get('/api/v1/admin/sources?limit=1000', headers)).status).toBe(304);
+    expect((await get('/api/v1/admin/sources?state=lost')).status).toBe(400);
+    const known = (await get('/', { accept: 'text/html', 'x-api-key': server.adminKey })).text;
+    expect(known).toMatch(/\d+ sources are not published/);
+    expect(known).toContain('The files lonely.shx and lonely.dbf are missing.');
+    expect((await get('/', { accept: 'text/html' })).text).not.toContain('lonely');
+    expect((await get('/sources', { accept: 'text/html' })).status).toBe(401);
+    const page = await get('/sources?q=lonely', { accept: 'text/html', 'x-api-key': server.adminKey });
+    expect(page.text).toContain('Copy them into the folder of lonely.shp.');
+    expect(page.text).not.toContain('cut.gpx');
+  });
+
+  it('until it is repaired and the source is read again', async () => {
+    const admin = async (method: string, path: string) => {
+      const headers = { 'x-api-key': server.adminKey };
+      const response = await fetch(`${server.url}/api/v1/admin/sources${path}`, { method, headers });
+      return (await response.json()).data;
+    };
+    const [{ sourceId }] = (await admin('GET', '?q=noindex.shp')).sources;
+    copyFileSync(join(parts, 'parts_of_a_shape.shx'), at('noindex.shx'));
+    const { sources } = await admin('POST', `/${sourceId}/retry`);
+    expect(sources).toMatchObject([{ state: 'published', collections: [{ collectionId: 'noindex' }] }]);
   });
 
   it('and a table without rows is not', () => {

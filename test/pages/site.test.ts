@@ -34,6 +34,7 @@ beforeAll(() => {
   symlinkSync(join(root, 'secret.js'), join(publicDir, 'linked.js'));
   catalog = new CatalogSnapshot(published(), [], 1);
   operations = siteOperations({
+    listSources: () => [],
     visible: () => catalog,
     surfaces: SURFACES,
     publicDir,

@@ -75,6 +75,7 @@ async function start({ sources, options, env, logFile }: HostedStart): Promise<v
       openLog: ({ logging }) =>
         createLog({ level: logging.level, pretty: false, process: 'gateway', output }),
       print: (text) => appendFileSync(logFile, text),
+      lists: { table: true, log: true },
     });
     loop.log = log;
     running = { gateway, log, folder, secrets, reload: loop.reload };

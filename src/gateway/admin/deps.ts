@@ -17,6 +17,7 @@ import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import type { ManagedRasters } from '../../services/catalog/rasters/raster-management.js';
+import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
 import type { Exports } from '../../services/exchange/exports/service.js';
@@ -86,6 +87,7 @@ export interface AdminDeps {
   readonly derivations: Pick<Derivations, 'choose'>;
   readonly layerCopies: LayerCopies;
   readonly sourceLayers: SourceLayers;
+  readonly sources: SourceStates;
   readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;

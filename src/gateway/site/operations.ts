@@ -16,6 +16,7 @@ import { createHtmlReply, createTextReply } from '../../core/http/reply.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
+import type { SourceState } from '../../services/catalog/source-states.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
@@ -30,6 +31,7 @@ import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 import { manualOperations, problemTypeOperation } from './manual.js';
+import { listProblemSources, maySeeSources, sourcesOperation } from './sources.js';
 
 export interface SiteDeps extends BasemapDeps {
   visible(principal: Principal): CatalogSnapshot;
@@ -41,6 +43,8 @@ export interface SiteDeps extends BasemapDeps {
   readonly manualDir: string;
   readonly version: string;
   readonly places: RegionBoxes;
+  /** Sources and their states, for callers with `SOURCES_PERMISSION`. */
+  listSources(): readonly SourceState[];
 }
 
 const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
@@ -52,6 +56,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
   return [
     home(deps),
     capabilitiesOperation(deps.version),
+    sourcesOperation(deps),
     live(deps),
     liveOne(deps),
     docsList(),
@@ -104,6 +109,7 @@ function home(deps: SiteDeps): Operation {
           collections: catalog.collections,
           finder: find(x, deps.places, catalog.collections),
           links: homeLinks(baseUrl),
+          problems: maySeeSources(x.principal) ? listProblemSources(deps) : [],
         }),
       );
     },

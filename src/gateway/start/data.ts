@@ -43,6 +43,7 @@ import { registeredIn } from '../../services/catalog/rasters/registered-rasters.
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
 import { isInOwnFolder, listOwnFolders } from '../../services/catalog/snapshots.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
+import { SourceStates } from '../../services/catalog/source-states.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
 import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
 import { CONNECTION_KIND } from '../../services/connections/connection.js';
@@ -100,6 +101,7 @@ export interface Data {
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
   readonly connections: Connections;
   readonly sourceLayers: SourceLayers;
+  readonly sourceStates: SourceStates;
   readonly publishedLayers: PublishedLayers;
   readonly display: LayerDisplay;
 }
@@ -235,6 +237,13 @@ export async function startData(foundation: Foundation): Promise<Data> {
     caching,
     versions,
     items: new ItemReplies(versions),
+    sourceStates: new SourceStates({
+      catalog: current,
+      async publish(reason, changes) {
+        await state.announcements.add('catalog', { reason, changes });
+        await cluster.settle();
+      },
+    }),
     extents,
     activity: new TableActivity({ catalog, pools, extents }),
     events,
@@ -438,7 +447,7 @@ function startDataEvents(
 /** Every gateway reloads. The first one also builds the index of items and logs what was lost. */
 function followCatalog(
   { config, first, log, pools, alerts }: Foundation,
-  { catalog, caching, events, extents, activity, stac, rules }: Data,
+  { catalog, caching, events, extents, activity, stac, rules, sourceStates }: Data,
 ): void {
   const recoveries = new SourceRecoveries();
   const { captureEdits: enabled } = config.postgis;
@@ -446,6 +455,7 @@ function followCatalog(
     caching,
     { replaced: ({ changed }) => rememberLayerLabels(changed) },
     { replaced: ({ after }) => recoveries.follow(after) },
+    { replaced: () => void sourceStates.list() },
     { replaced: ({ changed }) => events.follow(changed) },
     { replaced: (change) => void captureEdits(change, { enabled, pools, log }) },
     { changed: (collection, change) => extents.edited(collection, change) },

@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { type Config, ConfigError } from '../../core/config/config.js';
 import { DataLostError } from '../../services/kit/data-folder.js';
 import { createLog, exception, type Log } from '../../services/telemetry/log.js';
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
       join: (handlers) =>
         (supervised = joinSupervisor({ ...handlers, onDrain: () => void drain(gateway, log) })),
       openLog: (config) => (log = openLog(config)),
+      lists: chooseLists(),
       print(text) {
         bars?.end();
         // The log is on standard output.
@@ -47,6 +49,16 @@ async function main(): Promise<void> {
     if (error instanceof DataLostError) endForNow(error, log);
     throw error;
   }
+}
+
+/**
+ * The log is on standard output, and the table of published data on standard error. If both are one terminal, the
+ * table lists the problems; if both are one file or one journal, the log does.
+ */
+function chooseLists(): { table: boolean; log: boolean } {
+  const [output, error] = [fstatSync(1), fstatSync(2)];
+  if (output.dev !== error.dev || output.ino !== error.ino) return { table: true, log: true };
+  return process.stdout.isTTY ? { table: true, log: false } : { table: false, log: true };
 }
 
 /** A server that ended would be started again, and would make a new state without the rules of the lost one. */

@@ -19,6 +19,7 @@ import { layerMetadata } from '../catalog/admin/layer-metadata.js';
 import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
 import { serviceOperations } from '../catalog/admin/service-operations.js';
 import { services, singleLayerMetadata } from '../catalog/admin/services.js';
+import { catalogSources } from '../catalog/admin/sources.js';
 import { connections } from '../connections/admin/connections.js';
 import { imports } from '../exchange/admin/import.js';
 import { importFiles } from '../exchange/admin/import-files.js';
@@ -135,6 +136,6 @@ export function adminOperations(deps: AdminDeps, runs: RunServices): AdminOperat
 export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOperation[] {
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
-    ...[resumableUploads, jobDiagnostics, performanceEvidence],
+    ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

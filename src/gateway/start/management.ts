@@ -27,6 +27,7 @@ import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import { manageRasters } from '../../services/catalog/rasters/raster-management.js';
+import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { createSharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
@@ -119,6 +120,7 @@ export interface ManagementOptions {
   connections: Connections;
   publishedLayers: PublishedLayers;
   sourceLayers: SourceLayers;
+  sourceStates: SourceStates;
   edits: Edits;
   attachments: Attachments;
   geocoding: Geocoding;
@@ -358,6 +360,7 @@ export function startManagement(options: ManagementOptions): Management {
     layerCopies,
     proposals,
     sourceLayers: options.sourceLayers,
+    sources: options.sourceStates,
     pools,
     cache,
     alerts: options.alerts,

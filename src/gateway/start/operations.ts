@@ -40,11 +40,12 @@ function surfaceDeps(
   data: Data,
   { authenticator, identity }: AccessServices,
 ): Omit<AllSurfacesDeps, JobMembers> {
-  const { catalog, visible, caching, databases, events, rules, styles } = data;
+  const { catalog, visible, caching, databases, events, rules, styles, sourceStates } = data;
   const { licensing, observability } = config;
   return {
     catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
+    listSources: () => sourceStates.list(),
     pools,
     lookAtTables: (collections) => data.activity.look(collections),
     access: data.access,

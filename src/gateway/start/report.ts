@@ -10,6 +10,7 @@ export function publishedTable(
   catalog: CatalogSnapshot,
   baseUrl: string,
   sources: readonly string[],
+  listsProblems = true,
 ): string {
   const rows = catalog.collections.map((c) => [
     String(c.layerId),
@@ -21,16 +22,13 @@ export function publishedTable(
   const header = ['layer', 'collection', 'kind', 'size', 'source'];
   const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
   const line = (row: string[]) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd();
-  const quarantined = catalog.quarantined.map(
-    ({ path, layer, reason }) =>
-      `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
-  );
+  const problems = listsProblems ? listProblems(catalog) : countProblems(catalog);
+  const hasProblems = problems.length > 0;
   return [
     '',
     ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
-    ...quarantined,
+    ...problems,
     ...emptySources(catalog, sources).map((source) => `  nothing to publish in ${relativeFile(source)}`),
-    ...listWarnings(catalog).map((warning) => `  warning: ${warning}`),
     '',
     `  map       ${baseUrl}/`,
     `  features  ${baseUrl}/ogc/features/`,
@@ -40,8 +38,28 @@ export function publishedTable(
     `  STAC      ${baseUrl}/stac`,
     `  API       ${baseUrl}/docs`,
     `  manual    ${baseUrl}/manual/`,
+    `  sign in   ${baseUrl}/account/sign-in`,
+    `  manage    ${baseUrl}/docs/admin`,
+    ...(hasProblems ? [`  problems  ${baseUrl}/sources`] : []),
     '',
   ].join('\n');
+}
+
+/** Refused files and warnings, one line each. */
+function listProblems(catalog: CatalogSnapshot): string[] {
+  const refused = catalog.quarantined.map(
+    ({ path, layer, reason }) =>
+      `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
+  );
+  return [...refused, ...listWarnings(catalog).map((warning) => `  warning: ${warning}`)];
+}
+
+/** Numbers of refused files and warnings that the log lists. */
+function countProblems(catalog: CatalogSnapshot): string[] {
+  const refused = catalog.quarantined.length;
+  const warnings = listWarnings(catalog).length;
+  if (refused + warnings === 0) return [];
+  return [`  not published: ${refused}, warnings: ${warnings}; the log lists them (ids 1205 and 1201)`];
 }
 
 /** Files and folders that contain nothing to publish and have no message. */

@@ -24,6 +24,8 @@ export interface GatewayPlace extends Pick<GatewayOptions, 'runDir' | 'first' | 
   openLog(config: Config): Log;
   /** Writes what a person at the terminal reads. */
   print(text: string): void;
+  /** Outputs that list refused files and warnings at the start. A terminal shows each only once. */
+  lists: { readonly table: boolean; readonly log: boolean };
 }
 
 export function readConfig({ start, env }: Pick<GatewayPlace, 'start' | 'env'>): {
@@ -76,9 +78,10 @@ function requireDataFolder({ data }: Config, { dataInode }: GatewayStart): void 
 }
 
 /** Prints where the data is published, and logs doubtful and omitted sources. */
-function announce(gateway: Gateway, config: Config, log: Log, { print }: GatewayPlace): void {
+function announce(gateway: Gateway, config: Config, log: Log, { print, lists }: GatewayPlace): void {
   const snapshot = gateway.catalog.current;
-  print(formatGreeting(gateway, config));
+  print(formatGreeting(gateway, config, lists.table));
+  if (!lists.log) return;
   for (const warning of listWarnings(snapshot)) log.write('catalog.doubtful', {}, warning);
   for (const { path, layer, reason } of snapshot.quarantined)
     log.write(
@@ -88,17 +91,26 @@ function announce(gateway: Gateway, config: Config, log: Log, { print }: Gateway
     );
 }
 
-function formatGreeting({ catalog, firstKey, port }: Gateway, { server, data }: Config): string {
+function formatGreeting(
+  { catalog, firstKey, port }: Gateway,
+  { server, data }: Config,
+  listsProblems: boolean,
+): string {
   const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host;
   const baseUrl = server.publicUrl || `${server.tls.cert ? 'https' : 'http'}://${host}:${port}`;
   if (server.role === 'worker')
     return `\n  runs jobs; probes and metrics at ${baseUrl}/healthz/ready and /metrics\n\n`;
-  const table = publishedTable(catalog.current, baseUrl, data.sources);
+  const table = publishedTable(catalog.current, baseUrl, data.sources, listsProblems);
+  return `${table}${keyText(firstKey)}\n`;
+}
+
+/** Text about the administrator key. It contains the key only if the server generated it at this start. */
+function keyText(firstKey: Gateway['firstKey']): string {
   if (firstKey.from === 'generated')
-    return `${table}  first administrator key, shown only this once: ${firstKey.secret}\n\n`;
-  if (firstKey.from === 'environment' && firstKey.weak)
-    return `${table}  warning: SVC_ADMIN_KEY is short; use at least 24 characters\n\n`;
-  return table;
+    return `  first administrator key, shown only this once: ${firstKey.secret}\n`;
+  if (firstKey.from !== 'environment') return '';
+  const weak = firstKey.weak ? '  warning: SVC_ADMIN_KEY is short; use at least 24 characters\n' : '';
+  return `  administrator key: the value of SVC_ADMIN_KEY\n${weak}`;
 }
 
 function watchSources(gateway: Gateway, supervised: SupervisorLink): void {

@@ -48,7 +48,8 @@ function checkEntry(entry: Entry): void {
   if (entry.isEncrypted()) throw unfit('The archive is protected by a password.');
   if (!entry.canDecodeFileData())
     throw unfit('The archive is compressed in a way that is not read: use deflate.');
-  if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive contains another archive.');
+  if (ARCHIVES.has(extname(fileName).toLowerCase()))
+    throw unfit('The archive contains another archive. Unpack the inner archive.');
   if (uncompressedSize > LIMITS.archiveEntryBytes)
     throw createSizeFailure(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
   checkRatio(uncompressedSize, compressedSize);
@@ -71,6 +72,6 @@ export function createSizeFailure(message: string): TaskFailure {
 /** Returns the failure for an archive that could not be read. */
 export function describeZipFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
-  const what = 'The archive is damaged, or of another kind than its name says.';
+  const what = 'The archive is damaged, or of another kind than its name says. Copy or download it again.';
   return storageFailure(error) ?? new TaskFailure('source-unreadable', what, String(error));
 }

@@ -14,6 +14,7 @@ import { requirePlainPath } from '../files/plain-path.js';
 import gdal from './gdal-library.js';
 import { requireNear, requireShape } from './shape.js';
 import { requireOwnSidecars, requirePlainPrj } from './sidecars.js';
+import { findRasterFault } from './unreadable-raster.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several parallel tasks.
@@ -66,7 +67,8 @@ export interface FileStamp {
 export async function plainFile(path: string): Promise<FileStamp> {
   const stat = await statLocal(path);
   if (!stat.isFile()) throw new TaskFailure('invalid-input', 'The source is not a file.');
-  if (stat.size === 0) throw new TaskFailure('source-unreadable', 'The source file is empty.');
+  if (stat.size === 0)
+    throw new TaskFailure('source-unreadable', 'The file is empty (0 bytes). Copy or export it again.');
   return { size: stat.size, mtimeMs: stat.mtimeMs };
 }
 
@@ -97,6 +99,14 @@ export function unreadable(what: string, error: unknown): TaskFailure {
   const failure = error instanceof TaskFailure ? error : storageFailure(error);
   if (failure) return failure;
   return new TaskFailure('source-unreadable', what, error instanceof Error ? error.message : String(error));
+}
+
+async function describeUnreadableRaster(path: string, error: unknown): Promise<TaskFailure> {
+  const fault = await findRasterFault(path).catch(() => undefined);
+  return unreadable(
+    fault ?? 'The file is not a raster of a supported format, or is damaged. Export it again as GeoTIFF.',
+    error,
+  );
 }
 
 /**
@@ -147,7 +157,7 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
         ? await openWith(path, RASTER_DRIVERS)
         : await gdal.openAsync(rasterName(path, table), 'r', ['GPKG']);
   } catch (error) {
-    throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
+    throw await describeUnreadableRaster(path, error);
   }
   return table === undefined ? requireNear(requireShape(dataset), path) : requireShape(dataset);
 }

@@ -31,7 +31,10 @@ export function getGeoreference(dataset: Dataset): Georeference {
 function readGeoreference(dataset: Dataset): Georeference {
   const geoTransform = dataset.geoTransform as GeoTransform | null;
   if (!geoTransform || geoTransform.some((value) => !Number.isFinite(value))) {
-    throw new TaskFailure('source-unreadable', 'The raster has no georeference.');
+    throw new TaskFailure(
+      'source-unreadable',
+      'The raster has no georeference. Add a world file (.tfw, .pgw or .jgw) and a .prj file of the same name to the folder, or write the georeference with gdal_edit.',
+    );
   }
   const [, dxColumn, dxRow, , dyColumn, dyRow] = geoTransform;
   if (dxColumn * dyRow - dxRow * dyColumn === 0) {

@@ -203,7 +203,7 @@ function isUsable(error: unknown): boolean {
 }
 
 function damaged(error: unknown): TaskFailure {
-  return unreadable('The raster could not be read: the file is damaged or incomplete.', error);
+  return unreadable('The raster could not be read: the file is damaged or truncated. Copy it again.', error);
 }
 
 /**

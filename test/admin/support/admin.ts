@@ -29,6 +29,7 @@ import { Layers } from '../../../src/services/catalog/layers/layers.js';
 import { PublishedLayers } from '../../../src/services/catalog/publish/layers.js';
 import { SourceLayers } from '../../../src/services/catalog/publish/source-layers.js';
 import { manageRasters } from '../../../src/services/catalog/rasters/raster-management.js';
+import { SourceStates } from '../../../src/services/catalog/source-states.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
 import { Connections } from '../../../src/services/connections/connections.js';
 import { Edits } from '../../../src/services/edits/edits.js';
@@ -217,6 +218,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const deps: AdminDeps = {
     access: defaultPolicy,
+    sources: new SourceStates({ catalog: visible, publish: async () => {} }),
     sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,

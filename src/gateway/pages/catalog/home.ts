@@ -3,6 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { qualifiers } from '../../../services/catalog/source-names.js';
+import type { SourceState } from '../../../services/catalog/source-states.js';
 import { type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, type PageLink } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
@@ -11,6 +12,7 @@ import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { formatCount } from '../values.js';
 import { collectionFinder, createCollectionEntry } from './collections.js';
 import type { Finder } from './finder.js';
+import { sourcesBanner } from './sources.js';
 
 /** An interface of the server, as the start page lists it. `path` starts with a slash. */
 export interface SurfaceEntry {
@@ -26,6 +28,8 @@ export interface HomePage extends PageFrame {
   /** The list of them. */
   readonly finder: Finder;
   readonly links: readonly PageLink[];
+  /** Refused sources and sources with warnings that the caller may see. */
+  readonly problems?: readonly SourceState[];
 }
 
 /** The start page: some of the published data on one map, all interfaces, and all collections. */
@@ -34,6 +38,7 @@ export function homePage(input: HomePage): string {
   const entries = finder.hits.map(({ collection, name }) => createCollectionEntry(collection, name, baseUrl));
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
+${sourcesBanner(input.problems ?? [], baseUrl)}
 ${collections.length > 0 ? entrances(input) : undefined}
 ${collections.length > 0 ? homeMap(input) : undefined}
 ${collections.length > 0 ? renderSection('Collections', collectionFinder({ finder, entries, baseUrl, level: 3 })) : undefined}

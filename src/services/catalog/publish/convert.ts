@@ -92,7 +92,10 @@ async function unpack(path: string, output: string, deps: PublishDeps) {
   const options = { deadlineMs: IMPORT_DEADLINE_MS };
   const { paths, left } = await deps.pools.run('ogr.unpack', { path, output, every: true }, options);
   const refusals = left.map(
-    (layer): Refusal => ({ layer, reason: 'Unpack it: data of this kind is not read in an archive.' }),
+    (layer): Refusal => ({
+      layer,
+      reason: 'Data of this kind is not read in an archive. Unpack the archive.',
+    }),
   );
   return { paths, refusals };
 }
@@ -116,23 +119,26 @@ async function layersIn(
   deps: PublishDeps,
 ): Promise<SourceLayer[]> {
   const layers: { path: string; info: OgrLayerInfo }[] = [];
-  const bare: string[] = [];
+  const bare: BareLayer[] = [];
+  const empty: string[] = [];
   for (const path of paths) {
     const name = path === source ? undefined : basename(path);
     await refusing(name, refusals, async () => {
       const infos = await deps.pools.run('ogr.inspect', { path }, { deadlineMs: INSPECT_DEADLINE_MS });
       for (const info of infos) {
-        if (info.featureCount === 0 || TECHNICAL.has(info.name)) continue;
-        if (info.hasGeometry === false) bare.push(info.name);
+        if (TECHNICAL.has(info.name)) continue;
+        if (info.featureCount === 0) empty.push(info.name);
+        else if (info.hasGeometry === false) bare.push(describeColumns(info));
         else layers.push({ path, info });
       }
     });
   }
   if (bare.length > 0)
     refusals.push({
-      layer: bare.join(', '),
-      reason: 'No geometry, and no columns of coordinates such as longitude and latitude.',
+      layer: bare.map(({ name }) => name).join(', '),
+      reason: `No geometry, and no columns of coordinates such as longitude and latitude. ${describeBare(bare)} Name the columns of coordinates longitude and latitude, or x and y.`,
     });
+  if (layers.length === 0 && refusals.length === 0) throw createEmptyFailure(empty);
   const words = layers.map(({ path, info }) =>
     wordsFor(path === source ? getFileStem(source) : getFileStem(path), info, layers),
   );
@@ -143,6 +149,36 @@ async function layersIn(
     table: tables[i]!,
     title: formatTitle(words[i]!),
   }));
+}
+
+/** Names in a message. */
+const MAX_NAMED = 12;
+
+interface BareLayer {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+const describeColumns = ({ name, fields }: OgrLayerInfo): BareLayer => ({
+  name,
+  columns: fields.map((field) => field.name),
+});
+
+function describeBare([first, ...rest]: readonly BareLayer[]): string {
+  const { columns } = first!;
+  const more = columns.length > MAX_NAMED ? ' and more' : '';
+  const names = columns.slice(0, MAX_NAMED).join(', ') + more;
+  return rest.length === 0 ? `Its columns are ${names}.` : `The columns of ${first!.name} are ${names}.`;
+}
+
+/** Failure for a file whose layers have no features. */
+function createEmptyFailure(layers: readonly string[]): TaskFailure {
+  const which =
+    layers.length === 1 ? `The layer ${layers[0]} is empty.` : `All ${layers.length} layers are empty.`;
+  return new TaskFailure(
+    'source-unreadable',
+    `The file has no features with a geometry. ${layers.length === 0 ? '' : `${which} `}Add features to the file.`,
+  );
 }
 
 /** The name of a layer, unless it is meaningless. */

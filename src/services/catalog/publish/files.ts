@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describeRasterLocation, listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -52,6 +53,8 @@ export function readTableDrafts(path: string, tables: readonly string[], deps: P
 }
 
 async function readFile({ path, version: stated }: SourceFile, deps: FileDeps): Promise<Found> {
+  if (stated === undefined && (await stat(path)).size === 0)
+    throw new TaskFailure('source-unreadable', 'The file is empty (0 bytes). Copy or export it again.');
   const extension = extname(path).toLowerCase();
   if (stated === undefined && (await isStac(path)))
     return { ...(await readStac(path, deps)), dependsOnOthers: true };
@@ -176,7 +179,8 @@ function versionsIn(version: string, { source: { crs } }: VectorLayerInfo): Vers
   return { version: `${version}-${tag}`, origin: `${version}-${tag}` };
 }
 
-const NO_GEOMETRY = 'Tables without a geometry are not published: join it to one that has places (a view).';
+const NO_GEOMETRY =
+  'Tables without a geometry are not published. Join the table to one with geometries in a view.';
 
 /**
  * Tables of tiles are rasters to GDAL, with the zooms as overviews. It opens no GeoPackage without any: when it closes one

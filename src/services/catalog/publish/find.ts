@@ -25,7 +25,10 @@ export async function findFiles(paths: readonly string[], dataDir?: string): Pro
   // A folder named twice, or below another one, is published once.
   for (const path of paths) await walk(resolve(path), 0, { ...search, root: await loadRoot(path) });
   if (files.length >= MAX_FILES)
-    files.push({ path: resolve(paths[0]!), problem: `Only the first ${MAX_FILES} files are published.` });
+    files.push({
+      path: resolve(paths[0]!),
+      problem: `Only the first ${MAX_FILES} files are published. Publish some folders as separate sources, or use GeoPackage.`,
+    });
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
@@ -56,11 +59,18 @@ async function walk(
   const isPlain = entry?.isFile() ?? false;
   const real = isPlain ? path : await realpath(path).catch(() => undefined);
   if (!real) {
-    files.push({ path, problem: 'The path does not exist.' });
+    files.push({
+      path,
+      problem: 'The file or link refers to a path that does not exist. Correct the path, or remove the link.',
+    });
     return;
   }
   if (!isInFolder(real, root)) {
-    files.push({ path, problem: 'The link refers to a file outside the published folder.' });
+    files.push({
+      path,
+      problem:
+        'The link refers to a file outside the published folder. Copy the file into the folder, or add its folder to the sources.',
+    });
     return;
   }
   const info = isPlain ? entry! : await stat(real);
@@ -73,12 +83,15 @@ async function walk(
   } else if (info.isDirectory() && depth === MAX_DEPTH) {
     files.push({
       path: real,
-      problem: `Folders more than ${MAX_DEPTH - 1} levels down are not looked into.`,
+      problem: `Folders more than ${MAX_DEPTH - 1} levels down are not searched. Move the data up, or add the folder to the sources.`,
     });
   } else if (info.isDirectory()) {
     const entries = await readdir(real, { withFileTypes: true }).catch(() => undefined);
     if (!entries) {
-      files.push({ path, problem: 'The folder cannot be read.' });
+      files.push({
+        path,
+        problem: 'The server has no permission to read the folder. Change its permissions.',
+      });
       return;
     }
     entries.sort(({ name: one }, { name: other }) => (one < other ? -1 : 1));

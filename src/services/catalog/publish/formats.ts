@@ -40,13 +40,13 @@ export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
 export const GRID_FOLDER = '.zarr';
 const TABLE_FOLDER = '.gdb';
 
-const OTHER_ARCHIVE = 'Archives of this kind are not opened: unpack it.';
+const OTHER_ARCHIVE = 'Archives of this kind are not opened. Unpack it.';
 const DATABASE = 'Databases of this kind are not supported. Copy its layers into a GeoPackage (ogr2ogr).';
 const OPENSTREETMAP =
   'OpenStreetMap extracts are not supported. Load it into PostGIS (osm2pgsql) or a GeoPackage.';
-const POINT_CLOUD = 'Point clouds are not published.';
+const POINT_CLOUD = 'Point clouds are not supported. Convert it to a raster or to points in a GeoPackage.';
 const WAVELETS =
-  'Rasters of this kind need a library that is not free: translate it to GeoTIFF or JPEG 2000.';
+  'Rasters of this kind need a library that is not free. Translate it to GeoTIFF or JPEG 2000.';
 
 /** Extensions of geospatial files that are not read, with the remedy. */
 const NOT_READ: ReadonlyMap<string, string> = new Map([

@@ -25,6 +25,7 @@ import { openKml } from './formats/kml.js';
 import { openShapefile } from './formats/shapefile.js';
 import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './formats/spreadsheet.js';
 import { requireNoDocumentType } from './formats/xml-prolog.js';
+import { describeUnreadable, requireJsonText } from './unreadable.js';
 
 /** Options for reading a file. */
 interface VectorReadOptions extends ValueReadOptions {
@@ -43,6 +44,7 @@ export async function openVector(path: string, reading: VectorReadOptions = {}):
   try {
     if (isCsv(path)) return await openCsv(path, reading);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
+    await requireJsonText(path);
     await requireNoDocumentType(path);
     if (KML.test(path)) return await openKml(path);
     await requirePlainDefinitions(path);
@@ -52,7 +54,7 @@ export async function openVector(path: string, reading: VectorReadOptions = {}):
     const dataset = await withoutSchema(path, async () => openWith(path, drivers));
     return await keepGeoPackageValues(await keepGmlDigits(dataset, path, reading), path, reading.layer);
   } catch (error) {
-    throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
+    throw await describeUnreadable(path, error);
   }
 }
 
@@ -81,7 +83,10 @@ async function openGeodatabase(path: string): Promise<Dataset> {
   try {
     return await gdal.openAsync(path, 'r', ['OpenFileGDB']);
   } catch (error) {
-    throw unreadable('The file geodatabase is damaged, or of a version that is not supported.', error);
+    throw unreadable(
+      'The file geodatabase is damaged, or of a version that is not supported. Copy the complete folder again, or export it as GeoPackage.',
+      error,
+    );
   }
 }
 

@@ -23,6 +23,7 @@ import { writeColumnIds, writeKeyIds } from './original-ids.js';
 import { finishTimes } from './staged-times.js';
 import { commitOutput, describeTranslationFailure, requireNewFile } from './translation.js';
 import { countPlacedFeatures, describeUnreadPlaces } from './unread-places.js';
+import { describeJsonFault } from './unreadable.js';
 import { binaryFields, finishBytes, noteBytes } from './written-bytes.js';
 import { finishIds } from './written-ids.js';
 
@@ -152,9 +153,11 @@ export async function translateOpened(
       ...(areKept ? { keepsIds: true } : {}),
     };
   } catch (error) {
+    const fault = await describeJsonFault(task.path).catch(() => undefined);
     throw await describeTranslationFailure(
       part,
-      'The vector file could not be converted: it is damaged, or has content that a GeoPackage cannot store.',
+      fault ??
+        'The vector file could not be converted: it is damaged, or has content that a GeoPackage cannot store.',
       error,
     );
   } finally {

@@ -113,7 +113,7 @@ async function unzip(
     const entries = await checkedEntries(archive, size);
     const sets = dataSets(entries, every === true);
     const left = entries.map(({ fileName }) => fileName).filter(holdsOtherData);
-    const selection = every ? all(sets, left) : [choose(sets, layer, left)];
+    const selection = every ? all(sets, left, entries) : [choose(sets, layer, left, entries)];
     for (const { members } of selection)
       for (const [name, entry] of members) await extract(archive, entry, join(part, name));
     return { mains: selection.map(({ main }) => main), left };
@@ -195,11 +195,13 @@ function plainName(name: string): string {
 }
 
 /** Every data set of an archive. Fails when there is none. */
-function all(sets: Map<string, DataSet>, left: readonly string[]): DataSet[] {
+function all(sets: Map<string, DataSet>, left: readonly string[], entries: readonly Entry[]): DataSet[] {
   if (sets.size > 0) return [...sets.values()];
+  if (entries.length === 0) throw unfit('The archive is empty. Add geodata to it.');
+  const names = entries.map(({ fileName }) => fileName);
   throw unfit(
     left.length === 0
-      ? 'The archive has no geodata in a supported format.'
+      ? `The archive has no geodata in a supported format. It contains ${listed(names)}. Add a shapefile, GeoJSON, GeoPackage or another vector file.`
       : `The archive has files that must be unpacked first: ${listed(left)}.`,
   );
 }
@@ -215,8 +217,13 @@ const NAMED = 5;
 const isPrincipal = ({ main }: DataSet) => /\.(shp|gdb)$/.test(main);
 
 /** The data set of that name; without a name the only one. */
-function choose(sets: Map<string, DataSet>, layer: string | undefined, left: readonly string[]): DataSet {
-  const every = all(sets, left);
+function choose(
+  sets: Map<string, DataSet>,
+  layer: string | undefined,
+  left: readonly string[],
+  entries: readonly Entry[],
+): DataSet {
+  const every = all(sets, left, entries);
   const named = every.filter(({ main }) => main.slice(0, -extname(main).length) === layer);
   if (named.length === 1) return named[0]!;
   const principal = every.filter(isPrincipal);

@@ -57,11 +57,14 @@ async function checkFooter(handle: FileHandle, size: number): Promise<void> {
   const magic = buffer.toString('latin1', 4);
   if (magic === 'PARE') throw new TaskFailure('source-unreadable', 'The Parquet file is encrypted.');
   if (magic !== MAGIC)
-    throw new TaskFailure('source-unreadable', 'The file is not a Parquet file, or is truncated.');
+    throw new TaskFailure(
+      'source-unreadable',
+      'The file is not a Parquet file, or is truncated. Copy it again.',
+    );
   if (buffer.readUInt32LE(0) > Math.min(size, MAX_METADATA))
     throw new TaskFailure(
       'source-unreadable',
-      'The metadata of the Parquet file contradict the size of the file.',
+      'The metadata of the Parquet file contradict the size of the file. Copy it again.',
     );
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { storageFailure } from '../../../core/errors/storage-faults.js';
@@ -59,12 +59,27 @@ export function connect(path: string, readonly: boolean): Db {
     if (error instanceof TaskFailure) throw error;
     const failure = storageFailure(error);
     if (failure && failure.code !== 'source-unreadable') throw failure;
-    throw new TaskFailure(
-      'source-unreadable',
-      'The file is not a readable GeoPackage.',
-      `${path}: ${String(error)}`,
-    );
+    throw new TaskFailure('source-unreadable', describeFault(path), `${path}: ${String(error)}`);
   }
+}
+
+const SQLITE_START = 'SQLite format 3\0';
+
+function describeFault(path: string): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const head = Buffer.alloc(SQLITE_START.length);
+      const bytes = readSync(file, head, 0, head.length, 0);
+      if (head.subarray(0, bytes).toString('latin1') !== SQLITE_START)
+        return 'The file is not a readable GeoPackage: it does not start as an SQLite database. Export it again.';
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // The general message is sent.
+  }
+  return 'The file is not a readable GeoPackage: the SQLite database is damaged or truncated. Copy it again.';
 }
 
 /** Quotes an SQL identifier. */

@@ -45,7 +45,11 @@ async function readHeader(path: string): Promise<Buffer> {
   }
 }
 
-const damaged = () => new TaskFailure('source-unreadable', 'The header of the FlatGeobuf file is damaged.');
+const damaged = () =>
+  new TaskFailure(
+    'source-unreadable',
+    'The header of the FlatGeobuf file is damaged or truncated. Copy it again.',
+  );
 
 /** Returns the offset of a table's field. Undefined if the table does not have it. */
 function fieldAt(bytes: Buffer, table: number, field: number): number | undefined {

@@ -2,7 +2,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { xmlEscaped } from '../../../../core/values/xml-text.js';
 import { nameDriver, noteDataset } from '../../../gdal/dataset-notes.js';
 import { type Dataset, gdal, openWith } from '../../../gdal/gdal.js';
@@ -23,6 +23,11 @@ export async function openShapefile(path: string): Promise<Dataset> {
   const assumed = await encodingFor(path);
   const encoding = assumed && gdalName(assumed.encoding);
   const dataset = await keepValues(await openEncoded(path, encoding), path, encoding);
+  if ((await findSidecar(path, '.dbf')) === undefined)
+    noteDataset(
+      dataset,
+      `The file ${basename(path, extname(path))}.dbf is missing, so the features have no attributes.`,
+    );
   if (assumed?.reason !== undefined)
     noteDataset(
       dataset,

@@ -43,7 +43,11 @@ export async function detectGridFormat(path: string): Promise<{ format: GridForm
   const stamp = stampText(await plainFile(path));
   const magic = await firstBytes(path, 8);
   const isGrid = magic.startsWith('CDF') || magic === '\x89HDF\r\n\x1a\n';
-  if (!isGrid) throw new TaskFailure('source-unreadable', 'The file is neither netCDF nor HDF5.');
+  if (!isGrid)
+    throw new TaskFailure(
+      'source-unreadable',
+      'The file is neither netCDF nor HDF5. Copy it again, or give it the extension of its format.',
+    );
   return { format: NETCDF, stamp };
 }
 

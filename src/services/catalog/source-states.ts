@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, Collection, QuarantineEntry } from '../../core/catalog/collection.js';
+import { splitRefusal } from '../../core/catalog/refusal.js';
+import { isPath } from '../../core/sources/sources.js';
+import type { SourceChange } from './inspections/readings.js';
+
+export const SOURCE_STATES = ['published', 'warning', 'refused'] as const;
+type SourceStateName = (typeof SOURCE_STATES)[number];
+
+/** A file, a table of a file or database, or another source, and what became of it. */
+export interface SourceState {
+  readonly id: string;
+  /** Path of the file, or URL without password. */
+  readonly source: string;
+  /** Its table or layer. Undefined for a complete source. */
+  readonly layer: string | undefined;
+  /** Folder of a file; the URL of another source. */
+  readonly folder: string;
+  readonly state: SourceStateName;
+  readonly collections: readonly Pick<Collection, 'id' | 'layerId' | 'title'>[];
+  readonly reason: string | undefined;
+  readonly remedy: string | undefined;
+  /** When this process first saw this state, in milliseconds since 1970. */
+  readonly seenSince: number;
+}
+
+export interface SourceStatesDeps {
+  catalog(): CatalogSnapshot;
+  /** Reads these sources again, in all processes. */
+  publish(reason: string, changes: readonly SourceChange[]): Promise<void>;
+}
+
+const FALLBACK_REMEDY = 'Repair or replace the file. The server then reads it again automatically.';
+
+/** Lists the sources of the catalog with their states. */
+export class SourceStates {
+  /** When each state was first seen, by id and message. */
+  #since = new Map<string, number>();
+  #listed: { readonly of: CatalogSnapshot; readonly states: readonly SourceState[] } | undefined;
+
+  constructor(private readonly deps: SourceStatesDeps) {}
+
+  /** All sources, in the order of their paths and layers. */
+  list(): readonly SourceState[] {
+    const snapshot = this.deps.catalog();
+    if (this.#listed?.of !== snapshot) this.#listed = { of: snapshot, states: this.#read(snapshot) };
+    return this.#listed.states;
+  }
+
+  find(id: string): SourceState | undefined {
+    return this.list().find((one) => one.id === id);
+  }
+
+  /** Reads a source again. When it resolves, all processes show the result. */
+  async retry({ source, layer, state, collections }: SourceState): Promise<void> {
+    const isTable = layer !== undefined && state !== 'refused' && collections.length > 0;
+    const change = isTable && isPath(source) ? { source, table: layer } : { source };
+    await this.deps.publish(`${source} is read again`, [change]);
+  }
+
+  #read(snapshot: CatalogSnapshot): SourceState[] {
+    const now = Date.now();
+    const since = new Map<string, number>();
+    const states = [
+      ...snapshot.quarantined.map(describeRefused),
+      ...countTables(snapshot.collections).map(describePublished),
+    ];
+    const dated = states.map((one): SourceState => {
+      const key = JSON.stringify([one.id, one.state, one.reason]);
+      const seenSince = this.#since.get(key) ?? now;
+      since.set(key, seenSince);
+      return { ...one, seenSince };
+    });
+    this.#since = since;
+    return dated.sort(compareStates);
+  }
+}
+
+type Undated = Omit<SourceState, 'seenSince'>;
+
+function describeRefused({ path, layer, reason: message, awaited = [] }: QuarantineEntry): Undated {
+  const { reason, remedy = isPath(path) ? FALLBACK_REMEDY : undefined } = splitRefusal(message);
+  return {
+    id: createSourceId(path, layer, 'refused'),
+    source: path,
+    layer,
+    folder: findFolder(path),
+    state: 'refused',
+    collections: awaited.map(({ id, layerId }) => ({ id, layerId, title: id })),
+    reason,
+    remedy,
+  };
+}
+
+interface Counted {
+  readonly collection: Collection;
+  /** Whether its source has several collections. */
+  readonly isOfSeveral: boolean;
+}
+
+function countTables(collections: readonly Collection[]): Counted[] {
+  const counts = new Map<string, number>();
+  for (const { file } of collections) counts.set(file, (counts.get(file) ?? 0) + 1);
+  return collections.map((collection) => ({ collection, isOfSeveral: counts.get(collection.file)! > 1 }));
+}
+
+function describePublished({ collection, isOfSeveral }: Counted): Undated {
+  const { id, layerId, title, file, warning } = collection;
+  const layer = !isOfSeveral ? undefined : hasFeatures(collection) ? collection.source.table : id;
+  const parts = warning === undefined ? undefined : splitRefusal(warning);
+  return {
+    id: createSourceId(file, layer, id),
+    source: file,
+    layer,
+    folder: findFolder(file),
+    state: warning === undefined ? 'published' : 'warning',
+    collections: [{ id, layerId, title }],
+    reason: parts?.reason,
+    remedy: parts?.remedy,
+  };
+}
+
+/** An id that remains the same across restarts. */
+function createSourceId(source: string, layer: string | undefined, kind: string): string {
+  const text = JSON.stringify([source, layer ?? null, kind]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+const findFolder = (source: string) => (isPath(source) ? dirname(source) : source);
+
+/** Order of lists and cursors. */
+export function compareStates(one: SourceOrder, other: SourceOrder): number {
+  return (
+    compare(one.source, other.source) ||
+    compare(one.layer ?? '', other.layer ?? '') ||
+    compare(one.id, other.id)
+  );
+}
+
+export type SourceOrder = Pick<SourceState, 'source' | 'layer' | 'id'>;
+
+const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
