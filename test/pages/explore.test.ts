@@ -75,6 +75,30 @@ async function matches(filter: string): Promise<number> {
   return ((await answer.json()) as { numberMatched: number }).numberMatched;
 }
 
+describe('the cards of collections', () => {
+  it('show their data, once they are on the screen', async () => {
+    const { page, problems } = await watchedPage(browser, server.url, {
+      viewport: { width: 390, height: 500 },
+    });
+    await page.goto(`${server.url}/ogc/coverages/collections?f=html`);
+    const cards = page.locator('[data-card-map]');
+    await cards.first().scrollIntoViewIfNeeded();
+    await page.locator('[data-card-state="drawn"]').first().waitFor();
+    expect(
+      await page
+        .locator('.card-map')
+        .first()
+        .evaluate((image: HTMLImageElement) => image.naturalWidth),
+    ).toBe(480);
+    const count = await cards.count();
+    expect(await page.locator('.card-map').count()).toBeLessThan(count);
+    await cards.last().scrollIntoViewIfNeeded();
+    await expect.poll(() => cards.last().getAttribute('data-card-state')).toBe('drawn');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe('the statistics of a collection', () => {
   it('are those of all its features', async () => {
     const answer = await fetched(`${COLLECTION}/statistics?f=json`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/catalog/collection.js';
 import { defaultRasterStyle } from '../../src/core/styles/default-style.js';
+import { cardMapUrl, computeWindow } from '../../src/gateway/pages/catalog/card-map.js';
 import { firstOnes } from '../../src/gateway/pages/maps/map-data.js';
 import { searchCollections } from '../../src/services/catalog/collection-search.js';
 import { qualifiers, sourceNames } from '../../src/services/catalog/source-names.js';
@@ -48,6 +49,33 @@ describe('a search', () => {
   it('has an order in which 9 comes before 10, and one by size', () => {
     expect(ids({}).slice(-3)).toEqual(['fiji2', 'fiji', '/data/berlin/roads.gpkg']);
     expect(ids({ order: 'size' }).at(-1)).toBe('/data/berlin/roads.gpkg');
+  });
+});
+
+describe('the map of a card', () => {
+  it.each([
+    ['the world', [-180, -90, 180, 90], [-180, 180]],
+    ['a point', [7, 47, 7, 47], [6.99, 7.01]],
+    ['Fiji, across the antimeridian', [177, -20, -178, -15], [174, -175]],
+    ['a pole', [-180, -90, 180, -60], [-180, 180]],
+  ] as const)('has a window of its shape around %s', (_, box, [west, east]) => {
+    const window = computeWindow(box);
+    const [w, south, e, north] = window;
+    expect([w, e]).toEqual([expect.closeTo(west, 0), expect.closeTo(east, 0)]);
+    expect(south).toBeGreaterThanOrEqual(-85.01);
+    expect(north).toBeLessThanOrEqual(85.01);
+    const y = (latitude: number) =>
+      Math.log(Math.tan(((45 + latitude / 2) * Math.PI) / 180)) * (180 / Math.PI);
+    expect((w > e ? e + 360 - w : e - w) / (y(north) - y(south))).toBeCloseTo(2, 6);
+  });
+
+  it('exists for maps only, and for a plane has no window', () => {
+    const roads = vectorCollection({ extent84: [7, 46, 8, 47] });
+    expect(cardMapUrl('/prefix', roads)).toMatch(
+      /^\/prefix\/ogc\/maps\/collections\/7\/map\?f=webp&transparent=true&width=480&height=240&crs=EPSG:3857&bbox=/,
+    );
+    const plane = { ...roads, storageCrs: { ...roads.storageCrs, isPlane: true } };
+    expect(cardMapUrl('', plane)).not.toContain('bbox');
   });
 });
 
@@ -199,6 +227,17 @@ describe('the pages of lists', () => {
     const { text } = await html(`/ogc/features/collections?${query}`);
     expectSoundPage(text);
     expect(text.match(/<li class="card">/g)?.length ?? 0).toBe(expected);
+  });
+
+  it('are tables on request, also on further pages', async () => {
+    const { text } = await html('/ogc/features/collections?view=table&q=oslo');
+    expectSoundPage(text);
+    expect(text).not.toContain('<li class="card">');
+    expect(text.match(/<th scope="row">/g)).toHaveLength(13);
+    expect(text).toContain('<td>Point, 1 feature</td>');
+    expect((await html('/?view=table')).text).toMatch(/href="[^"]*view=table&amp;page=2"/);
+    expect((await html('/?view=list')).status).toBe(400);
+    expect((await fetch(`${server.url}/ogc/features/collections?f=json&view=table`)).status).toBe(400);
   });
 
   it('say when a place is not known, and refuse what makes no sense', async () => {

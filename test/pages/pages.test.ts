@@ -40,7 +40,7 @@ function links(text: string): PageLink[] {
 function finderOf(collections: readonly Collection[], text: string): Finder {
   const shown = collections.map((collection) => ({ collection, name: { source: text, group: text } }));
   return {
-    search: { q: text, kind: undefined, place: text, sort: 'source' },
+    search: { q: text, kind: undefined, place: text, sort: 'source', view: 'cards' },
     placeIsKnown: true,
     // So many that there is a form to search them.
     published: Array.from({ length: 9 }, () => collections[0]!),

@@ -56,7 +56,7 @@ function layerSearch({ visible, places }: MapsDeps): Operation {
     },
     run(x) {
       const { collections } = visible(x.principal).onEarth;
-      const params = { ...x.params, sort: 'title' as const, page: 1 };
+      const params = { ...x.params, sort: 'title' as const, view: undefined, page: 1 };
       const { total, hits } = find({ params, path: x.path }, places, collections);
       const layers = hits.slice(0, SUGGESTIONS).map(({ collection, name }) => ({
         id: collection.id,

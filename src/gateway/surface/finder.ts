@@ -12,7 +12,7 @@ import {
   searchCollections,
 } from '../../services/catalog/collection-search.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
-import type { Finder } from '../pages/catalog/finder.js';
+import { type CollectionView, type Finder, VIEWS } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
 import { documentReply } from './common.js';
 
@@ -68,6 +68,7 @@ export const finderParams = {
   kind: choice('kind', COLLECTION_KINDS, 'Kind of data.'),
   place: text('place', 'Where the data is: a country or region by name, or west,south,east,north.'),
   sort: choice('sort', ORDERS, 'Order of the list.'),
+  view: choice('view', VIEWS, 'How the HTML page lists the collections. Default: cards.'),
   page,
 };
 
@@ -76,6 +77,7 @@ export interface FinderParams {
   kind: CollectionKind | undefined;
   place: string | undefined;
   sort: CollectionOrder | undefined;
+  view: CollectionView | undefined;
   page: number;
 }
 
@@ -85,13 +87,13 @@ export function find(
   places: RegionBoxes,
   collections: readonly Collection[],
 ): Finder {
-  const { q, kind, place, sort = 'source', page } = x.params;
+  const { q, kind, place, sort = 'source', view = 'cards', page } = x.params;
   const boxes = place === undefined ? undefined : listBoxes(place, places);
   const result = searchCollections(collections, buildSearch(x.params, boxes));
   const last = Math.max(1, Math.ceil(result.length / PAGE));
   const at = Math.min(page, last);
   return {
-    search: { q, kind, place, sort },
+    search: { q, kind, place, sort, view },
     placeIsKnown: place === undefined || boxes !== undefined,
     published: collections,
     total: result.length,
@@ -121,7 +123,8 @@ export function chosenCollections(
   places: RegionBoxes,
   collections: readonly Collection[],
 ): readonly Collection[] {
-  const { q, kind, place, sort, page } = params;
+  const { q, kind, place, sort, view, page } = params;
+  if (view !== undefined) throw badParameter('view', 'is only for the HTML page. Add f=html');
   if (page !== 1) throw badParameter('page', 'is only for the HTML page. Add f=html');
   if ([q, kind, place, sort].every((term) => term === undefined)) return collections;
   const boxes = place === undefined ? undefined : listBoxes(place, places);

@@ -3,10 +3,12 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import type { SourceName } from '../../../services/catalog/source-names.js';
-import { type Crumb, type PageFrame, page } from '../layout.js';
+import { type Crumb, type PageFrame, page, sitePath } from '../layout.js';
 import { type PageLink, representationLine, safeHref, selectResourceLinks } from '../links.js';
 import { buildItemsUrl } from '../maps/map-data.js';
+import { table } from '../table.js';
 import { formatCount, shortenText } from '../values.js';
+import { cardMapUrl } from './card-map.js';
 import { extentPicture } from './extent-picture.js';
 import { type Finder, finderCount, finderForm, finderPages } from './finder.js';
 
@@ -19,6 +21,8 @@ export interface CollectionEntry {
   readonly group: string;
   /** CRS84: west, south, east, north. */
   readonly extent84?: Box | undefined;
+  /** URL of a small map. */
+  readonly mapUrl?: string | undefined;
   /** Description, in a few words each. */
   readonly badges: readonly string[];
   /** The collection's own page. */
@@ -40,8 +44,11 @@ export function renderCollectionsPage(input: CollectionsPage): string {
   const body = html`<h1>${title}</h1>
 ${representationLine(links)}
 ${collectionFinder({ finder, entries, baseUrl: input.baseUrl, level: 2 })}`;
-  return page({ ...input, title, body, alternates: links });
+  return page({ ...input, title, body, scripts: CARD_SCRIPTS, alternates: links });
 }
+
+/** Scripts of pages with cards. */
+export const CARD_SCRIPTS = ['cards.js'] as const;
 
 export interface CollectionFinder {
   readonly finder: Finder;
@@ -54,12 +61,15 @@ export interface CollectionFinder {
 /** The search form, what it finds on cards, grouped where the order is by source, and the pages. */
 export function collectionFinder({ finder, entries, baseUrl, level }: CollectionFinder): Markup {
   const groups = finder.search.sort === 'source' ? listGroups(entries) : [];
+  const { search } = finder;
   const cards =
-    groups.length > 1
-      ? groups.map(([name, own]) =>
-          formatGroup(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level),
-        )
-      : collectionCards(entries, baseUrl, level);
+    search.view === 'table'
+      ? collectionTable(entries)
+      : groups.length > 1
+        ? groups.map(([name, own]) =>
+            formatGroup(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level),
+          )
+        : collectionCards(entries, baseUrl, level);
   return html`${finderForm(finder, baseUrl)}
 <p class="lead finder-count">${finderCount(finder)}</p>
 ${cards}
@@ -77,7 +87,7 @@ function listGroups(entries: readonly CollectionEntry[]): [name: string, Collect
 }
 
 function formatGroup(name: string, cards: Markup | undefined, level: 2 | 3): Markup {
-  const heading = html`<bdi>${name || 'Other files'}</bdi>`;
+  const heading = html`<bdi>${name || 'Single files'}</bdi>`;
   return html`<section class="group">${level === 2 ? html`<h2>${heading}</h2>` : html`<h3>${heading}</h3>`}${cards}</section>`;
 }
 
@@ -89,7 +99,8 @@ export function createCollectionEntry(
 ): CollectionEntry {
   const { title, description, extent84 } = collection;
   const place = whereabouts(collection, baseUrl);
-  return { title, description, extent84, badges: listBadges(collection), ...name, ...place };
+  const mapUrl = cardMapUrl(sitePath(baseUrl), collection);
+  return { title, description, extent84, mapUrl, badges: listBadges(collection), ...name, ...place };
 }
 
 /** Links to a collection on the data interfaces. */
@@ -105,6 +116,22 @@ export function whereabouts(collection: Collection, baseUrl: string): { href: st
   }
   const href = `${baseUrl}/ogc/coverages/collections/${id}`;
   return { href, links: [{ href: `${href}/coverage`, rel: 'coverage', title: 'Coverage' }, tiles, map] };
+}
+
+/** Collections as rows of a table. */
+function collectionTable(entries: readonly CollectionEntry[]): Markup | undefined {
+  if (entries.length === 0) return undefined;
+  const rows = entries.map(
+    ({
+      title,
+      href,
+      badges,
+      source,
+      links,
+    }) => html`<tr><th scope="row"><a href="${safeHref(href)}"><bdi>${title}</bdi></a></th>
+<td>${badges.join(', ')}</td><td><bdi>${source}</bdi></td><td><ul class="inline">${links.map(cardLink)}</ul></td></tr>`,
+  );
+  return table('Collections', ['Collection', 'Data', 'Source', 'Links'], rows);
 }
 
 /** Cards of collections. */
@@ -125,8 +152,9 @@ function card(entry: CollectionEntry, baseUrl: string, level: 2 | 3 | 4): Markup
   const links = selectResourceLinks(entry.links).filter((own) => !own.templated && own.title);
   // The names of files that GDAL describes say nothing new.
   const origin = source === group ? undefined : html`<p class="source"><bdi>${source}</bdi></p>`;
+  const map = entry.mapUrl === undefined ? undefined : html` data-card-map="${entry.mapUrl}"`;
   return html`<li class="card">
-${extentPicture(extent84, baseUrl)}
+<div class="card-picture"${map}>${extentPicture(extent84, baseUrl)}</div>
 <div class="card-text">${heading}
 ${badgeLine(entry.badges)}
 ${origin}
@@ -150,7 +178,9 @@ export function listBadges(collection: Collection): string[] {
   return byData(collection, {
     features: ({ source, featureCount }) => [
       source.geometryType,
-      ...(featureCount === undefined ? [] : [`${formatCount(featureCount)} features`]),
+      ...(featureCount === undefined
+        ? []
+        : [featureCount === 1 ? '1 feature' : `${formatCount(featureCount)} features`]),
     ],
     coverage: ({ raster, bands }) => [
       'Raster',

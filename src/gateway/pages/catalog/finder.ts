@@ -8,6 +8,10 @@ import type {
 import { sitePath } from '../layout.js';
 import { formatCount } from '../values.js';
 
+/** Layouts for a list of collections on a page. */
+export const VIEWS = ['cards', 'table'] as const;
+export type CollectionView = (typeof VIEWS)[number];
+
 /** A search for collections, and the page of results that is shown. */
 export interface Finder {
   readonly search: {
@@ -15,6 +19,7 @@ export interface Finder {
     readonly kind: CollectionKind | undefined;
     readonly place: string | undefined;
     readonly sort: CollectionOrder;
+    readonly view: CollectionView;
   };
   /** False if no place has the requested name. */
   readonly placeIsKnown: boolean;
@@ -49,13 +54,14 @@ const SEARCHED_FROM = 8;
 /** The search form; nothing where there is little to search. */
 export function finderForm({ search, published, path }: Finder, baseUrl: string): Markup | undefined {
   if (published.length < SEARCHED_FROM) return undefined;
-  const { q = '', kind, place = '', sort } = search;
+  const { q = '', kind, place = '', sort, view } = search;
   return html`<form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}${path}`}">
 <input type="hidden" name="f" value="html">
 <label class="finder-words"><span>Search</span><input type="search" name="q" value="${q}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>
 <label><span>Kind</span><select name="kind">${option('', 'Any', kind ?? '')}${Object.entries(KIND_NAMES).map(([value, name]) => option(value, name, kind ?? ''))}</select></label>
 <label><span>Place</span><input name="place" value="${place}" placeholder="Country, region or w,s,e,n" maxlength="200" autocomplete="off"></label>
 <label><span>Sort by</span><select name="sort">${Object.entries(ORDER_NAMES).map(([value, name]) => option(value, name, sort))}</select></label>
+<label><span>Show as</span><select name="view">${option('cards', 'Cards with maps', view)}${option('table', 'Table', view)}</select></label>
 <button class="finder-button" type="submit">Search</button>
 </form>`;
 }
@@ -115,8 +121,10 @@ export function finderPages(finder: Finder, baseUrl: string): Markup | undefined
 
 function buildHref({ search, path }: Finder, baseUrl: string, page: number): string {
   const query = new URLSearchParams({ f: 'html' });
-  const { q, kind, place, sort } = search;
-  for (const [name, value] of Object.entries({ q, kind, place, sort: sort === 'source' ? undefined : sort }))
+  const { q, kind, place } = search;
+  const sort = search.sort === 'source' ? undefined : search.sort;
+  const view = search.view === 'cards' ? undefined : search.view;
+  for (const [name, value] of Object.entries({ q, kind, place, sort, view }))
     if (value !== undefined) query.set(name, value);
   if (page > 1) query.set('page', String(page));
   return `${sitePath(baseUrl)}${path}?${query}`;

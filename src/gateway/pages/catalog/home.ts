@@ -10,7 +10,7 @@ import { basemapData } from '../maps/basemap.js';
 import { createMapLayers, firstOnes, mergeBoxes, viewerUrl } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { formatCount } from '../values.js';
-import { collectionFinder, createCollectionEntry } from './collections.js';
+import { CARD_SCRIPTS, collectionFinder, createCollectionEntry } from './collections.js';
 import type { Finder } from './finder.js';
 import { sourcesBanner } from './sources.js';
 
@@ -51,7 +51,7 @@ ${renderSection('Interfaces', surfaceCards(surfaces, baseUrl))}
     crumbs: [],
     body,
     head: mapHead(baseUrl),
-    scripts: MAP_SCRIPTS,
+    scripts: [...MAP_SCRIPTS, ...CARD_SCRIPTS],
     alternates: links,
   });
 }

@@ -47,7 +47,7 @@ export function mapFrame(frame: MapFrame): Markup {
 <div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
 <p class="map-message" role="status" hidden></p>
 <p class="map-message" role="status" data-sample hidden></p>
-${data.layers.map(drawingChoice)}
+${frame.switcher ? undefined : data.layers.map((layer) => drawingChoice(layer, 'switcher'))}
 ${frame.switcher ? layerSwitcher(frame) : undefined}
 ${frame.printed ? printedCaption(frame.printed) : undefined}
 <script type="application/json" id="map-data">${scriptJson(data)}</script>
@@ -55,12 +55,12 @@ ${frame.printed ? printedCaption(frame.printed) : undefined}
 }
 
 /** Choice between cells and points for a layer of many points; needs the script. */
-export function drawingChoice(layer: MapLayerData): Markup | undefined {
+export function drawingChoice(layer: MapLayerData, style = 'drawn-as'): Markup | undefined {
   if (layer.kind !== 'vector' || !layer.cells) return undefined;
   const { id, title, cells } = layer;
   const box = (value: PointDrawing, label: string) =>
     html`<label><input type="radio" name="drawn-${id}" value="${value}"${cells.preferred === value ? html` checked` : undefined}> ${label}</label> `;
-  return html`<fieldset class="switcher" data-drawn-as="${id}" hidden><legend>Draw <bdi>${title}</bdi> as</legend>${box('cells', 'Cells with the number of points')}${box('points', 'Points')}</fieldset>`;
+  return html`<fieldset class="${style}" data-drawn-as="${id}" hidden><legend>Draw <bdi>${title}</bdi> as</legend>${box('cells', 'Cells with the number of points')}${box('points', 'Points')}</fieldset>`;
 }
 
 /** Legend and source, for paper only: the screen has the page around the map. */
@@ -87,7 +87,7 @@ function layerSwitcher({ data: { layers }, titles = new Map() }: MapFrame): Mark
 
 /** The checkbox appears once the script can act on it; until then the entry is a legend. */
 function switcherEntry(layer: MapLayerData, source: string | undefined): Markup {
-  return html`<li><label><input type="checkbox" checked hidden data-layer="${layer.id}">${layerSwatch(layer)}${titleWithSource(layer.title, source)}</label></li>`;
+  return html`<li><label><input type="checkbox" checked hidden data-layer="${layer.id}">${layerSwatch(layer)}${titleWithSource(layer.title, source)}</label>${drawingChoice(layer)}</li>`;
 }
 
 /** A title, and where equal ones come from. */
