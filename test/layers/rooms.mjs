@@ -199,7 +199,7 @@ const ROOMS = {
       uses: ['access', 'alerts', 'catalog', 'cluster', 'filters', 'kit', 'telemetry'],
     },
     tiles: {
-      holds: 'tiles, their plans and selections, their cache, tile jobs',
+      holds: 'tiles, checked tile requests, filters of tiles, the tile cache, tile jobs',
       uses: [
         'access',
         'catalog',

@@ -19,7 +19,7 @@ export const FEATURE_LIMITS = {
   statistics: 50,
   /** Milliseconds that one filter of a subscription may take for the events of a batch. */
   matchMs: 1000,
-  /** Bytes of cached single features, and maximum characters of one. */
+  /** Maximum bytes of all cached responses for one feature, and maximum characters of each such response. */
   keptItemsBytes: 33_554_432,
   keptItemBytes: 65_536,
   /** Values that split the bins of a query. */

@@ -264,7 +264,7 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly exactMembers?: readonly string[];
   /** Converts the value to fit the schema. It runs on the event loop and inspects only the outermost members. */
   readonly fit?: (value: unknown) => unknown;
-  /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
+  /** Matches the names of members at every depth without regard to upper and lower case, and drops members that the schema does not name. See `memberBinder`. */
   readonly bindsAnyCase?: boolean;
   /** JSON with integers that a double would round is refused outside of exact members: see `findRoundedInteger`. */
   readonly refusesRounding?: boolean;

@@ -49,7 +49,7 @@ function buildWhere(source: GeoPackageSource, filter: RowsQuery['filter']): Quer
   return { sql: ` WHERE ${quoteRowColumn(source)} IN (${sql})`, values };
 }
 
-/** All rows of a table as columns of a statement of another file. */
+/** SQL of the id, geometry and attributes of a table, for a statement in another SQLite file that reads all rows. */
 export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefined {
   const source = query.source as GeoPackageSource;
   if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
