@@ -12,7 +12,7 @@ import {
   searchCollections,
 } from '../../services/catalog/collection-search.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
-import { type CollectionView, type Finder, VIEWS } from '../pages/catalog/finder.js';
+import { type ListLayout, type Finder, VIEWS } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
 import { documentReply } from './common.js';
 
@@ -77,7 +77,7 @@ export interface FinderParams {
   kind: CollectionKind | undefined;
   place: string | undefined;
   sort: CollectionOrder | undefined;
-  view: CollectionView | undefined;
+  view: ListLayout | undefined;
   page: number;
 }
 

@@ -78,9 +78,9 @@ export class SourceStates {
   }
 }
 
-type Undated = Omit<SourceState, 'seenSince'>;
+type SourceEntry = Omit<SourceState, 'seenSince'>;
 
-function describeRefused({ path, layer, reason: message, awaited = [] }: QuarantineEntry): Undated {
+function describeRefused({ path, layer, reason: message, awaited = [] }: QuarantineEntry): SourceEntry {
   const { reason, remedy = isPath(path) ? FALLBACK_REMEDY : undefined } = splitRefusal(message);
   return {
     id: createSourceId(path, layer, 'refused'),
@@ -94,19 +94,19 @@ function describeRefused({ path, layer, reason: message, awaited = [] }: Quarant
   };
 }
 
-interface Counted {
+interface SourceCounts {
   readonly collection: Collection;
   /** Whether its source has several collections. */
   readonly isOfSeveral: boolean;
 }
 
-function countTables(collections: readonly Collection[]): Counted[] {
+function countTables(collections: readonly Collection[]): SourceCounts[] {
   const counts = new Map<string, number>();
   for (const { file } of collections) counts.set(file, (counts.get(file) ?? 0) + 1);
   return collections.map((collection) => ({ collection, isOfSeveral: counts.get(collection.file)! > 1 }));
 }
 
-function describePublished({ collection, isOfSeveral }: Counted): Undated {
+function describePublished({ collection, isOfSeveral }: SourceCounts): SourceEntry {
   const { id, layerId, title, file, warning } = collection;
   const layer = !isOfSeveral ? undefined : hasFeatures(collection) ? collection.source.table : id;
   const parts = warning === undefined ? undefined : splitRefusal(warning);

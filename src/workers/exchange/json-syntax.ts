@@ -9,9 +9,9 @@ export interface SyntaxFault {
 }
 
 /** Tokens that can follow. */
-type Expected = 'value' | 'value or ]' | 'name or }' | 'name' | 'colon' | 'comma' | 'end';
+type JsonExpectation = 'value' | 'value or ]' | 'name or }' | 'name' | 'colon' | 'comma' | 'end';
 
-const EXPECTED_TEXTS: Readonly<Record<Expected, string>> = {
+const EXPECTED_TEXTS: Readonly<Record<JsonExpectation, string>> = {
   value: 'a value',
   'value or ]': 'a value or ]',
   'name or }': 'a name in quotes or }',
@@ -39,7 +39,7 @@ const isPartOfValue = (word: string) =>
 /** Checks a JSON text chunk by chunk. `isSequence` allows several texts one after the other. */
 export class JsonSyntax {
   #at = 0;
-  #expected: Expected = 'value';
+  #expected: JsonExpectation = 'value';
   readonly #open: number[] = [];
   #inString = false;
   #isEscaped = false;
@@ -118,7 +118,7 @@ export class JsonSyntax {
     return false;
   }
 
-  #enter(byte: number, expected: Expected): void {
+  #enter(byte: number, expected: JsonExpectation): void {
     this.#open.push(byte);
     this.#expected = expected;
   }
@@ -130,7 +130,7 @@ export class JsonSyntax {
     else this.#refuse(word.slice(0, 20), this.#at - word.length);
   }
 
-  #afterValue(): Expected {
+  #afterValue(): JsonExpectation {
     return this.#open.length === 0 ? 'end' : 'comma';
   }
 

@@ -10,7 +10,7 @@ import { formatCount } from '../values.js';
 
 /** Layouts for a list of collections on a page. */
 export const VIEWS = ['cards', 'table'] as const;
-export type CollectionView = (typeof VIEWS)[number];
+export type ListLayout = (typeof VIEWS)[number];
 
 /** A search for collections, and the page of results that is shown. */
 export interface Finder {
@@ -19,7 +19,7 @@ export interface Finder {
     readonly kind: CollectionKind | undefined;
     readonly place: string | undefined;
     readonly sort: CollectionOrder;
-    readonly view: CollectionView;
+    readonly view: ListLayout;
   };
   /** False if no place has the requested name. */
   readonly placeIsKnown: boolean;

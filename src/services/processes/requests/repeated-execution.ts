@@ -3,7 +3,7 @@ import type { ExecutionInput } from '../execution.js';
 import type { SourceReference } from '../source-input.js';
 
 /** The body of an execute request (OGC 18-062r2, 7.11.2). */
-export interface ExecuteBody {
+export interface RepeatedRequest {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly outputs?: ExecutionInput['outputs'];
 }
@@ -12,7 +12,7 @@ export interface ExecuteBody {
  * The request that a job was executed with. Undefined if a request cannot repeat it: features or rasters were sent
  * with the first request, or the job is a plan.
  */
-export function rebuildRequest(input: ExecutionInput, baseUrl: string): ExecuteBody | undefined {
+export function rebuildRequest(input: ExecutionInput, baseUrl: string): RepeatedRequest | undefined {
   if (input.plan) return undefined;
   const sources: Record<string, unknown> = {};
   for (const [name, source] of Object.entries(input.sources)) {
