@@ -116,11 +116,14 @@ async function published(): Promise<{ id: string; title: string; layerId: number
 
 /** The reason that the start printed for a file. */
 function reasonFor(name: string): string | undefined {
-  const line = server
+  // Terminal and log are one stream here: the log lists each refusal once.
+  const entry = server
     .log()
     .split('\n')
-    .find((text) => !text.startsWith('{') && text.includes(`/${name}`) && !/features\s|raster,/.test(text));
-  return line?.slice(line.indexOf(name) + name.length).replace(/^[\s:]+/, '');
+    .filter((text) => text.includes('"@i":1205'))
+    .map((text) => JSON.parse(text) as { Source: string; '@m': string })
+    .find(({ Source: source }) => source.endsWith(`/${name}`));
+  return entry?.['@m'].slice(entry['@m'].indexOf(name) + name.length);
 }
 
 describe('a folder with broken and hostile files', () => {

@@ -315,14 +315,14 @@ describe('import of rasters', () => {
       'prjFile',
     ],
     ['another ending', tiff, { layerId: '5009', name: 'x' }, 'x.exe', 'Files of this kind'],
-    ['text', () => Buffer.from('hello'), { layerId: '5009', name: 'x' }, 'x.tif', 'not a raster'],
+    ['text', () => Buffer.from('hello'), { layerId: '5009', name: 'x' }, 'x.tif', 'is not TIFF'],
     ['a truncated file', () => tiff().subarray(0, 900), { layerId: '5009', name: 'x' }, 'x.tif', 'damaged'],
     [
       'a VRT that names another file',
       () => Buffer.from(VRT),
       { layerId: '5009', name: 'x' },
       'x.tif',
-      'not a raster',
+      'is not TIFF',
     ],
   ])('refuses %s, and keeps nothing', async (_what, bytes, fields, as, reason) => {
     const { status, body } = await send(bytes(), fields, {}, as);
