@@ -146,6 +146,8 @@ it('comes back when the server was killed, and misses nothing', async () => {
   await page.goto(`${server.url}/live/${await spots()}`);
   await state('open');
   await following;
+  // The browser reports each tile that it requests while no gateway listens.
+  await page.locator('[data-map-state="idle"]').waitFor({ timeout: 60_000 });
   for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
   const send = sender(server.url, server.adminKey);
   const insert = () =>

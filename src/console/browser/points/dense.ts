@@ -1,6 +1,6 @@
 import { addProtocol, type Map as MapLibreMap } from 'maplibre-gl';
 import type { MapData, PointDrawing, VectorLayerData } from '../../../core/catalog/page-data.js';
-import { cellsSourceId, type LayerIds } from '../layers.js';
+import { cellsSourceId, type LayerIds, sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
 import { COUNTED, computeRamp, formatSample, readDrawing, tilesInView, writeDrawing } from './sample.js';
 
@@ -9,9 +9,9 @@ const samples = new Map<string, { shown: number; total: number }>();
 
 /** Reads tiles for the map, and the numbers in their headers. */
 export function countTiles(): void {
-  addProtocol(COUNTED, async ({ url }, { signal }) => {
+  addProtocol(COUNTED, async ({ url, headers, credentials, cache }, { signal }) => {
     const target = url.slice(COUNTED.length + 3);
-    const response = await fetch(target, { signal });
+    const response = await fetch(target, { headers, credentials, cache, signal });
     if (!response.ok) throw new Error(`${target}: ${response.status}`);
     const dropped = Number(response.headers.get('graticule-dropped-features') ?? 0);
     const shown = Number(response.headers.get('graticule-shown-features') ?? 0);
@@ -94,7 +94,7 @@ function colorCells(map: MapLibreMap, layer: VectorLayerData): void {
 function describeSample(map: MapLibreMap, data: MapData, layer: MapData['layers'][number]): string[] {
   if (layer.kind !== 'vector' || !layer.items) return [];
   const shown = map.getStyle().layers.some((one) => {
-    if (!('source' in one) || one.source !== `layer-${layer.id}`) return false;
+    if (!('source' in one) || one.source !== sourceId(layer.id)) return false;
     const { minzoom = 0, layout } = one;
     return layout?.visibility !== 'none' && map.getZoom() >= minzoom;
   });
@@ -104,6 +104,6 @@ function describeSample(map: MapLibreMap, data: MapData, layer: MapData['layers'
   const tiles = tilesInView([west, south, east, north], map.getZoom(), layer).map(({ x, y, z }) =>
     template.replace('{z}', `${z}`).replace('{x}', `${x}`).replace('{y}', `${y}`),
   );
-  const found = tiles.flatMap((url) => samples.get(url) ?? []);
-  return formatSample(layer, found, data.layers.length > 1);
+  const counts = tiles.flatMap((url) => samples.get(url) ?? []);
+  return formatSample(layer, counts, data.layers.length > 1);
 }
