@@ -155,7 +155,8 @@ describe('a folder with broken and hostile files', () => {
     'linked-file.tif',
     'linked-folder',
     'dangling.tif',
-  ])('names %s with a reason', (name) => {
+  ])('names %s with a reason', async (name) => {
+    await expect.poll(() => reasonFor(name), { timeout: 10_000 }).toBeDefined();
     const reason = reasonFor(name);
     expect(
       reason,

@@ -92,6 +92,12 @@ export class AuditWorld {
       (made) => made.profileId,
     );
 
+  /** The source of a collection, in the list of the server. */
+  async source(): Promise<string> {
+    const { body } = await this.send('GET', '/sources?q=countries');
+    return body.data.sources[0].sourceId;
+  }
+
   async scope(): Promise<string> {
     const scope = this.name('scope');
     await this.send('PUT', '/oauth-scopes', { body: { scope, permissions: [] } });

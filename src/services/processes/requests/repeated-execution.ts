@@ -15,8 +15,8 @@ export interface RepeatedRequest {
 export function rebuildRequest(input: ExecutionInput, baseUrl: string): RepeatedRequest | undefined {
   if (input.plan) return undefined;
   const sources: Record<string, unknown> = {};
-  for (const [name, source] of Object.entries(input.sources)) {
-    const value = rebuildSource(source, baseUrl);
+  for (const [name, reference] of Object.entries(input.sources)) {
+    const value = rebuildSource(reference, baseUrl);
     if (value === undefined) return undefined;
     // The sources of a list have names such as `rasters/0`, in order.
     const [list, place] = name.split('/');
@@ -27,34 +27,34 @@ export function rebuildRequest(input: ExecutionInput, baseUrl: string): Repeated
   return { inputs: { ...sources, ...input.values }, ...outputs };
 }
 
-function rebuildSource(source: SourceReference, baseUrl: string): unknown {
-  switch (source.kind) {
+function rebuildSource(reference: SourceReference, baseUrl: string): unknown {
+  switch (reference.kind) {
     case 'collection': {
-      const { id, filter, filterLang, raster } = source;
+      const { id, filter, filterLang, raster } = reference;
       const condition = filter === undefined ? {} : { filter, 'filter-lang': filterLang };
       return { collection: id, ...condition, ...(raster === undefined ? {} : { raster }) };
     }
     case 'result':
-      return { href: `${baseUrl}${jobPath(source.jobId)}/results/${source.output}` };
+      return { href: `${baseUrl}${jobPath(reference.jobId)}/results/${reference.output}` };
     case 'remote':
-      return { href: source.url };
+      return { href: reference.url };
     default:
       return undefined;
   }
 }
 
 /** The source of an input, in words. */
-export function describeSource(source: SourceReference): string {
-  switch (source.kind) {
+export function describeSource(reference: SourceReference): string {
+  switch (reference.kind) {
     case 'collection': {
-      const { id, filter } = source;
+      const { id, filter } = reference;
       if (filter === undefined) return id;
       return `${id}, filter: ${typeof filter === 'string' ? filter : JSON.stringify(filter)}`;
     }
     case 'result':
-      return `${source.output} of the job ${source.jobId}`;
+      return `${reference.output} of the job ${reference.jobId}`;
     case 'remote':
-      return source.url;
+      return reference.url;
     default:
       return 'sent with the request';
   }
