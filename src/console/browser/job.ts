@@ -1,5 +1,6 @@
 import type { JobData } from '../../core/catalog/page-data.js';
 import { pageData } from './page.js';
+import { postExecution } from './processes/execution.js';
 
 /** Brings the page of a job up to date while the job runs, and stops the job or tries it again. */
 
@@ -61,15 +62,9 @@ async function repeat(
   jobs: string,
   { execution, body }: NonNullable<JobData['repeat']>,
 ): Promise<string | undefined> {
-  const response = await fetch(execution, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', prefer: 'respond-async' },
-    body: JSON.stringify(body),
-  }).catch((error: Error) => error);
-  if (response instanceof Error) return response.message;
-  const { detail, jobID } = (await response.json().catch(() => ({}))) as { detail?: string; jobID?: string };
-  if (!response.ok || jobID === undefined) return detail ?? `The server returned ${response.status}.`;
-  location.assign(`${jobs}/${jobID}?f=html`);
+  const { status, isAccepted, answer } = await postExecution(execution, body);
+  if (!isAccepted) return answer.detail ?? `The server returned ${status}.`;
+  location.assign(`${jobs}/${answer.jobID}?f=html`);
   // The button stays disabled until the page of the new job is there.
   return new Promise(() => {});
 }

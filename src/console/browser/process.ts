@@ -1,13 +1,9 @@
 import type { ProcessData } from '../../core/catalog/page-data.js';
 import { letUserDrawBox } from './filter/box.js';
 import { pageData } from './page.js';
+import { type ExecutionAnswer, postExecution } from './processes/execution.js';
 
 /** Sends the form of a process, and goes to the page of its job. */
-
-interface Problem {
-  detail?: string;
-  errors?: { name: string }[];
-}
 
 /** Request of an earlier job in the fragment of the URL, which the page of this job links. */
 const REQUEST = '#request=';
@@ -70,15 +66,9 @@ async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> 
   const fault = form.querySelector<HTMLElement>('[data-fault]')!;
   fault.hidden = true;
   for (const field of form.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid');
-  const response = await fetch(data.execution, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', prefer: 'respond-async' },
-    body: JSON.stringify(readBody(form, data)),
-  }).catch((error: Error) => new Response(JSON.stringify({ detail: error.message }), { status: 503 }));
-  const answer = (await response.json().catch(() => ({}))) as Problem & { jobID?: string };
-  if (response.ok && answer.jobID !== undefined)
-    return location.assign(`${data.jobs}/${answer.jobID}?f=html`);
-  fault.replaceChildren(...faultText(response.status, answer, data));
+  const { status, isAccepted, answer } = await postExecution(data.execution, readBody(form, data));
+  if (isAccepted) return location.assign(`${data.jobs}/${answer.jobID}?f=html`);
+  fault.replaceChildren(...faultText(status, answer, data));
   fault.hidden = false;
   for (const { name } of answer.errors ?? []) {
     const field = fieldNamed(form, name.split('/')[2] ?? '');
@@ -88,7 +78,7 @@ async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> 
   fault.scrollIntoView({ block: 'nearest' });
 }
 
-function faultText(status: number, { detail }: Problem, { signIn }: ProcessData): (Node | string)[] {
+function faultText(status: number, { detail }: ExecutionAnswer, { signIn }: ProcessData): (Node | string)[] {
   if (status === 401) {
     const link = document.createElement('a');
     link.href = `${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`;

@@ -78,6 +78,15 @@ export function createAuthenticator(state: State, options: AuthenticatorOptions 
   return new StateAuthenticator(state, options);
 }
 
+const USES = ['keys', 'sessions', 'userKeys'] as const;
+
+/** Times of last use that are not written yet, by id; of sessions by hash. */
+type Uses = Readonly<Record<(typeof USES)[number], Map<string, number>>>;
+
+function createUses(): Uses {
+  return { keys: new Map(), sessions: new Map(), userKeys: new Map() };
+}
+
 /** Keys, passwords and sessions of the state. */
 class StateAuthenticator implements Authenticator {
   readonly keys: ApiKeys;
@@ -86,9 +95,7 @@ class StateAuthenticator implements Authenticator {
   readonly userKeys: UserKeys;
   readonly #secrets: CheckedSecrets;
   readonly #passwords: CheckedSecrets;
-  #keyUses = new Map<string, number>();
-  #sessionUses = new Map<string, number>();
-  #userKeyUses = new Map<string, number>();
+  #uses = createUses();
   readonly #timer: NodeJS.Timeout;
   readonly #rules: () => RuleSet;
   readonly #admitted: (principal: Principal) => Principal;
@@ -142,9 +149,7 @@ class StateAuthenticator implements Authenticator {
 
   #ofKey(secret: string): Principal | Promise<Principal> {
     if (secret.startsWith(EMBED_MARK)) return this.#ofEmbedKey(secret);
-    if (secret.startsWith(USER_KEY_MARK)) return this.#ofUserKey(secret);
-    const secretHash = keyHash(secret);
-    return this.#secrets.check(secretHash, () => this.#keyHolder(secretHash));
+    return this.#secrets.check(keyHash(secret), () => this.#keyHolder(secret));
   }
 
   #ofEmbedKey(secret: string): Principal | Promise<Principal> {
@@ -154,10 +159,12 @@ class StateAuthenticator implements Authenticator {
     });
   }
 
-  /** The user of a key, with the present rights of this user. */
-  #ofUserKey(secret: string): Principal | Promise<Principal> {
+  /** Holder of an API key, or the user of a key, with the present rights of this user. */
+  #keyHolder(secret: string): Promise<SecretHolder | undefined> {
     const secretHash = keyHash(secret);
-    return this.#secrets.check(secretHash, () => this.#userKeyHolder(secretHash));
+    return secret.startsWith(USER_KEY_MARK)
+      ? this.#userKeyHolder(secretHash)
+      : this.#apiKeyHolder(secretHash);
   }
 
   async #userKeyHolder(secretHash: string): Promise<SecretHolder | undefined> {
@@ -171,7 +178,7 @@ class StateAuthenticator implements Authenticator {
     return { principal, expiresAt: key.expiresAt };
   }
 
-  async #keyHolder(secretHash: string): Promise<SecretHolder | undefined> {
+  async #apiKeyHolder(secretHash: string): Promise<SecretHolder | undefined> {
     const key = await this.state.apiKeys.byHash(secretHash);
     if (!key || !sameHash(key.hash, secretHash) || keyStatus(key) !== 'active') return undefined;
     const principal = this.#admitted(buildPrincipal(buildKeyIdentity(key), this.#rules()));
@@ -225,8 +232,7 @@ class StateAuthenticator implements Authenticator {
   ): Principal | Promise<Principal> {
     const pairHash = hash('sha256', `${name}\0${secret}`, 'hex');
     return this.#passwords.check(pairHash, async () => {
-      const findKey = secret.startsWith(USER_KEY_MARK) ? this.#userKeyHolder : this.#keyHolder;
-      const keyHolder = await findKey.call(this, keyHash(secret));
+      const keyHolder = await this.#keyHolder(secret);
       if (keyHolder) return keyHolder;
       const user = await this.users.withPassword(name, secret, address);
       return user && { principal: this.#userPrincipal(user, {}), expiresAt: null };
@@ -238,9 +244,9 @@ class StateAuthenticator implements Authenticator {
   }
 
   #use(secret: string, { kind, id, sessionHash: session, userKeyId }: Principal): void {
-    if (userKeyId !== undefined) this.#userKeyUses.set(userKeyId, Date.now());
-    else if (kind === 'api-key') this.#keyUses.set(id, Date.now());
-    else if (session !== undefined) this.#sessionUses.set(secret, Date.now());
+    if (userKeyId !== undefined) this.#uses.userKeys.set(userKeyId, Date.now());
+    else if (kind === 'api-key') this.#uses.keys.set(id, Date.now());
+    else if (session !== undefined) this.#uses.sessions.set(secret, Date.now());
   }
 
   forget(secretHash: string): void {
@@ -254,18 +260,15 @@ class StateAuthenticator implements Authenticator {
   }
 
   async flush(): Promise<void> {
-    const [keyUses, sessionUses, userKeyUses] = [this.#keyUses, this.#sessionUses, this.#userKeyUses];
-    this.#keyUses = new Map();
-    this.#sessionUses = new Map();
-    this.#userKeyUses = new Map();
+    const uses = this.#uses;
+    this.#uses = createUses();
     try {
-      await this.state.apiKeys.touch(keyUses);
-      await this.sessions.touch(sessionUses);
-      await this.state.userKeys.touch(userKeyUses);
+      await this.state.apiKeys.touch(uses.keys);
+      await this.sessions.touch(uses.sessions);
+      await this.state.userKeys.touch(uses.userKeys);
     } catch (error) {
-      for (const [id, at] of keyUses) if (!this.#keyUses.has(id)) this.#keyUses.set(id, at);
-      for (const [id, at] of sessionUses) if (!this.#sessionUses.has(id)) this.#sessionUses.set(id, at);
-      for (const [id, at] of userKeyUses) if (!this.#userKeyUses.has(id)) this.#userKeyUses.set(id, at);
+      for (const kind of USES)
+        for (const [id, at] of uses[kind]) if (!this.#uses[kind].has(id)) this.#uses[kind].set(id, at);
       throw error;
     }
   }

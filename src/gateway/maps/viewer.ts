@@ -2,11 +2,9 @@ import Type from 'typebox';
 import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import { type PopupTemplate, popupTemplate } from '../../core/features/popup.js';
-import { contentTag } from '../../core/http/content-tag.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { defineListParam } from '../../core/http/params.js';
-import { createHtmlReply } from '../../core/http/reply.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
 import { temporalField } from '../../services/filters/filters.js';
@@ -16,7 +14,7 @@ import { listBadges } from '../pages/catalog/collections.js';
 import { buildFrame } from '../pages/crumbs.js';
 import { firstOnes } from '../pages/maps/map-data.js';
 import { type ViewedCollection, viewerPage } from '../pages/maps/viewer.js';
-import { pageHeaders } from '../pages/security.js';
+import { createPageReply } from '../pages/page-reply.js';
 import { documentReply, type SurfaceDeps, selectCollections } from '../surface/common.js';
 import { find, finderParams } from '../surface/finder.js';
 
@@ -104,12 +102,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       );
       const titles = qualifiers(catalog.collections);
       const document = viewerPage({ ...buildFrame(x), views, titles, published: catalog.collections.length });
-      return {
-        ...createHtmlReply(document),
-        headers: pageHeaders(),
-        cacheControl: 'no-cache',
-        etag: contentTag(document),
-      };
+      return createPageReply(document);
     },
   });
 }

@@ -8,7 +8,7 @@ export interface Crumb {
   readonly href: string;
 }
 
-/** Who reads a page, and where it is. */
+/** The reader of a page, and the path of the page. */
 export interface PageReader {
   /** Absent for a reader who is not signed in. */
   readonly name?: string;
@@ -16,7 +16,7 @@ export interface PageReader {
   readonly here: string;
 }
 
-/** What every page shows around its content. */
+/** Data that the header of every page needs. */
 export interface PageFrame {
   /** Public origin and path prefix, without a trailing slash. */
   readonly baseUrl: string;
@@ -100,10 +100,10 @@ ${accountLink(baseUrl, reader)}`;
 }
 
 function accountLink(baseUrl: string, { name, here }: PageReader): Markup {
-  const page = `${baseUrl}/account/sign-in`;
+  const href = `${baseUrl}/account/sign-in`;
   if (name === undefined)
-    return html`<a class="account" href="${`${page}?to=${encodeURIComponent(here)}`}">Sign in</a>`;
-  return html`<a class="account" href="${page}"><span class="unseen">Account of </span><bdi>${name}</bdi></a>`;
+    return html`<a class="account" href="${`${href}?to=${encodeURIComponent(here)}`}">Sign in</a>`;
+  return html`<a class="account" href="${href}"><span class="unseen">Account of </span><bdi>${name}</bdi></a>`;
 }
 
 function alternateLinks(links: readonly PageLink[]): Markup[] {

@@ -13,6 +13,15 @@ export function facts(pairs: readonly (readonly [string, Markup | string | numbe
   return html`<dl class="facts">${entries}</dl>`;
 }
 
+/** Characters of an ISO 8601 time up to its minutes, and up to its seconds. */
+const TIME_LENGTHS = { minute: 16, second: 19 } as const;
+
+/** A time in UTC: `2026-11-30 06:40 UTC`. */
+export function renderTime(iso: string, precision: keyof typeof TIME_LENGTHS): Markup {
+  const text = iso.slice(0, TIME_LENGTHS[precision]).replace('T', ' ');
+  return html`<time datetime="${iso}">${text} UTC</time>`;
+}
+
 const COUNTS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export function formatCount(value: number): string {

@@ -2,7 +2,6 @@ import Type from 'typebox';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
 import { notFound } from '../../core/errors/errors.js';
-import { contentTag } from '../../core/http/content-tag.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
 import {
   defineOperation,
@@ -12,7 +11,7 @@ import {
   type Reply,
 } from '../../core/http/operation.js';
 import { defineListParam, pathString } from '../../core/http/params.js';
-import { createHtmlReply, createTextReply } from '../../core/http/reply.js';
+import { createTextReply } from '../../core/http/reply.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
@@ -21,7 +20,7 @@ import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
 import { docsListPage, docsViewerPage } from '../pages/docs.js';
-import { pageHeaders } from '../pages/security.js';
+import { createPageReply } from '../pages/page-reply.js';
 import { livePage } from '../pages/streams/live.js';
 import { documentReply, selectCollections } from '../surface/common.js';
 import { chosenCollections, find, finderParams, splitSearchWords } from '../surface/finder.js';
@@ -69,15 +68,6 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     ...basemapOperations(deps),
     crsOperation(),
   ];
-}
-
-function pageReply(document: string): Reply {
-  return {
-    ...createHtmlReply(document),
-    headers: pageHeaders(),
-    cacheControl: 'no-cache',
-    etag: contentTag(document),
-  };
 }
 
 function home(deps: SiteDeps): Operation {
@@ -159,7 +149,7 @@ function live({ visible }: SiteDeps): Operation {
         total: matches.length,
         matches: matches.slice(0, LIVE_SUGGESTIONS).map(({ collection }) => collection),
       };
-      return pageReply(livePage({ ...buildFrame(x), followed, choice }));
+      return createPageReply(livePage({ ...buildFrame(x), followed, choice }));
     },
   });
 }
@@ -183,7 +173,7 @@ function liveOne({ visible }: SiteDeps): Operation {
       const { vectors } = visible(principal).onEarth;
       const only = vectors.find(({ id }) => id === params.collectionId);
       if (!only) throw notFound('collection of features', params.collectionId);
-      return pageReply(livePage({ ...buildFrame(x), only, followed: [only] }));
+      return createPageReply(livePage({ ...buildFrame(x), only, followed: [only] }));
     },
   });
 }
@@ -196,7 +186,7 @@ function docsList(): Operation {
     summary: 'API reference',
     formats: [HTML_FORMAT],
     responses: { 200: { description: 'Page that lists the OpenAPI documents.', content: HTML_ANSWER } },
-    run: (x) => pageReply(docsListPage({ ...buildFrame(x), documents: INTERFACE_DOCUMENTS })),
+    run: (x) => createPageReply(docsListPage({ ...buildFrame(x), documents: INTERFACE_DOCUMENTS })),
   });
 }
 
@@ -223,7 +213,7 @@ function docsViewer(): Operation {
           params.surface,
           INTERFACE_DOCUMENTS.map((one) => one.surface),
         );
-      return pageReply(docsViewerPage({ ...buildFrame(x), document }));
+      return createPageReply(docsViewerPage({ ...buildFrame(x), document }));
     },
   });
 }

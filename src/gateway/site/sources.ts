@@ -1,15 +1,13 @@
 import Type from 'typebox';
-import { contentTag } from '../../core/http/content-tag.js';
 import { HTML_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation, type Principal } from '../../core/http/operation.js';
 import { defineIntegerParam, defineTextParam } from '../../core/http/params.js';
-import { createHtmlReply } from '../../core/http/reply.js';
 import { permits } from '../../services/access/permissions.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import type { SourceState } from '../../services/catalog/source-states.js';
 import { sourcesPage } from '../pages/catalog/sources.js';
 import { buildFrame } from '../pages/crumbs.js';
-import { pageHeaders } from '../pages/security.js';
+import { createPageReply } from '../pages/page-reply.js';
 
 /** Permission to see the names of files that are not published. Same as that of `GET /api/v1/admin/sources`. */
 const SOURCES_PERMISSION = 'admin:services:read';
@@ -67,12 +65,7 @@ export function sourcesOperation(deps: SourcesDeps): Operation {
         page,
         mayRetry,
       });
-      return {
-        ...createHtmlReply(document),
-        headers: pageHeaders(),
-        cacheControl: 'no-cache',
-        etag: contentTag(document),
-      };
+      return createPageReply(document);
     },
   });
 }

@@ -12,7 +12,7 @@ import {
   searchCollections,
 } from '../../services/catalog/collection-search.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
-import { type ListLayout, type Finder, VIEWS } from '../pages/catalog/finder.js';
+import { type Finder, type ListLayout, VIEWS } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
 import { documentReply } from './common.js';
 

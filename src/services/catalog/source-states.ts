@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection, QuarantineEntry } from '../../core/catalog/collection.js';
 import { splitRefusal } from '../../core/catalog/refusal.js';
+import { countBy } from '../../core/features/count-by.js';
 import { isPath } from '../../core/sources/sources.js';
 import type { SourceChange } from './inspections/readings.js';
 
@@ -101,8 +102,7 @@ interface SourceCounts {
 }
 
 function countTables(collections: readonly Collection[]): SourceCounts[] {
-  const counts = new Map<string, number>();
-  for (const { file } of collections) counts.set(file, (counts.get(file) ?? 0) + 1);
+  const counts = countBy(collections, ({ file }) => file);
   return collections.map((collection) => ({ collection, isOfSeveral: counts.get(collection.file)! > 1 }));
 }
 

@@ -156,7 +156,7 @@ describe('the budget of a tile', () => {
       positions(encode(all, { maxFeatures: 1500, bbox: [minx, 0, minx + 4096, 4096] }).tile);
     const left = countCells(shownIn(0).filter(({ x }) => x >= 3584 && x < 4096));
     const right = countCells(shownIn(4096).filter(({ x }) => x >= 0 && x < 512));
-    // Of 4 x 32 cells.
+    // The tile has 4 x 32 cells.
     for (const { size } of [left, right]) expect(size).toBeGreaterThan(120);
   });
 

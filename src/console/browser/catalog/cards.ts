@@ -53,7 +53,7 @@ function loadNext(): void {
   }
 }
 
-/** The outline of the extent stays if there is no map. */
+/** Shows the map of a card. Without a map, the card continues to show the outline of the extent. */
 async function show(card: HTMLElement): Promise<void> {
   const image = new Image();
   image.className = 'card-map';

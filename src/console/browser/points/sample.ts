@@ -1,4 +1,5 @@
 import type { PointDrawing, VectorLayerData } from '../../../core/catalog/page-data.js';
+import { computeMercatorNorthing } from '../../../core/geometry/web-mercator.js';
 
 /** Protocol of the tile URLs whose features are counted. */
 export const COUNTED = 'counted';
@@ -18,8 +19,7 @@ export function tilesInView(
   const z = Math.max(minZoom, Math.min(maxZoom, Math.floor(zoom)));
   const count = 2 ** z;
   const row = (latitude: number) => {
-    const radians = (Math.max(-85.05, Math.min(85.05, latitude)) * Math.PI) / 180;
-    const share = 0.5 - Math.log(Math.tan(Math.PI / 4 + radians / 2)) / (2 * Math.PI);
+    const share = 0.5 - computeMercatorNorthing(Math.max(-85.05, Math.min(85.05, latitude)));
     return Math.min(count - 1, Math.max(0, Math.floor(share * count)));
   };
   const column = (longitude: number) => Math.floor(((longitude + 180) / 360) * count);

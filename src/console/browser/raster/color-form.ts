@@ -1,7 +1,7 @@
+import { appendQuery, formatLegendText } from '../../../core/rasters/color-query.js';
+
 /** Form for the bands and colours of a raster: the same fields on the page of a raster and in the viewer. */
 
-/** Parameters for the bands and colours of a raster. */
-export const COLOR_NAMES = ['bands', 'expression', 'rescale', 'colormap', 'nodata'] as const;
 /** Parameters that the form can change. */
 const FIELDS = ['bands', 'rescale', 'colormap'] as const;
 /** Value of the option with which any three bands can be chosen. */
@@ -46,10 +46,10 @@ export class ColorForm {
   /** Shows the parameters in the fields, without a call of the listener. */
   restore(query: string): void {
     this.#query = query;
-    const given = new URLSearchParams(query);
-    if (this.#range) this.#range.value = given.get('rescale') ?? '';
-    if (this.#ramp) select(this.#ramp, given.get('colormap') ?? this.#usual['colormap']!);
-    if (this.#bands) select(this.#bands, given.get('bands') ?? this.#usual['bands']!);
+    const parameters = new URLSearchParams(query);
+    if (this.#range) this.#range.value = parameters.get('rescale') ?? '';
+    if (this.#ramp) select(this.#ramp, parameters.get('colormap') ?? this.#usual['colormap']!);
+    if (this.#bands) select(this.#bands, parameters.get('bands') ?? this.#usual['bands']!);
     this.#arrange();
   }
 
@@ -153,13 +153,9 @@ export async function showLegend(
   const response = await fetch(pathname + search.replace('f=svg', 'f=json'));
   if (!response.ok) return undefined;
   const { name, unit, range, entries } = (await response.json()) as LegendData;
-  const heading = name === undefined ? [] : [unit ? `${name} (${unit})` : name];
-  image.alt = `Legend: ${[...heading, ...entries.map(({ label }) => label)].join(', ')}`;
+  image.alt = formatLegendText(
+    { name, unit },
+    entries.map(({ label }) => label),
+  );
   return range;
-}
-
-/** The URL with further parameters. */
-export function appendQuery(url: string, query: string): string {
-  if (query === '') return url;
-  return `${url}${url.includes('?') ? '&' : '?'}${query}`;
 }

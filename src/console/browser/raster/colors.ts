@@ -1,10 +1,11 @@
 import type { RasterTileSource } from 'maplibre-gl';
 import type { MapData } from '../../../core/catalog/page-data.js';
+import { appendQuery, COLOR_NAMES, pickColors } from '../../../core/rasters/color-query.js';
 import { sourceId } from '../layers.js';
 import { onThisOrigin, pageData } from '../page.js';
 import { pageMap } from '../page-map.js';
 import { writePermalink } from '../viewer/permalink.js';
-import { appendQuery, COLOR_NAMES, ColorForm, showLegend } from './color-form.js';
+import { ColorForm, showLegend } from './color-form.js';
 
 /** Bands and colours of the raster of a page: in its map, legend, links and URL. */
 
@@ -14,7 +15,7 @@ if (form) connect(form, form.dataset.colors!);
 function connect(form: HTMLFormElement, id: string): void {
   const { layers, baseUrl } = pageData<MapData>('map-data');
   const layer = layers.find((one) => one.id === id);
-  const colors = new ColorForm(form, show, pageColors());
+  const colors = new ColorForm(form, show, pickColors(location.search).toString());
   function show(query: string): void {
     const page = new URLSearchParams(location.search);
     for (const name of COLOR_NAMES) page.delete(name);
@@ -34,15 +35,4 @@ function connect(form: HTMLFormElement, id: string): void {
     const tiles = appendQuery(onThisOrigin(layer.tiles.replace(/\?.*/, ''), baseUrl), query);
     void pageMap.then((map) => map?.getSource<RasterTileSource>(sourceId(id))?.setTiles([tiles]));
   }
-}
-
-/** Colour parameters in the URL of the page. */
-function pageColors(): string {
-  const given = new URLSearchParams(location.search);
-  const own = new URLSearchParams();
-  for (const name of COLOR_NAMES) {
-    const value = given.get(name);
-    if (value) own.set(name, value);
-  }
-  return own.toString();
 }

@@ -1,8 +1,8 @@
 import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'maplibre-gl';
 import type { MapData } from '../../../core/catalog/page-data.js';
+import { appendQuery } from '../../../core/rasters/color-query.js';
 import { sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
-import { appendQuery } from '../raster/color-form.js';
 
 interface Parameters {
   readonly datetime?: string | undefined;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/http/media.js';
-import type { BodySpec, Operation, Principal, Reply } from '../../../core/http/operation.js';
+import type { BodySpec, Operation, Principal } from '../../../core/http/operation.js';
 import { defineOperation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { Bearers } from '../../../services/access/identity/bearers.js';
@@ -15,6 +15,7 @@ import { requireRoles, roleLabels, UserSchema, userView } from '../user-views.js
 import { endedSession, sessionCookie } from './cookies.js';
 import { ownOperations } from './own.js';
 import { type AccountPageDeps, accountPages, replyWithAccountPage } from './pages.js';
+import { createPrivateReply } from './reply.js';
 
 /** Services for signing in, and for local users. */
 export interface AccountDeps extends AccountPageDeps {
@@ -92,7 +93,9 @@ function whoAmI(deps: AccountDeps): Operation {
       303: { description: 'HTML was requested, and the caller is not signed in.' },
     },
     run: (x) =>
-      x.format === HTML_FORMAT ? replyWithAccountPage(x, deps) : reply(200, callerView(x.principal)),
+      x.format === HTML_FORMAT
+        ? replyWithAccountPage(x, deps)
+        : createPrivateReply(200, callerView(x.principal)),
   });
 }
 
@@ -213,7 +216,10 @@ function addUser({ users, rules }: AccountDeps): Operation {
       requireRights(body, principal, rules());
       requireBound(principal, body, rules());
       const user = userView(await users.create(body));
-      return { ...reply(201, user), headers: { location: `/api/v1/admin/users/${user.userId}` } };
+      return {
+        ...createPrivateReply(201, user),
+        headers: { location: `/api/v1/admin/users/${user.userId}` },
+      };
     },
   });
 }
@@ -238,7 +244,7 @@ function changeUser({ users, rules }: AccountDeps): Operation {
       requireRights(body, principal, rules());
       const user = await requireOver(principal, params.id);
       requireBound(principal, { ...user, ...body }, rules());
-      return reply(200, userView(await users.change(params.id, body)));
+      return createPrivateReply(200, userView(await users.change(params.id, body)));
     },
   });
 }
@@ -300,8 +306,4 @@ function heldLabels({
     values.map((value) => `claim:${type}=${value}`),
   );
   return [...roleLabels(roles), ...claimLabels, ...(tenantId ? [`tenant:${tenantId}`] : [])];
-}
-
-function reply(status: number, document: unknown): Reply {
-  return { status, mediaType: 'application/json', body: JSON.stringify(document), cacheControl: 'no-store' };
 }

@@ -1,10 +1,11 @@
 import Type from 'typebox';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
-import { defineOperation, type Operation, type Principal, type Reply } from '../../../core/http/operation.js';
+import { defineOperation, type Operation, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { Sessions } from '../../../services/access/identity/sessions.js';
 import type { UserKeys } from '../../../services/access/keys/user-keys.js';
 import { ExpiresAt, parseKeyExpiry, Secret } from '../admin/key-schemas.js';
+import { createPrivateReply } from './reply.js';
 import { keyView, SessionSchema, sessionView, UserKeySchema } from './views.js';
 
 /** Services for the sessions and keys of a user. */
@@ -65,7 +66,7 @@ function listSessions({ sessions }: OwnDeps): Operation {
     },
     async run({ principal }) {
       const own = await sessions.list(requireSignedIn(principal));
-      return reply(200, { sessions: own.map((session) => sessionView(session, principal)) });
+      return createPrivateReply(200, { sessions: own.map((session) => sessionView(session, principal)) });
     },
   });
 }
@@ -128,7 +129,7 @@ function listKeys({ userKeys }: OwnDeps): Operation {
     },
     async run({ principal }) {
       const own = await userKeys.list(requireSignedIn(principal));
-      return reply(200, { keys: own.map(keyView) });
+      return createPrivateReply(200, { keys: own.map(keyView) });
     },
   });
 }
@@ -157,7 +158,7 @@ function createKey({ userKeys }: OwnDeps): Operation {
       const userId = requireSignedIn(principal);
       const expiresAt = parseKeyExpiry(body);
       const { key, secret } = await userKeys.create({ userId, name: body.name, expiresAt });
-      return reply(201, { userKey: keyView(key), key: secret });
+      return createPrivateReply(201, { userKey: keyView(key), key: secret });
     },
   });
 }
@@ -183,8 +184,4 @@ function deleteKey({ userKeys }: OwnDeps): Operation {
       return { status: 204 };
     },
   });
-}
-
-function reply(status: number, document: unknown): Reply {
-  return { status, mediaType: 'application/json', body: JSON.stringify(document), cacheControl: 'no-store' };
 }

@@ -1,7 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { notFound } from '../../../core/errors/errors.js';
 import { defineIntegerParam, pathString } from '../../../core/http/params.js';
-import { compareStates, SOURCE_STATES, type SourceState } from '../../../services/catalog/source-states.js';
+import {
+  compareStates,
+  SOURCE_STATES,
+  type SourceState,
+  type SourceStates,
+} from '../../../services/catalog/source-states.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, resource } from '../../admin/kit.js';
 import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
@@ -76,6 +81,13 @@ function contains({ source, layer, reason, collections }: SourceState, text: str
   return searched.some((one) => one?.toLowerCase().includes(text));
 }
 
+/** Throws `not-found`. */
+function findSource(id: string, sources: Pick<SourceStates, 'find'>): SourceState {
+  const source = sources.find(id);
+  if (!source) throw notFound('source', id.slice(0, 100));
+  return source;
+}
+
 /** Sources of the catalog, in addition to the contract. */
 export const catalogSources = group({ tag: 'Sources', scope: 'services', envelope: 'wrapped' }, [
   ...resource(
@@ -100,18 +112,18 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
           const all = sources.list();
           const { state, q } = params;
           const text = q?.trim().toLowerCase();
-          const found = all.filter(
+          const hits = all.filter(
             (one) => (state === undefined || one.state === state) && (!text || contains(one, text)),
           );
           const [source, layer, id] = (params.cursor ?? []) as readonly string[];
           const after = params.cursor && { source: source!, layer: layer!, id: id! };
-          const rest = after ? found.filter((one) => compareStates(one, after) > 0) : found;
+          const rest = after ? hits.filter((one) => compareStates(one, after) > 0) : hits;
           const page = rest.slice(0, params.limit);
           const last = page.at(-1);
           const count = (name: string) => all.filter((one) => one.state === name).length;
           return {
             sources: page.map(view),
-            total: found.length,
+            total: hits.length,
             counts: { published: count('published'), warning: count('warning'), refused: count('refused') },
             nextCursor:
               last && rest.length > page.length
@@ -125,9 +137,7 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
         data: Source,
         errors: [404],
         answer({ params }, { sources }) {
-          const found = sources.find(params.id);
-          if (!found) throw notFound('source', params.id.slice(0, 100));
-          return view(found);
+          return view(findSource(params.id, sources));
         },
       }),
     },
@@ -139,13 +149,12 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
     data: Type.Object({ sources: Type.Array(Source) }),
     errors: [404],
     async answer({ params }, { sources }) {
-      const found = sources.find(params.id);
-      if (!found) throw notFound('source', params.id.slice(0, 100));
-      await sources.retry(found);
+      const retried = findSource(params.id, sources);
+      await sources.retry(retried);
       return {
         sources: sources
           .list()
-          .filter(({ source }) => source === found.source)
+          .filter(({ source }) => source === retried.source)
           .map(view),
       };
     },

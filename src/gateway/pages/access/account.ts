@@ -2,7 +2,7 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { PASSWORD_LENGTH } from '../../../services/access/identity/passwords.js';
 import { type PageFrame, page, renderSection, sitePath } from '../layout.js';
 import { table } from '../table.js';
-import { facts } from '../values.js';
+import { facts, renderTime } from '../values.js';
 import { ACCOUNT_SCRIPTS, renderField, renderPassword } from './sign-in.js';
 
 /** A session of the reader. Times are ISO 8601. */
@@ -81,7 +81,7 @@ ${renderPassword({ name: 'new', label: `New password, at least ${least} characte
 function sessionList(sessions: readonly SessionEntry[]): Markup {
   const rows = sessions.map(
     ({ id, userAgent, provider, createdAt, lastUsedAt, isCurrent }) =>
-      html`<tr><td>${describeBrowser(userAgent)}</td><td><bdi>${provider ?? 'Password'}</bdi></td><td>${renderTime(createdAt)}</td><td>${renderTime(lastUsedAt)}</td>
+      html`<tr><td>${describeBrowser(userAgent)}</td><td><bdi>${provider ?? 'Password'}</bdi></td><td>${renderTime(createdAt, 'minute')}</td><td>${renderTime(lastUsedAt, 'minute')}</td>
 <td>${isCurrent ? 'This session' : html`<button type="button" class="button" data-delete="sessions/${id}">End<span class="unseen"> the session of ${describeBrowser(userAgent)}</span></button>`}</td></tr>`,
   );
   const others = sessions.filter(({ isCurrent }) => !isCurrent).length;
@@ -96,7 +96,7 @@ const DAYS = [30, 90, 365];
 function keyList(keys: readonly KeyEntry[]): Markup {
   const rows = keys.map(
     ({ id, name, keyPrefix, createdAt, expiresAt, lastUsedAt }) =>
-      html`<tr><td><bdi>${name}</bdi></td><td><code>${keyPrefix}…</code></td><td>${renderTime(createdAt)}</td><td>${expiresAt === null ? 'never' : renderTime(expiresAt)}</td><td>${lastUsedAt === null ? 'never' : renderTime(lastUsedAt)}</td>
+      html`<tr><td><bdi>${name}</bdi></td><td><code>${keyPrefix}…</code></td><td>${renderTime(createdAt, 'minute')}</td><td>${expiresAt === null ? 'never' : renderTime(expiresAt, 'minute')}</td><td>${lastUsedAt === null ? 'never' : renderTime(lastUsedAt, 'minute')}</td>
 <td><button type="button" class="button" data-delete="keys/${id}">Delete<span class="unseen"> the key ${name}</span></button></td></tr>`,
   );
   const choices = DAYS.map((days) => html`<option value="${days}">${days} days</option>`);
@@ -112,10 +112,6 @@ ${renderField({ name: 'key-name', label: 'Name of the new key', autocomplete: 'o
 <p>This is the new key. It is shown only this once.</p>
 <p><output class="secret"><code data-secret></code></output> <button type="button" class="button" data-copy-secret>Copy</button></p>
 </div>`;
-}
-
-function renderTime(iso: string): Markup {
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
 const BROWSERS: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,7 @@
 import { isDrawable } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
+import { computeMercatorNorthing } from '../../../core/geometry/web-mercator.js';
 
 /** Pixels of the image on a card. */
 const WIDTH = 480;
@@ -14,7 +15,7 @@ const MAX_LATITUDE = 85;
 
 const DEGREE = Math.PI / 180;
 /** Web Mercator in degrees of longitude. */
-const project = (latitude: number) => Math.log(Math.tan((45 + latitude / 2) * DEGREE)) / DEGREE;
+const project = (latitude: number) => computeMercatorNorthing(latitude) * 360;
 const unproject = (y: number) => 2 * (Math.atan(Math.exp(y * DEGREE)) / DEGREE - 45);
 
 /**

@@ -71,9 +71,9 @@ export function sourcesPage({
   const filter: Filter =
     state !== undefined && Object.hasOwn(FILTERS, state) ? (state as Filter) : 'problems';
   const text = q?.trim().toLowerCase() ?? '';
-  const found = sources.filter((one) => matches(one, filter) && contains(one, text));
+  const hits = sources.filter((one) => matches(one, filter) && contains(one, text));
   const first = (number - 1) * PAGE_SIZE;
-  const shown = found.slice(first, first + PAGE_SIZE);
+  const shown = hits.slice(first, first + PAGE_SIZE);
   const body = html`<div data-sources="${sitePath(baseUrl)}">
 <h1>Sources</h1>
 <p class="lead">Files and tables that this server reads. ${countText(sources.filter((one) => matches(one, 'problems'))) || 'All of them are published without warnings'}.</p>
@@ -82,9 +82,9 @@ export function sourcesPage({
 <p><label for="q">Text in path, layer or reason</label> <input id="q" name="q" type="search" value="${q ?? ''}" maxlength="512"></p>
 <p><button class="button">Show</button></p>
 </form>
-<p role="status" data-status>${formatCount(found.length)} ${found.length === 1 ? 'source' : 'sources'}</p>
+<p role="status" data-status>${formatCount(hits.length)} ${hits.length === 1 ? 'source' : 'sources'}</p>
 ${folderList(shown, 2, { baseUrl, mayRetry })}
-${pageLinks(found.length, number, filter, q, baseUrl)}
+${pageLinks(hits.length, number, filter, q, baseUrl)}
 </div>`;
   return page({
     baseUrl,

@@ -3,6 +3,7 @@ import { findDefaultLook } from '../../../core/catalog/default-look.js';
 import { hasVariables } from '../../../core/catalog/raster-sources.js';
 import { legendEntries } from '../../../core/maps/legend/entries.js';
 import { describeRaster, type RasterLegend } from '../../../core/maps/legend/raster-entries.js';
+import { appendQuery, formatLegendText, pickColors } from '../../../core/rasters/color-query.js';
 import { RAMP_NAMES, ramp } from '../../../core/rasters/color-ramps.js';
 import type { Colormap, RasterLook } from '../../../core/rasters/raster-look.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
@@ -19,24 +20,16 @@ export interface PageColors {
 
 const LEGEND_ZOOM = 10;
 
-/** Parameters that a page has for bands and colours, and that its form cannot change. */
-const NAMES = ['bands', 'expression', 'rescale', 'colormap', 'nodata'] as const;
-
 /** The colour parameters of a page. Empty fields of its form are absent, and three bands have no colour map. */
 export function readColorQuery(query: string, look: RasterLook | undefined): string {
-  const given = new URLSearchParams(query);
-  const own = new URLSearchParams();
-  for (const name of NAMES) {
-    const value = given.get(name);
-    if (value && !(name === 'colormap' && !look?.colormap)) own.set(name, value);
-  }
-  return own.toString();
+  const colors = pickColors(query);
+  if (!look?.colormap) colors.delete('colormap');
+  return colors.toString();
 }
 
 /** The URL with the colour parameters of the page. */
 export function withColors(url: string, colors: PageColors | undefined): string {
-  if (!colors?.query) return url;
-  return `${url}${url.includes('?') ? '&' : '?'}${colors.query}`;
+  return appendQuery(url, colors?.query ?? '');
 }
 
 /** URL of the legend image, without colour parameters. */
@@ -46,9 +39,8 @@ export function legendUrl(baseUrl: string, { layerId }: RasterCollection): strin
 
 /** The text of a legend for readers who do not see it. */
 export function describeLegend(collection: RasterCollection, look?: RasterLook): string {
-  const { name, unit } = describeRaster(collection, LEGEND_ZOOM, look);
   const labels = legendEntries(collection, { look }).map(({ label }) => label);
-  return `Legend: ${[...(name ? [unit ? `${name} (${unit})` : name] : []), ...labels].join(', ')}`;
+  return formatLegendText(describeRaster(collection, LEGEND_ZOOM, look), labels);
 }
 
 /** The section of a raster's page with its legend and a form for bands, range and colours. It works without a script. */
@@ -72,14 +64,14 @@ export function colorSection(
 
 /** Fields for bands, range and colour ramp. Their names are those of the parameters of maps. */
 export function colorFields(collection: RasterCollection, { look, query }: PageColors): Markup {
-  const given = new URLSearchParams(query);
+  const parameters = new URLSearchParams(query);
   const shown = look ?? findDefaultLook(collection, LEGEND_ZOOM);
   const { bands } = collection;
   const isIndexed = bands[0]?.colorInterpretation === 'Palette';
-  if (isIndexed) return html`${bandField(collection, shown, given.has('bands'))}`;
-  return html`${bandField(collection, shown, given.has('bands'))}
-<label>Range <input name="rescale" value="${given.get('rescale') ?? ''}" placeholder="${formatRange(describeRaster(collection, LEGEND_ZOOM, look))}" autocomplete="off" maxlength="200" size="14" data-colors-range></label>
-${rampField(shown?.colormap, given.get('colormap') ?? '', findDefaultLook(collection, LEGEND_ZOOM)?.colormap)}`;
+  if (isIndexed) return html`${bandField(collection, shown, parameters.has('bands'))}`;
+  return html`${bandField(collection, shown, parameters.has('bands'))}
+<label>Range <input name="rescale" value="${parameters.get('rescale') ?? ''}" placeholder="${formatRange(describeRaster(collection, LEGEND_ZOOM, look))}" autocomplete="off" maxlength="200" size="14" data-colors-range></label>
+${rampField(shown?.colormap, parameters.get('colormap') ?? '', findDefaultLook(collection, LEGEND_ZOOM)?.colormap)}`;
 }
 
 function formatRange({ range }: RasterLegend): string {

@@ -15,7 +15,7 @@ import {
 import { basemapData } from '../maps/basemap.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
-import { facts, shortenText } from '../values.js';
+import { facts, renderTime, shortenText } from '../values.js';
 
 /** Pages of jobs of processes, made from the documents that are their JSON representation. */
 
@@ -47,7 +47,7 @@ export function jobsPage(
   const rows = jobs.map((job) => {
     const { title, by } = names.get(job.jobID)!;
     return html`<tr><td>${anchor(findLink(job.links, 'self')!.href, title)}</td>
-<td>${job.status}</td><td>${job.progress} %</td><td>${renderTime(job.created)}</td><td>${formatDuration(job)}</td><td><bdi>${by}</bdi></td></tr>`;
+<td>${job.status}</td><td>${job.progress} %</td><td>${renderTime(job.created, 'second')}</td><td>${formatDuration(job)}</td><td><bdi>${by}</bdi></td></tr>`;
   });
   const body = html`<h1>Jobs</h1>
 <p class="lead">Executions of processes, newest first.</p>
@@ -108,7 +108,7 @@ ${renderSection('Inputs', inputTable(inputs))}
 ${facts([
   ['Process', html`<a href="${`${process}?f=html`}"><code>${processID}</code></a>`],
   ['Executed by', html`<bdi>${by}</bdi>`],
-  ['Created', renderTime(document.created)],
+  ['Created', renderTime(document.created, 'second')],
   ['Duration', formatDuration(document)],
   ['Job', html`<code>${jobID}</code>`],
 ])}
@@ -151,10 +151,6 @@ function inputTable(inputs: JobPageParts['inputs']): Markup | undefined {
       html`<tr><th scope="row"><bdi>${title}</bdi></th><td><bdi>${shortenText(value)}</bdi></td></tr>`,
   );
   return table('Inputs', ['Input', 'Value'], rows);
-}
-
-function renderTime(iso: string): Markup {
-  return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
 /** Time between start and end: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. Undefined for a job that has not ended. */
