@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { isBelow } from '../../core/files/folders.js';
 import { keepOwnFolder, ownFolders } from '../../core/files/own-folder.js';
@@ -15,15 +16,16 @@ if (fromEnvironment) keepOwnFolder(fromEnvironment);
 export function requirePlainPath(path: string): void {
   // Other programs open the files that their users name.
   if (ownFolders().size === 0) return;
-  const real = findReal(path);
-  if (real === undefined || real === path) return;
+  const absolute = resolve(path);
+  const real = findReal(absolute);
+  if (real === undefined || real === absolute) return;
   const hasNoLinkBelow = (home: string) =>
-    path.startsWith(home) && real === `${findReal(home)}${path.slice(home.length)}`;
-  if (listLinkableFolders(path).some(hasNoLinkBelow)) return;
+    absolute.startsWith(home) && real === `${findReal(home)}${absolute.slice(home.length)}`;
+  if (listLinkableFolders(absolute).some(hasNoLinkBelow)) return;
   throw new TaskFailure(
     'source-missing',
     'The file of this collection, or its folder, was replaced by a link.',
-    `${path} leads to ${real}`,
+    `${absolute} leads to ${real}`,
   );
 }
 
