@@ -23,7 +23,7 @@ const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
-const workerFile = await copyWorker();
+const workerFile = await bundleWorker();
 const [bundled] = await Promise.all([
   bundle(workerFile),
   copy(join(browser, 'mark.svg'), 'mark.svg'),
@@ -102,12 +102,28 @@ async function minifyCss(from, name) {
   await build({ entryPoints: [from], outfile: join(out, name), minify: true, logLevel: 'warning' });
 }
 
-/** The map library's worker is a complete module of its own: it is served as it is, under a hashed name. */
-async function copyWorker() {
-  const text = withoutSourceMap(await readFile(join(mapLibre, 'maplibre-gl-worker.mjs'), 'utf8'));
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8).toUpperCase();
+/** The worker of the map library, with our protocol, under a hashed name. */
+async function bundleWorker() {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: "import 'map-library-worker'; import './points/counted.js';",
+      resolveDir: browser,
+    },
+    alias: { 'map-library-worker': join(mapLibre, 'maplibre-gl-worker.mjs') },
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'inline',
+    // The package does not say that its worker has side effects.
+    ignoreAnnotations: true,
+    write: false,
+    logLevel: 'warning',
+  });
+  const [{ contents }] = outputFiles;
+  const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
   const name = `map-worker-${hash}.js`;
-  await writeFile(join(out, name), text);
+  await writeFile(join(out, name), contents);
   return name;
 }
 

@@ -44,21 +44,25 @@ export async function baseStyle(data: BasemapData | null, parts: OwnParts): Prom
     const theirs = await loadStyle(href).catch((error: unknown) => console.warn('base map:', error));
     if (theirs) return merged(theirs, plain, data.attribution);
   }
-  if (data?.kind === 'own') addOwn(plain, data, baseUrl, colors);
   if (data?.kind === 'tiles') addTiles(plain, data);
   return { style: plain, iconPrefix: '' };
 }
 
 type Own = Extract<BasemapData, { kind: 'own' }>;
 
-function addOwn(style: StyleSpecification, data: Own, baseUrl: string, colors: MapColors): void {
-  style.sources[BASEMAP] = {
+/** Puts our base map under the data, and its names above. */
+export function addOwnBasemap(map: MapLibreMap, data: Own, baseUrl: string, colors: MapColors): void {
+  map.addSource(BASEMAP, {
     type: 'vector',
     tiles: [onThisOrigin(data.tiles, baseUrl)],
     maxzoom: data.maxZoom,
     attribution: asText(data.attribution),
-  };
-  style.layers.push(...groundLayers(colors), ...nameLayers(colors));
+  });
+  const layers = map.getStyle().layers.filter(({ id }) => id !== 'background');
+  const lowest = layers[0]?.id;
+  for (const layer of groundLayers(colors)) map.addLayer(layer, lowest);
+  const labels = layers.find(({ type }) => type === 'symbol')?.id;
+  for (const layer of nameLayers(colors)) map.addLayer(layer, labels);
 }
 
 function addTiles(style: StyleSpecification, data: Extract<BasemapData, { kind: 'tiles' }>): void {

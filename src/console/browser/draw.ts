@@ -8,7 +8,7 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
-import { baseStyle, findGroundLayer } from './basemap.js';
+import { addOwnBasemap, baseStyle, findGroundLayer } from './basemap.js';
 import { computeBounds, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type MapView } from './graticule.js';
 import { addInspection } from './inspect.js';
@@ -140,7 +140,7 @@ interface MapContents {
 
 function fill(map: MapLibreMap, element: HTMLElement, filling: MapContents): void {
   const { data, colors, controls, features, iconPrefix } = filling;
-  addGraticule(map, colors);
+  if (data.basemap?.kind !== 'own') addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
   connectDensePoints(map, data, ids);
   controls(map, data, ids, (layer) => {
@@ -150,24 +150,57 @@ function fill(map: MapLibreMap, element: HTMLElement, filling: MapContents): voi
     ids.set(layer.id, addLayer(map, named!, data.baseUrl, mapColors(element)));
   });
   onThemeChange(() => recolor(map, data, mapColors(element)));
-  markFirstPicture(map);
+  const complete = completeLater(map, element, data);
   element.dataset.mapState = 'ready';
   if (data.features && features) showPageFeatures(map, features, data.features, colors);
   map.on('idle', () => {
+    if (complete()) return;
     element.dataset.mapState = 'idle';
     window.graticuleMapReady = true;
   });
   map.triggerRepaint();
 }
 
-/** Marks the time (User Timing) at which the first tile of the data is on the screen. */
-function markFirstPicture(map: MapLibreMap): void {
+/** Milliseconds after which the base map no longer waits for the data. */
+const LONGEST_WAIT = 1000;
+
+/**
+ * Adds our base map after the first tile of the data, because its styles would delay the data. The returned function adds it
+ * immediately, and returns false if the map already has it.
+ */
+function completeLater(map: MapLibreMap, element: HTMLElement, data: MapData): () => boolean {
+  let isWhole = false;
+  const complete = () => {
+    if (isWhole) return false;
+    isWhole = true;
+    addGround(map, element, data);
+    map.triggerRepaint();
+    return true;
+  };
+  onFirstPicture(map, complete);
+  setTimeout(complete, data.layers.length > 0 ? LONGEST_WAIT : 0);
+  return complete;
+}
+
+/** Marks the time (User Timing) at which the first tile of the data is on the screen, and calls `then`. */
+function onFirstPicture(map: MapLibreMap, then: () => void): void {
   const look = ({ sourceId, tile }: MapSourceDataEvent) => {
     if (!tile || !isDataSource(sourceId)) return;
     map.off('sourcedata', look);
-    map.once('render', () => performance.mark('first-picture'));
+    map.once('render', () => {
+      performance.mark('first-picture');
+      setTimeout(then);
+    });
   };
   map.on('sourcedata', look);
+}
+
+/** Adds our base map and its graticule under the data. */
+function addGround(map: MapLibreMap, element: HTMLElement, { basemap, baseUrl }: MapData): void {
+  if (basemap?.kind !== 'own') return;
+  const colors = mapColors(element);
+  addOwnBasemap(map, basemap, baseUrl, colors);
+  addGraticule(map, colors);
 }
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {

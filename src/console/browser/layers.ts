@@ -224,7 +224,7 @@ function outline(
 
 /** Applies the colours of the theme to the graticule and the base map; an external style keeps its colours. */
 export function recolor(map: MapLibreMap, { basemap }: MapData, colors: MapColors): void {
-  map.setPaintProperty('graticule', 'line-color', colors.grid);
+  if (map.getLayer('graticule')) map.setPaintProperty('graticule', 'line-color', colors.grid);
   if (basemap?.kind === 'style') return;
   map.setPaintProperty('background', 'background-color', colors.water);
   recolorBasemap(map, colors);

@@ -1,27 +1,26 @@
-import { addProtocol, type Map as MapLibreMap } from 'maplibre-gl';
+import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { MapData, PointDrawing, VectorLayerData } from '../../../core/catalog/page-data.js';
 import { cellsSourceId, type LayerIds, sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
-import { COUNTED, computeRamp, formatSample, readDrawing, tilesInView, writeDrawing } from './sample.js';
+import {
+  computeRamp,
+  formatSample,
+  readDrawing,
+  SAMPLES,
+  type TileSample,
+  tilesInView,
+  writeDrawing,
+} from './sample.js';
 
 /** Numbers of features of the tiles that are a sample, by URL. */
 const samples = new Map<string, { shown: number; total: number }>();
 
-/** Reads tiles for the map, and the numbers in their headers. */
+/** Receives the numbers of the tiles that workers read. */
 export function countTiles(): void {
-  addProtocol(COUNTED, async ({ url, headers, credentials, cache }, { signal }) => {
-    const target = url.slice(COUNTED.length + 3);
-    const response = await fetch(target, { headers, credentials, cache, signal });
-    if (!response.ok) throw new Error(`${target}: ${response.status}`);
-    const dropped = Number(response.headers.get('graticule-dropped-features') ?? 0);
-    const shown = Number(response.headers.get('graticule-shown-features') ?? 0);
-    if (dropped > 0 && shown > 0) samples.set(target, { shown, total: shown + dropped });
-    else samples.delete(target);
-    return {
-      data: await response.arrayBuffer(),
-      cacheControl: response.headers.get('cache-control'),
-      expires: response.headers.get('expires'),
-    };
+  new BroadcastChannel(SAMPLES).addEventListener('message', ({ data }: MessageEvent<TileSample>) => {
+    const { url, shown, dropped } = data;
+    if (dropped > 0 && shown > 0) samples.set(url, { shown, total: shown + dropped });
+    else samples.delete(url);
   });
 }
 

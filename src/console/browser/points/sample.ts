@@ -4,6 +4,16 @@ import { computeMercatorNorthing } from '../../../core/geometry/web-mercator.js'
 /** Protocol of the tile URLs whose features are counted. */
 export const COUNTED = 'counted';
 
+/** Channel on which workers send a `TileSample` for each tile. */
+export const SAMPLES = 'graticule-tile-samples';
+
+/** Numbers of features of a tile. */
+export interface TileSample {
+  readonly url: string;
+  readonly shown: number;
+  readonly dropped: number;
+}
+
 interface TileAddress {
   readonly x: number;
   readonly y: number;
