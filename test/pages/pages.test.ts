@@ -126,7 +126,7 @@ describe('the header', () => {
 
   it('names the reader who is signed in', () => {
     expect(header(pages.buildDocumentPage(at('/stac', '', 'ann'), 'W', {}))).toBe(
-      `<a class="account" href="${BASE}/account/sign-in"><span class="unseen">Account of </span><bdi>ann</bdi></a>`,
+      `<a class="account" href="${BASE}/account"><span class="unseen">Account of </span><bdi>ann</bdi></a>`,
     );
   });
 });

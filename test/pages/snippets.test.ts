@@ -77,6 +77,17 @@ describe('in a browser', () => {
     }
   }
 
+  it('the snippets of a raster name the colours that its page shows', async () => {
+    const colored = `${RASTER}${RASTER.includes('?') ? '&' : '?'}bands=1&colormap=magma`;
+    for (const id of ['openlayers', 'leaflet'])
+      expect(await snippet(colored, id)).toMatch(/\{y\}\.png\?bands=1&colormap=magma"/);
+    const { page, tiles, problems } = await saved(await snippet(colored, 'maplibre'));
+    await expect.poll(() => tiles.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await page.context().close();
+    expect(tiles).toEqual(tiles.map(() => 'image/png'));
+    expect(problems).toEqual([]);
+  });
+
   it('a snippet that names a style takes the chosen one, and its button says what it did', async () => {
     const page = await opened(VECTOR);
     const styles = await page.locator('[data-style-choice] select option').count();

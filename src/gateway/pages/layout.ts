@@ -100,10 +100,9 @@ ${accountLink(baseUrl, reader)}`;
 }
 
 function accountLink(baseUrl: string, { name, here }: PageReader): Markup {
-  const href = `${baseUrl}/account/sign-in`;
   if (name === undefined)
-    return html`<a class="account" href="${`${href}?to=${encodeURIComponent(here)}`}">Sign in</a>`;
-  return html`<a class="account" href="${href}"><span class="unseen">Account of </span><bdi>${name}</bdi></a>`;
+    return html`<a class="account" href="${`${baseUrl}/account/sign-in?to=${encodeURIComponent(here)}`}">Sign in</a>`;
+  return html`<a class="account" href="${`${baseUrl}/account`}"><span class="unseen">Account of </span><bdi>${name}</bdi></a>`;
 }
 
 function alternateLinks(links: readonly PageLink[]): Markup[] {

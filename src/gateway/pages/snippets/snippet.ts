@@ -2,12 +2,15 @@ import { hasCoverage, hasStoredTiles } from '../../../core/catalog/abilities.js'
 import type { Collection } from '../../../core/catalog/collection.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { isVectorArchive } from '../../../core/tiles/archives.js';
+import { type PageColors, withColors } from '../maps/color-form.js';
 
 /** Data for the snippets of a collection. */
 export interface SnippetSubject {
   /** Public origin and path prefix, without a trailing slash. */
   readonly baseUrl: string;
   readonly collection: Collection;
+  /** The colours that the reader chose for a raster. */
+  readonly colors?: PageColors | undefined;
 }
 
 /** Code that works as pasted. */
@@ -57,8 +60,8 @@ export function coverageUrl({ baseUrl, collection }: SnippetSubject): string {
   return `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(collection.id)}/coverage`;
 }
 
-export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string): string {
-  return `${baseUrl}/tiles/${collection.layerId}/{z}/{x}/{y}.${format}`;
+export function tilesUrl({ baseUrl, collection, colors }: SnippetSubject, format: string): string {
+  return withColors(`${baseUrl}/tiles/${collection.layerId}/{z}/{x}/{y}.${format}`, colors);
 }
 
 /** Format of the image tiles; undefined if there are only vector tiles. */

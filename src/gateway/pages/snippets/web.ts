@@ -33,13 +33,20 @@ function mapLibre(subject: SnippetSubject): Snippet {
       `  import * as maplibregl from ${literal(libraryUrl('maplibre-gl', 'maplibre-gl.mjs'))};`,
       '  const map = new maplibregl.Map({',
       "    container: 'map',",
-      `    style: ${literal(styleUrl(subject))},`,
+      `    style: ${style(subject)},`,
       `    bounds: [${[west, Math.max(south, -85), east, Math.min(north, 85)].join(', ')}],`,
       '  });',
       '  map.addControl(new maplibregl.NavigationControl());',
       '</script>',
     ]),
   };
+}
+
+/** The style of the collection, or one of its tiles in the colours that the reader chose. */
+function style(subject: SnippetSubject): string {
+  if (!subject.colors?.query) return literal(styleUrl(subject));
+  const source = `{ type: 'raster', tileSize: 256, tiles: [${literal(tilesUrl(subject, 'png'))}] }`;
+  return `{ version: 8, sources: { data: ${source} }, layers: [{ id: 'data', type: 'raster', source: 'data' }] }`;
 }
 
 function styleUrl({ baseUrl, collection }: SnippetSubject): string {
