@@ -9,7 +9,8 @@ import { findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
-import { collectionDocument, collectionsDocument } from './documents.js';
+import { MemberTexts } from '../surface/member-texts.js';
+import { collectionDocument, listLinks } from './documents.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { functionsDocument } from './functions.js';
 import { gmlSchema, SCHEMA_PATH } from './gml.js';
@@ -34,6 +35,7 @@ const ABSENT = { description: 'No such collection' };
 
 /** Operations that list collections and describe them. */
 export function collectionOperations(deps: SurfaceDeps): Operation[] {
+  const texts = new MemberTexts();
   const readable = (x: Exchange): VectorCollection[] => deps.visible(x.principal).vectors;
   return [
     defineOperation({
@@ -46,7 +48,9 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       responses: { 200: { description: 'Collections', content: DOCUMENT } },
       run(x) {
         return collectionsReply(x, deps.places, readable(x), {
-          document: (of) => collectionsDocument(x, of as VectorCollection[]),
+          texts,
+          links: listLinks(x),
+          describe: (collection) => collectionDocument(x, collection),
           xml: collectionsXml,
         });
       },

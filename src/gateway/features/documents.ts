@@ -104,9 +104,5 @@ function describedWith({ description, warning }: Collection): string {
 
 export type CollectionDocument = ReturnType<typeof collectionDocument>;
 
-export function collectionsDocument(x: Exchange, collections: readonly VectorCollection[]) {
-  return {
-    collections: collections.map((collection) => collectionDocument(x, collection)),
-    links: formatLinks(x, `${FEATURES_PATH}/collections`, DOCUMENT_FORMATS),
-  };
-}
+export const listLinks = (x: Exchange): Link[] =>
+  formatLinks(x, `${FEATURES_PATH}/collections`, DOCUMENT_FORMATS);

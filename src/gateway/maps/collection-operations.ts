@@ -8,13 +8,15 @@ import { pageLook } from '../../services/rasters/looks.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
-import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
+import { MemberTexts } from '../surface/member-texts.js';
+import { mapCollectionDocument, mapListLinks } from './documents.js';
 import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
 
 /** The collections that have maps. */
 export function mapCollectionOperations({ visible, places }: SurfaceDeps): Operation[] {
+  const texts = new MemberTexts();
   return [
     defineOperation({
       ...MAP_OPERATION,
@@ -27,7 +29,9 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       responses: { 200: { description: 'Collections', content: CONTENT } },
       run(x) {
         return collectionsReply(x, places, visible(x.principal).collections.filter(isDrawable), {
-          document: (of) => mapCollectionsDocument(x, of),
+          texts,
+          links: mapListLinks(x),
+          describe: (collection) => mapCollectionDocument(x, collection),
         });
       },
     }),

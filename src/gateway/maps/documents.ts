@@ -72,15 +72,10 @@ function tilesetsLink(x: Exchange, collection: Collection | undefined): Link {
   return { href, rel: `${REL}/tilesets-map`, type: 'application/json', title: 'Map tilesets' };
 }
 
-export function mapCollectionsDocument(x: Exchange, collections: readonly Collection[]) {
-  return {
-    collections: collections.map((collection) => mapCollectionDocument(x, collection)),
-    links: [
-      ...formatLinks(x, `${MAPS_PATH}/collections`, META_FORMATS),
-      { href: `${x.baseUrl}${MAPS_PATH}`, rel: 'up', type: 'application/json', title: 'Maps' },
-    ] as Link[],
-  };
-}
+export const mapListLinks = (x: Exchange): Link[] => [
+  ...formatLinks(x, `${MAPS_PATH}/collections`, META_FORMATS),
+  { href: `${x.baseUrl}${MAPS_PATH}`, rel: 'up', type: 'application/json', title: 'Maps' },
+];
 
 /** Members of the landing page about the whole dataset. Its maps are in CRS84 by default. */
 export function datasetMembers(x: Exchange, collections: readonly Collection[]): Record<string, unknown> {

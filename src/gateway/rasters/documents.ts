@@ -157,12 +157,8 @@ function domainDocument(x: Exchange, { raster, storageCrs }: RasterCollection) {
   };
 }
 
-export function coveragesDocument(x: Exchange, collections: readonly RasterCollection[]) {
-  return {
-    collections: collections.map((collection) => coverageDocument(x, collection)),
-    links: formatLinks(x, `${COVERAGES_PATH}/collections`, META_FORMATS),
-  };
-}
+export const coverageListLinks = (x: Exchange): Link[] =>
+  formatLinks(x, `${COVERAGES_PATH}/collections`, META_FORMATS);
 
 /** JSON Schema of the bands, in file order. */
 export function coverageSchema(x: Exchange, collection: RasterCollection) {

@@ -1,5 +1,4 @@
 import Type from 'typebox';
-import type { RasterCollection } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
@@ -29,8 +28,9 @@ import {
 } from '../surface/common.js';
 import { crsParam } from '../surface/crs-params.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
+import { MemberTexts } from '../surface/member-texts.js';
 import { createCoverageReply } from './coverage.js';
-import { asRaster, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
+import { asRaster, coverageDocument, coverageListLinks, coverageSchema } from './documents.js';
 import { positionOperation } from './position.js';
 
 const COMMON = {
@@ -105,6 +105,7 @@ const COVERAGE_CONTENT = { [GEOTIFF_FORMAT.mediaType]: null, 'image/png': null }
 
 export function coveragesOperations(deps: SurfaceDeps): Operation[] {
   const partial = new PartialReplies();
+  const texts = new MemberTexts();
   const { visible, pools, places } = deps;
   const operations: Operation[] = [];
   operations.push(
@@ -145,7 +146,9 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       responses: DOCUMENT,
       run(x) {
         return collectionsReply(x, places, visible(x.principal).rasters, {
-          document: (of) => coveragesDocument(x, of as RasterCollection[]),
+          texts,
+          links: coverageListLinks(x),
+          describe: (collection) => coverageDocument(x, collection),
         });
       },
     }),

@@ -18,6 +18,7 @@ import type { Licensing } from '../../core/kit/licensing.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { stringifyExactly } from '../../core/values/json.js';
+import type { JsonText } from '../../core/values/json-text.js';
 import { plainText } from '../../core/values/percent.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
@@ -79,6 +80,11 @@ export function documentReply(x: Exchange, document: unknown, page: () => string
   if (format === HTML_FORMAT) return { ...reply, headers: pageHeaders() };
   if (format !== XML_FORMAT) return reply;
   return { ...reply, headers: { link: linkHeader((document as { links: Link[] }).links) } };
+}
+
+/** The reply with a document that is text already. */
+export function jsonReply({ format }: Exchange, body: JsonText): Reply {
+  return { status: 200, mediaType: format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
 }
 
 /** Value of a Link header (RFC 8288). Link templates are omitted. */

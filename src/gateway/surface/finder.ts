@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { Collection } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
 import type { Box } from '../../core/geometry/box.js';
-import { HTML_FORMAT } from '../../core/http/media.js';
+import { HTML_FORMAT, XML_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Param, Reply } from '../../core/http/operation.js';
 import {
   COLLECTION_KINDS,
@@ -14,7 +14,8 @@ import {
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { type Finder, type ListLayout, VIEWS } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
-import { documentReply } from './common.js';
+import { documentReply, jsonReply, type Link } from './common.js';
+import type { MemberTexts } from './member-texts.js';
 
 /** Collections on one page. */
 const PAGE = 48;
@@ -147,18 +148,33 @@ function listBoxes(place: string, places: RegionBoxes): readonly Box[] | undefin
   return places.find(place);
 }
 
+/** Contents of a list of collections. */
+interface CollectionList<C extends Collection, M> {
+  readonly texts: MemberTexts;
+  readonly links: readonly Link[];
+  describe(collection: C): M;
+  xml?(document: { collections: readonly M[]; links: readonly Link[] }): string;
+}
+
 /** A list of collections that may be searched: a document, or as HTML a page of several. */
-export function collectionsReply<D extends pages.CollectionsDocument>(
+export function collectionsReply<
+  C extends Collection,
+  M extends pages.CollectionsDocument['collections'][number],
+>(
   x: Exchange<typeof finderParams>,
   places: RegionBoxes,
-  collections: readonly Collection[],
-  { document, xml }: { document(of: readonly Collection[]): D; xml?(document: D): string },
+  collections: readonly C[],
+  { texts, links, describe, xml }: CollectionList<C, M>,
 ): Reply {
+  const document = (of: readonly Collection[]) => ({ collections: (of as C[]).map(describe), links });
   if (x.format === HTML_FORMAT) {
     const finder = find(x, places, collections);
     const body = document(finder.hits.map(({ collection }) => collection));
     return documentReply(x, body, () => pages.buildCollectionsPage(x, body, finder));
   }
-  const whole = document(chosenCollections(x.params, places, collections));
+  const chosen = chosenCollections(x.params, places, collections);
+  if (x.format !== XML_FORMAT)
+    return jsonReply(x, texts.write(x.baseUrl, chosen as C[], describe, { links }));
+  const whole = document(chosen);
   return documentReply(x, whole, () => '', xml && (() => xml(whole)));
 }

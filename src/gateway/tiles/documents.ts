@@ -69,9 +69,5 @@ function mapTilesets(x: Exchange, collection: Collection): Link {
   return { href, rel: `${REL}/tilesets-map`, type: 'application/json', title: 'Map tilesets' };
 }
 
-export function tiledCollectionsDocument(x: Exchange, collections: readonly Collection[]) {
-  return {
-    collections: collections.map((c) => tiledCollectionDocument(x, c)),
-    links: formatLinks(x, `${TILES_PATH}/collections`, META_FORMATS),
-  };
-}
+export const tiledListLinks = (x: Exchange): Link[] =>
+  formatLinks(x, `${TILES_PATH}/collections`, META_FORMATS);

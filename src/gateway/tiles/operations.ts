@@ -8,10 +8,11 @@ import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
 import { datasetLinks, documentReply, META_FORMATS, surfaceBasics } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
+import { MemberTexts } from '../surface/member-texts.js';
 import type { TilesDeps } from '../surface/tile-reply.js';
 import { TILES_PATH } from '../surface/tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
-import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
+import { tiledCollectionDocument, tiledListLinks, tileMatrixSetsDocument } from './documents.js';
 import { DOCUMENT, METADATA, TILE_OPERATION, tileCollectionParam, tileMatrixSetId } from './params.js';
 import { createTileOperations } from './tile-operations.js';
 import { tilesetOperations } from './tileset-operations.js';
@@ -64,6 +65,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
 }
 
 function collectionOperations({ visible, places }: TilesDeps): Operation[] {
+  const texts = new MemberTexts();
   return [
     defineOperation({
       ...TILE_OPERATION,
@@ -76,7 +78,9 @@ function collectionOperations({ visible, places }: TilesDeps): Operation[] {
       responses: DOCUMENT,
       run(x) {
         return collectionsReply(x, places, visible(x.principal).collections, {
-          document: (of) => tiledCollectionsDocument(x, of),
+          texts,
+          links: tiledListLinks(x),
+          describe: (collection) => tiledCollectionDocument(x, collection),
         });
       },
     }),
