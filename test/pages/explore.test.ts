@@ -13,6 +13,8 @@ import { startServer, type TestServer } from '../support/server.js';
 
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 const COUNT = 300;
+/** Enough points to be drawn as cells. */
+const CROWD = 24_000;
 
 interface Properties {
   name: string | null;
@@ -58,6 +60,9 @@ beforeAll(async () => {
     value: (time, _, row, column) => (time === 1 ? -1 : 100 * time + 10 * row + column),
   });
   copyFileSync('demo/data/L7_ETMs.tif', join(folder, 'l7.tif'));
+  const crowd = Array.from({ length: CROWD }, (_, i) => `${(i % 200) / 20},${40 + Math.floor(i / 200) / 20}`);
+  writeFileSync(join(folder, 'crowd.csv'), `lon,lat\n${crowd.join('\n')}\n`);
+  writeFileSync(join(folder, 'cut.geojson'), '{"type":"FeatureCollection","features":[{"type":');
   [server, browser] = await Promise.all([startServer({ sources: [folder] }), launchBrowser()]);
 });
 afterAll(async () => {
@@ -393,4 +398,62 @@ describe('the bands and colours of a raster', () => {
       expect((await fetched(`${path.replace('l7', 'places')}?f=html&bands=1`)).status).toBeGreaterThan(399);
     },
   );
+});
+
+describe('a layer of many points', () => {
+  it('is drawn in cells with a legend, or as points, which its address keeps', async () => {
+    await opened(
+      1280,
+      async (page) => {
+        const legend = page.locator('[data-cell-colors]');
+        await legend.locator('li').nth(3).waitFor();
+        expect(await legend.locator('li').allTextContents()).toEqual([
+          '1',
+          expect.any(String),
+          expect.any(String),
+          expect.stringMatching(/^≥ \d/),
+        ]);
+        expect(await violations(page)).toEqual([]);
+        await page.getByLabel('Points', { exact: true }).check();
+        await legend.waitFor({ state: 'hidden' });
+        expect(new URL(page.url()).hash).toBe('#drawn=crowd:points');
+        await page.reload();
+        expect(await page.getByLabel('Points', { exact: true }).isChecked()).toBe(true);
+        await page.locator('[data-map-state="idle"]').waitFor();
+        expect(await legend.isVisible()).toBe(false);
+      },
+      '/ogc/features/collections/crowd',
+    );
+  }, 60_000);
+});
+
+describe('a refused source', () => {
+  it('is named on the start page for those who may see it, and is published once it is mended', async () => {
+    const headers = { authorization: `Bearer ${server.adminKey}` };
+    const stranger = await fetched('/?f=html');
+    expect(await stranger.text()).not.toContain('cut.geojson');
+    const context = await browser.newContext({ extraHTTPHeaders: headers });
+    const page = await context.newPage();
+    await page.goto(server.url);
+    const banner = page.getByRole('region', { name: '1 source is not published' });
+    await banner.locator('summary').click();
+    expect(await banner.textContent()).toMatch(/cut\.geojson.*ends at byte/s);
+    await banner.getByRole('link', { name: 'All sources' }).click();
+    const retry = page.getByRole('button', { name: /Read again/ });
+    await retry.click();
+    await page.waitForLoadState();
+    await page.getByText('ends at byte').waitFor();
+    writeFileSync(
+      join(folder, 'cut.geojson'),
+      JSON.stringify({ type: 'FeatureCollection', features: FEATURES.slice(0, 2) }),
+    );
+    // The server may have seen the change before.
+    await retry.click({ timeout: 5000 }).catch(() => undefined);
+    await expect
+      .poll(async () => (await fetched('/ogc/features/collections/cut')).status, { timeout: 20_000 })
+      .toBe(200);
+    await page.goto(server.url);
+    expect(await page.getByText('is not published').count()).toBe(0);
+    await context.close();
+  }, 60_000);
 });

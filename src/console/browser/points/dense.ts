@@ -5,6 +5,7 @@ import { onThisOrigin } from '../page.js';
 import {
   computeRamp,
   formatSample,
+  listCellColors,
   readDrawing,
   SAMPLES,
   type TileSample,
@@ -51,6 +52,7 @@ function connectChoice(
   const boxes = [...field.querySelectorAll<HTMLInputElement>('input[type="radio"]')];
   const apply = (drawing: PointDrawing) => {
     for (const box of boxes) box.checked = box.value === drawing;
+    field.querySelector<HTMLElement>('[data-cell-colors]')!.hidden = drawing !== 'cells';
     for (const id of ids.get(layer.id) ?? []) drawAs(map, layer, id, drawing);
   };
   for (const box of boxes)
@@ -87,7 +89,23 @@ function colorCells(map: MapLibreMap, layer: VectorLayerData): void {
   const rounded = 2 ** Math.ceil(Math.log2(top));
   if (tops.get(id) === rounded) return;
   tops.set(id, rounded);
+  showCellColors(layer, rounded);
   map.setPaintProperty(id, 'fill-color', computeRamp(rounded) as never);
+}
+
+/** Shows the legend of the cells in the choice of the drawing. */
+function showCellColors({ id }: VectorLayerData, top: number): void {
+  const place = document.querySelector(`[data-drawn-as="${CSS.escape(id)}"] [data-cell-colors]`);
+  place?.replaceChildren(
+    ...listCellColors(top).map(({ color, label }) => {
+      const entry = document.createElement('li');
+      const swatch = document.createElement('span');
+      swatch.className = 'cell-color';
+      swatch.style.background = color;
+      entry.append(swatch, label);
+      return entry;
+    }),
+  );
 }
 
 function describeSample(map: MapLibreMap, data: MapData, layer: MapData['layers'][number]): string[] {

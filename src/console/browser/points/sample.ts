@@ -92,9 +92,27 @@ export function writeDrawing(url: string, drawn: ReadonlyMap<string, PointDrawin
 /** Colours from one point to many, which differ in lightness. */
 const COLORS = ['#fed976', '#fd8d3c', '#e31a1c', '#800026'];
 
+interface RampStop {
+  /** Logarithm of the count. */
+  readonly power: number;
+  readonly color: string;
+}
+
+function listStops(top: number): RampStop[] {
+  const last = Math.log10(Math.max(10, top));
+  return COLORS.map((color, i) => ({ power: (last * i) / (COLORS.length - 1), color }));
+}
+
 /** Expression for the colour of a cell, logarithmic up to a count. */
 export function computeRamp(top: number): unknown[] {
-  const last = Math.log10(Math.max(10, top));
-  const stops = COLORS.flatMap((color, i) => [(last * i) / (COLORS.length - 1), color]);
+  const stops = listStops(top).flatMap(({ power, color }) => [power, color]);
   return ['interpolate', ['linear'], ['log10', ['max', 1, ['get', 'count']]], ...stops];
+}
+
+/** Colours of the legend of cells, and their counts; the last entry includes all greater counts. */
+export function listCellColors(top: number): { color: string; label: string }[] {
+  return listStops(top).map(({ power, color }, i) => {
+    const count = Number((10 ** power).toPrecision(2)).toLocaleString('en');
+    return { color, label: i === COLORS.length - 1 ? `≥ ${count}` : count };
+  });
 }

@@ -60,7 +60,7 @@ export function drawingChoice(layer: MapLayerData, style = 'drawn-as'): Markup |
   const { id, title, cells } = layer;
   const box = (value: PointDrawing, label: string) =>
     html`<label><input type="radio" name="drawn-${id}" value="${value}"${cells.preferred === value ? html` checked` : undefined}> ${label}</label> `;
-  return html`<fieldset class="${style}" data-drawn-as="${id}" hidden><legend>Draw <bdi>${title}</bdi> as</legend>${box('cells', 'Cells with the number of points')}${box('points', 'Points')}</fieldset>`;
+  return html`<fieldset class="${style}" data-drawn-as="${id}" hidden><legend>Draw <bdi>${title}</bdi> as</legend>${box('cells', 'Cells with the number of points')}${box('points', 'Points')}<ul class="cell-colors" aria-label="Points of a cell" data-cell-colors></ul></fieldset>`;
 }
 
 /** Legend and source, for paper only: the screen has the page around the map. */
