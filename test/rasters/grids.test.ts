@@ -76,6 +76,20 @@ describe('a netCDF file', () => {
     expect(info.times![11]).toBe('1999-12-31T00:00:00Z');
   });
 
+  it('has a usual range over its times, also if the newest one has no values', async () => {
+    const path = inScratch('seasons.nc');
+    const missing = -9999;
+    writeNetcdf(path, {
+      ...{ lons: range(20, 5, 0.5), lats: range(20, 40, 0.5), times: [0, 31, 60, 91, 121] },
+      attributes: `t:_FillValue = ${missing}s;`,
+      value: (time, _, row, column) => (time === 4 ? missing : 100 * time + ((row + column) % 10)),
+    });
+    const [band] = (await onlyRaster(path)).info.bands;
+    expect(band!.usualRange![0]).toBeLessThan(2);
+    expect(band!.usualRange![1]).toBeGreaterThan(305);
+    expect(band!.usualRange![1]).toBeLessThanOrEqual(309);
+  });
+
   it('shows the values that gdal_translate reads, of the month that is asked for', async () => {
     const { source } = await onlyRaster(SERIES);
     const expected = (band: number) => {

@@ -202,7 +202,7 @@ describe('the legend', () => {
   it('of a variable has its name, its unit, round values, open ends and the first and last date', async () => {
     const usual = await legend('ocean');
     expect(usual).toMatchObject({ name: 'sst', unit: 'degC', dates: ['2020-01-31', '2020-03-31'] });
-    expect(labels(usual)).toEqual(['≤ 0.7', '5', '10', '15', '20', '25', '≥ 27.3']);
+    expect(labels(usual)).toEqual(['≤ -0.3', '5', '10', '15', '20', '25', '≥ 27.3']);
     const svg = await (await fetch(`${server.url}/ogc/maps/collections/ocean/legend?f=svg`)).text();
     expect(svg).toContain('>sst (degC)<');
     expect(svg).toContain('>2020-01-31 to 2020-03-31<');

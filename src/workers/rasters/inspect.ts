@@ -1,6 +1,7 @@
 /** Task `raster.inspect`. */
 
 import type { RasterBand } from 'gdal-async';
+import { isDistant } from '../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
 import { mergeBoxesOnGlobe } from '../../core/geometry/box.js';
@@ -17,7 +18,7 @@ import type { Dataset } from '../gdal/gdal.js';
 import { getGeoreference } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { outlineIn } from './pixels/continuous.js';
-import { cutRange } from './pixels/range.js';
+import { findCutRange } from './pixels/range.js';
 import { bandStatistics } from './pixels/statistics.js';
 import { openSourceGrid } from './sources/gridded/open.js';
 import { remoteRevision } from './sources/remote/open.js';
@@ -29,28 +30,61 @@ const MAX_SAMPLED_BANDS = 16;
 export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
   // Merged values occur in no member.
   if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
-  return withRaster(source, async (handle) => {
-    const { dataset } = handle;
-    const { geoTransform, crs, extent } = getGeoreference(dataset);
-    await readEnds(dataset);
-    const first = dataset.bands.get(1);
-    return {
+  return withRaster(source, (handle) => describe(source, handle)).then((info) =>
+    withSeriesRanges(source, info),
+  );
+}
+
+async function describe(source: RasterSource, handle: RasterHandle): Promise<RasterInfo> {
+  const { dataset } = handle;
+  const { geoTransform, crs, extent } = getGeoreference(dataset);
+  await readEnds(dataset);
+  const first = dataset.bands.get(1);
+  return {
+    source,
+    ...(await loadAxes(source)),
+    driver: handle.driver,
+    width: dataset.rasterSize.x,
+    height: dataset.rasterSize.y,
+    geoTransform,
+    crs: crs.text,
+    epsg: crs.epsg,
+    extent,
+    extent84: extent84Of(outlineIn(extent, crs, getCrs(CRS84_NAME)), dataset.rasterSize.x),
+    bands: await describeBands(handle),
+    overviewCount: first.overviews.count(),
+    ...buildCompression(dataset),
+    blockSize: [first.blockSize.x, first.blockSize.y],
+  };
+}
+
+/** Positions of the sampled times in a series, from 0 (first) to 1. The newest time is always sampled. */
+const SAMPLED_SHARES = [0, 0.25, 0.5, 0.75];
+/** Positions in a remote series. */
+const DISTANT_SHARES = [0, 0.5];
+
+/** Extends the ranges of the newest time to those of other times, because all times have the same colours. */
+async function withSeriesRanges(source: RasterSource, info: RasterInfo): Promise<RasterInfo> {
+  const count = info.times?.length ?? 0;
+  if (count < 2) return info;
+  const shares = isDistant(source) ? DISTANT_SHARES : SAMPLED_SHARES;
+  const times = new Set(shares.map((share) => Math.floor((count - 1) * share)));
+  let { bands } = info;
+  for (const time of times)
+    bands = await withRaster(
       source,
-      ...(await loadAxes(source)),
-      driver: handle.driver,
-      width: dataset.rasterSize.x,
-      height: dataset.rasterSize.y,
-      geoTransform,
-      crs: crs.text,
-      epsg: crs.epsg,
-      extent,
-      extent84: extent84Of(outlineIn(extent, crs, getCrs(CRS84_NAME)), dataset.rasterSize.x),
-      bands: await describeBands(handle),
-      overviewCount: first.overviews.count(),
-      ...buildCompression(dataset),
-      blockSize: [first.blockSize.x, first.blockSize.y],
-    };
-  });
+      (handle) => Promise.all(bands.map((band) => extendRange(handle, band))),
+      { time },
+    );
+  return { ...info, bands };
+}
+
+async function extendRange(handle: RasterHandle, band: BandInfo): Promise<BandInfo> {
+  if (band.band > MAX_SAMPLED_BANDS) return band;
+  const range = await findCutRange(handle, { band: band.band });
+  if (!range) return band;
+  const [min, max] = band.usualRange ?? [range.min, range.max];
+  return { ...band, usualRange: [Math.min(min, range.min), Math.max(max, range.max)] };
 }
 
 /** Inspects a mosaic. The bands of the first member represent all members, which are checked when they are read. */
@@ -131,14 +165,14 @@ async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {
   for (let number = 1; number <= handle.dataset.bands.count(); number++) {
     const info = describeBand(handle.dataset.bands.get(number), number);
     const statistics = number <= MAX_SAMPLED_BANDS ? await bandStatistics(handle, number) : null;
-    infos.push(statistics ? { ...info, statistics, usualRange: await findUsualRange(handle, number) } : info);
+    const range = statistics ? await findCutRange(handle, { band: number }) : undefined;
+    infos.push({
+      ...info,
+      ...(statistics && { statistics }),
+      ...(range && { usualRange: [range.min, range.max] as [number, number] }),
+    });
   }
   return infos;
-}
-
-async function findUsualRange(handle: RasterHandle, band: number): Promise<[number, number]> {
-  const { min, max } = await cutRange(handle, { band });
-  return [min, max];
 }
 
 function describeBand(band: RasterBand, number: number): BandInfo {

@@ -13,11 +13,19 @@ const CUT = 0.02;
 const KEPT = 64;
 
 /** Ranges by expression: a handle is of one state of one raster. */
-const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch>>>();
+const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch | undefined>>>();
+
+/** Range of a raster without values. */
+const ANY_RANGE: Stretch = { min: 0, max: 1 };
 
 /** Returns the range of an expression over the complete raster, without the outermost 2 % of each side. */
-export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
-  const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch>>({ max: KEPT });
+export async function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
+  return (await findCutRange(handle, expression)) ?? ANY_RANGE;
+}
+
+/** The same; undefined for a raster without values. */
+export function findCutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch | undefined> {
+  const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch | undefined>>({ max: KEPT });
   byHandle.set(handle, ranges);
   const key = JSON.stringify(expression);
   let range = ranges.get(key);
@@ -28,9 +36,9 @@ export function cutRange(handle: RasterHandle, expression: BandExpression): Prom
   return range;
 }
 
-async function sampledRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
+async function sampledRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch | undefined> {
   const values = (await sample(handle, expression)).sort();
-  if (values.length === 0) return { min: 0, max: 1 };
+  if (values.length === 0) return undefined;
   const at = (part: number) => values[Math.round((values.length - 1) * part)]!;
   const [min, max] = [at(CUT), at(1 - CUT)];
   return max > min ? { min, max } : { min: min - 0.5, max: max + 0.5 };
