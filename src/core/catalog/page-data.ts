@@ -108,12 +108,6 @@ interface FilterField {
   readonly values?: readonly string[];
 }
 
-/** Data of the API reference viewer, in `<script type="application/json" id="docs-data">`. */
-export interface DocsData {
-  readonly baseUrl: string;
-  readonly openapi: string;
-}
-
 /** Data of a page that follows changes, `<script type="application/json" id="live-data">`. */
 export interface LiveData {
   readonly baseUrl: string;

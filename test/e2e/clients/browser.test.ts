@@ -232,12 +232,26 @@ describe('the page of features', () => {
   });
 });
 
-describe('the interface documents', () => {
-  it('are rendered by a viewer that this server serves', async () => {
-    const page = await open('/docs/features');
-    await page.getByText('/ogc/features/collections', { exact: false }).first().waitFor({ timeout: 30_000 });
+describe('the API reference', () => {
+  it('sends the request of the form, and shows the response and its command', async () => {
+    const page = await open('/docs/features/features.getItems?query.limit=1');
+    await page.getByLabel('collectionId').fill('countries');
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
     await savePicture(page, 'docs');
-    expect(await page.locator('.opblock').count()).toBeGreaterThan(4);
+    expect(await page.locator('[data-response] p').first().textContent()).toMatch(
+      /^200 OK, application\/geo\+json/,
+    );
+    expect(await page.locator('[data-response] pre').first().textContent()).toContain('"numberReturned": 1');
+    expect(await page.locator('[data-curl]').textContent()).toContain('countries/items?limit=1');
+  });
+
+  it('opens the response without JavaScript', async () => {
+    const page = await open('/docs/features/features.getItem', { javaScriptEnabled: false });
+    await page.getByLabel('featureId').fill('1');
+    await page.getByRole('button', { name: 'Open the response' }).click();
+    await page.waitForURL(/\/collections\/countries\/items\/1/);
+    expect(await page.locator('main').textContent()).toContain('Norway');
   });
 });
 
