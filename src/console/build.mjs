@@ -28,7 +28,7 @@ const [bundled] = await Promise.all([
   copy(join(browser, 'mark.svg'), 'mark.svg'),
   minifyCss(join(browser, 'site.css'), 'site.css'),
   minifyCss(join(browser, 'viewer.css'), 'viewer.css'),
-  minifyCss(join(browser, 'apis.css'), 'apis.css'),
+  minifyCss(join(browser, 'apis/apis.css'), 'apis.css'),
   copy(join(mapLibre, 'maplibre-gl.css'), 'maplibre-gl.css'),
 ]);
 const basemap = await buildBasemap();
@@ -66,7 +66,7 @@ async function bundle(worker) {
   const { metafile } = await build({
     entryPoints: {
       map: join(browser, 'map.ts'),
-      docs: join(browser, 'docs.ts'),
+      docs: join(browser, 'apis/docs.ts'),
       live: join(browser, 'live.ts'),
       viewer: join(browser, 'viewer.ts'),
       take: join(browser, 'take.ts'),
@@ -78,6 +78,7 @@ async function bundle(worker) {
       cards: join(browser, 'catalog/cards.ts'),
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),
+      stac: join(browser, 'apis/stac.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

@@ -289,7 +289,7 @@ describe('a map', () => {
     };
     const request = at('/ogc/features/collections/roads/items', query);
     const html = pages.buildItemsPage(request, page, rowsOf(page.collection, [{ id: 1, properties: {} }]));
-    const url = new URL(mapOf(html).features!.href);
+    const url = new URL(mapOf(html).features!.href!);
     expect(url.pathname).toBe('/prefix/ogc/features/collections/roads/items');
     expect(Object.fromEntries(url.searchParams)).toEqual({
       f: 'json',

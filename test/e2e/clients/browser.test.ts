@@ -255,6 +255,26 @@ describe('the API reference', () => {
   });
 });
 
+describe('the search for STAC items', () => {
+  it('takes a box that is drawn on the map, and days', async () => {
+    const page = await open('/stac/search?collections=bcsd_obs_1999&limit=25', { blankMaps: true });
+    await drawn(page, 'stac-search');
+    await page.getByRole('button', { name: 'Draw the bounding box on the map' }).click();
+    const place = (await page.locator('[data-map]').boundingBox())!;
+    await page.mouse.move(place.x + 5, place.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(place.x + place.width - 5, place.y + place.height - 5, { steps: 4 });
+    await page.mouse.up();
+    expect(await page.getByLabel('Bounding box').inputValue()).toMatch(/^-?[\d.]+(,-?[\d.]+){3}$/);
+    await page.getByLabel('From', { exact: true }).fill('1999-03-01');
+    await page.getByLabel('To', { exact: true }).fill('1999-05-31');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.waitForURL(/bbox=.*&datetime=1999-03-01T00%3A00%3A00Z%2F1999-05-31/);
+    expect(await page.locator('.stac-item').count()).toBe(3);
+    expect(page.url()).not.toContain('filter=');
+  });
+});
+
 /** Others are walked at this width (test/pages/walk.test.ts). */
 describe('a narrow screen', () => {
   it.each([
