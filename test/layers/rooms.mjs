@@ -379,7 +379,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'http', 'surface'],
+      uses: ['auth', 'http', 'pages', 'surface'],
     },
     manifest: {
       holds: 'the state of a server as one document',

@@ -111,8 +111,8 @@ function isDocument(type: string): boolean {
   return /^(text\/html|application\/(json|schema\+json|vnd\.oai))/.test(type);
 }
 
-/** Pages of operations, which are alike: those of one API are opened. */
-const OTHER_OPERATIONS = /^\/docs\/(?!stac\/)[^/]+\/./;
+/** Pages of operations, which are alike: those of one API and of one layer are opened. */
+const OTHER_OPERATIONS = /^\/docs\/(?!stac\/)[^/]+\/.|Server\/(?!3\/)\d+\/[a-z]/;
 
 /** Addresses asked at the same time. */
 const AT_ONCE = 6;

@@ -8,9 +8,11 @@ if (form) follow(form);
 
 function follow(form: HTMLFormElement): void {
   form.querySelector<HTMLElement>('[data-send]')!.hidden = false;
-  form.addEventListener('input', () => showUrl(buildUrl(form)));
+  const isEdit = form.method === 'post';
+  if (!isEdit) form.addEventListener('input', () => showUrl(buildUrl(form)));
   form.addEventListener('submit', (event) => {
     event.preventDefault();
+    if (isEdit) return void send(form.action, readFields(form));
     const url = buildUrl(form);
     if ((event.submitter as HTMLButtonElement | null)?.name === 'open') location.assign(url);
     else void send(url);
@@ -38,19 +40,31 @@ function showUrl(url: string): void {
   command.textContent = command.textContent!.replace(/'[^']*'/, `'${url.replace(/'/g, "'\\''")}'`);
 }
 
-async function send(url: string): Promise<void> {
-  showUrl(url);
+/** Fields with a value. */
+function readFields(form: HTMLFormElement): URLSearchParams {
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form))
+    if (typeof value === 'string' && value !== '') fields.set(name, value);
+  return fields;
+}
+
+/** Sends a request, by POST if it has a body. */
+async function send(url: string, body?: URLSearchParams): Promise<void> {
+  if (!body) showUrl(url);
   const place = document.querySelector('[data-response]')!;
   place.replaceChildren(line('Waiting for the response'));
   const started = performance.now();
   try {
     // A page is for people who read it in a browser: this shows the response that programs get.
-    const response = await fetch(url, { headers: { accept: 'application/json, */*;q=0.5' } });
-    const body = await response.blob();
+    const response = await fetch(url, {
+      headers: { accept: 'application/json, */*;q=0.5' },
+      ...(body && { method: 'POST', body }),
+    });
+    const content = await response.blob();
     const milliseconds = Math.round(performance.now() - started);
     const type = response.headers.get('content-type') ?? 'no media type';
-    const facts = `${response.status} ${response.statusText}, ${type}, ${body.size.toLocaleString('en')} bytes, ${milliseconds} ms`;
-    place.replaceChildren(line(facts), await showBody(body, type), showHeaders(response.headers));
+    const facts = `${response.status} ${response.statusText}, ${type}, ${content.size.toLocaleString('en')} bytes, ${milliseconds} ms`;
+    place.replaceChildren(line(facts), await showBody(content, type), showHeaders(response.headers));
   } catch (error) {
     place.replaceChildren(line(`The request failed: ${String(error)}`));
   }
