@@ -19,7 +19,6 @@ const browser = join(here, 'browser');
 const out = process.argv[2] ?? join(here, '../../dist/public');
 const require = createRequire(import.meta.url);
 const mapLibre = dirname(require.resolve('maplibre-gl/dist/maplibre-gl.css'));
-const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
@@ -29,15 +28,14 @@ const [bundled] = await Promise.all([
   copy(join(browser, 'mark.svg'), 'mark.svg'),
   minifyCss(join(browser, 'site.css'), 'site.css'),
   minifyCss(join(browser, 'viewer.css'), 'viewer.css'),
+  minifyCss(join(browser, 'apis/apis.css'), 'apis.css'),
   copy(join(mapLibre, 'maplibre-gl.css'), 'maplibre-gl.css'),
-  copy(join(swagger, 'swagger-ui.css'), 'swagger-ui.css'),
-  copy(join(swagger, 'swagger-ui-bundle.js'), 'swagger-ui-bundle.js'),
 ]);
 const basemap = await buildBasemap();
 await writeLicences(
   join(out, '../licences/pages.txt'),
   'Packages that are part of the pages in dist/public, and their licences.',
-  [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
+  [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css')],
 );
 await compressFiles(out, { keep: false });
 
@@ -68,7 +66,7 @@ async function bundle(worker) {
   const { metafile } = await build({
     entryPoints: {
       map: join(browser, 'map.ts'),
-      docs: join(browser, 'docs.ts'),
+      docs: join(browser, 'apis/docs.ts'),
       live: join(browser, 'live.ts'),
       viewer: join(browser, 'viewer.ts'),
       take: join(browser, 'take.ts'),
@@ -80,6 +78,7 @@ async function bundle(worker) {
       cards: join(browser, 'catalog/cards.ts'),
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),
+      stac: join(browser, 'apis/stac.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

@@ -136,6 +136,36 @@ describe('reads, as the documents describe them', () => {
     expect(await faults(requests())).toEqual([]);
   });
 
+  it('answer every error as a page to a browser, with the status of the document', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const page = await (await fetch(`${server.url}/docs/geoservices`)).text();
+    const directory = [...page.matchAll(/data-method="GET".*?<code>(\/[^<]+)<\/code>/g)].map(
+      ([, path]) => path!,
+    );
+    expect(directory.length).toBeGreaterThan(60);
+    const paths = [...reads()].map(({ path }) => path).concat(directory, '/rest/services/none/FeatureServer');
+    const targets = new Set(
+      paths.flatMap((path) => [
+        `${path.replaceAll(/\{\w+\}/g, 'n0ne')}`,
+        `${filled(path)}?nobody=knows`,
+        `${filled(path)}?f=n0ne`,
+        `${filled(path)}?limit=-1&where=%28&bbox=x&geometry=x&crs=x&datetime=x&size=x`,
+      ]),
+    );
+    const check = async (target: string) => {
+      const asPage = await fetch(`${server.url}${target}`, { headers: { accept }, redirect: 'manual' });
+      const text = await asPage.text();
+      const type = asPage.headers.get('content-type') ?? '';
+      const isFailure =
+        asPage.status >= 400 || /^\s*\{"error"|Exception(?:Report|s)\b/.test(text.slice(0, 300));
+      return isFailure &&
+        !(type.startsWith('text/html') && asPage.status >= 400 && text.includes('Next steps'))
+        ? `${target} -> ${asPage.status} ${type} ${text.slice(0, 100)}`
+        : undefined;
+    };
+    expect(await faults([...targets].map((target) => () => check(target)))).toEqual([]);
+  });
+
   it('answer what they say to strange headers', async () => {
     const strange: Record<string, string>[] = [
       { accept: 'application/nothing' },

@@ -73,3 +73,69 @@ describe('what is no resource of GeoServices', () => {
     expect(answer).toEqual({ status: 200, bytes: 0 });
   });
 });
+
+describe('pages of operations', () => {
+  const LAYER = '/rest/services/default/FeatureServer/3';
+  const page = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${server.url}${path}`, { headers: { accept: 'text/html', ...headers } });
+    const text = await response.text();
+    expect(response.headers.get('content-type'), path).toBe('text/html; charset=utf-8');
+    return { status: response.status, text };
+  };
+
+  it('show the form of a query without parameters, and execute nothing', async () => {
+    const { status, text } = await page(`${LAYER}/query`);
+    expect(status).toBe(200);
+    expect(text).toContain('name="where" value="1=1"');
+    for (const name of ['outStatistics', 'spatialRel', 'returnDistinctValues', 'quantizationParameters'])
+      expect(text).toContain(`name="${name}"`);
+    expect(text).toContain('<option>esriSpatialRelWithin</option>');
+    expect(text).not.toContain('<table>');
+    expect(text).toContain(`href="${server.url}/rest/services/default/FeatureServer"`);
+  });
+
+  it('show the response as a table and on a map, next to the form', async () => {
+    const { text } = await page(`${LAYER}/query?where=NAME%3D%27Norway%27&outFields=NAME&objectIds=&f=html`);
+    expect(text).toContain('<bdi>Norway</bdi>');
+    expect(text).toContain('id="map-data"');
+    expect(text).toMatch(/name="where" value="NAME=&#39;Norway&#39;"/);
+    expect(text).toContain('f=pjson');
+    const statistics = encodeURIComponent(
+      '[{"statisticType":"count","onStatisticField":"NAME","outStatisticFieldName":"n"}]',
+    );
+    expect((await page(`${LAYER}/query?outStatistics=${statistics}`)).text).toContain(
+      '<td class="num">238</td>',
+    );
+    expect((await page(`${LAYER}/query?where=1%3D1&returnCountOnly=true`)).text).toContain('>240</td>');
+  });
+
+  it('show an error above the form, with its status', async () => {
+    const { status, text } = await page(`${LAYER}/query?where=nothing+LIKE`);
+    expect(status).toBe(400);
+    expect(text).toContain('role="alert"');
+    expect(text).toContain('name="where" value="nothing LIKE"');
+  });
+
+  it('show images of exports, and the results of identify and find', async () => {
+    const service = '/rest/services/default/MapServer';
+    expect((await page(`${service}/export?size=100,50`)).text).toContain(
+      'src="/rest/services/default/MapServer/export?size=100%2C50&amp;f=image"',
+    );
+    expect((await page(`${service}/find?searchText=Norway&layers=3`)).text).toContain('Norway');
+    const place = 'geometry=10,61&sr=4326&layers=all&returnGeometry=false';
+    expect((await page(`${service}/identify?${place}`)).text).toContain('Norway');
+    expect((await page(service)).text).toContain('Form: identify');
+  });
+
+  it('have forms of edits for callers who can edit', async () => {
+    expect((await page(`${LAYER}/applyEdits`)).status).toBe(401);
+    expect((await page(LAYER)).text).not.toContain('applyEdits');
+    const key = { 'x-api-key': server.adminKey };
+    const { text } = await page(`${LAYER}/applyEdits`, key);
+    expect(text).toMatch(/<form [^>]*method="post"/);
+    expect(text).toContain('name="adds"');
+    expect((await page(LAYER, key)).text).toContain('Form: applyEdits');
+    const plain = await fetch(`${server.url}${LAYER}/applyEdits`, { headers: key });
+    expect(plain.status).toBe(405);
+  });
+});

@@ -342,7 +342,7 @@ const ROOMS = {
     admin: { holds: 'the kit of the management API', uses: ['http'] },
     features: { holds: 'OGC API Features: items, edits, analytics', uses: ['http', 'pages', 'surface'] },
     maps: { holds: 'OGC API Maps, viewer, legends', uses: ['http', 'pages', 'surface'] },
-    site: { holds: 'landing page, assets, capabilities', uses: ['pages', 'surface'] },
+    site: { holds: 'landing page, API reference, assets, capabilities', uses: ['http', 'pages', 'surface'] },
     stac: { holds: 'STAC API', uses: ['http', 'pages', 'surface'] },
     access: {
       holds: 'accounts, OAuth, management of users, keys and rules',
@@ -379,7 +379,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'http', 'surface'],
+      uses: ['auth', 'http', 'pages', 'surface'],
     },
     manifest: {
       holds: 'the state of a server as one document',

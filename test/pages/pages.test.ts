@@ -7,10 +7,12 @@ import { Markup } from '../../src/core/values/html.js';
 import type { Finder } from '../../src/gateway/pages/catalog/finder.js';
 import { homePage } from '../../src/gateway/pages/catalog/home.js';
 import { buildFrame } from '../../src/gateway/pages/crumbs.js';
-import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
 import * as pages from '../../src/gateway/pages/index.js';
 import { type PageLink, safeHref } from '../../src/gateway/pages/links.js';
-import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/site/documents.js';
+import type { ReferenceDocument } from '../../src/gateway/pages/reference/documents.js';
+import { docsListPage, interfacePage } from '../../src/gateway/pages/reference/interface-page.js';
+import { operationPage } from '../../src/gateway/pages/reference/operation-page.js';
+import { REFERENCE_DOCUMENTS, SURFACES } from '../../src/gateway/site/documents.js';
 import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';
 
@@ -70,6 +72,43 @@ function everyPage(text: string): Record<string, string> {
     extent: { spatial: { bbox: [[170, -10, -170, 10]] } },
     links: own,
   };
+  const schema = {
+    type: 'object',
+    description: text,
+    properties: { [text]: { enum: [text, 1], default: text } },
+  };
+  const parameter = {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: text,
+    schema: { type: text },
+  } as const;
+  const response = { description: text, content: { [text]: { schema } } };
+  const api: ReferenceDocument = {
+    surface: 'x',
+    title: text,
+    description: text,
+    openapi: '/openapi',
+    operations: [
+      {
+        id: text,
+        method: 'GET',
+        path: '/x/{id}',
+        tag: text,
+        summary: text,
+        description: text,
+        isBuilt: true,
+        permission: text,
+        parameters: [
+          parameter,
+          { ...parameter, in: 'query', required: false, schema: schema.properties[text]! },
+        ],
+        body: { required: true, content: { 'application/json': { schema } } },
+        responses: { 200: response },
+      },
+    ],
+  };
   const tileset = { title: text, dataType: text, crs: text, tileMatrixSetId: text, links: own };
   return {
     home: homePage({
@@ -80,10 +119,20 @@ function everyPage(text: string): Record<string, string> {
       finder: finderOf(all, text),
       links: own,
     }),
-    docs: docsListPage({ ...buildFrame(at('/docs')), documents: INTERFACE_DOCUMENTS }),
-    viewer: docsViewerPage({
-      ...buildFrame(at('/docs/x', 'a=1')),
-      document: { surface: 'x', title: text, description: text, openapi: '/openapi' },
+    docs: docsListPage({
+      ...buildFrame(at('/docs')),
+      documents: REFERENCE_DOCUMENTS,
+      q: text,
+      readable: [api],
+    }),
+    interface: interfacePage({ ...buildFrame(at('/docs/x')), document: api, q: undefined }),
+    operation: operationPage({
+      ...buildFrame(at('/docs/x/y', 'a=1')),
+      document: api,
+      operation: api.operations[0]!,
+      values: new URLSearchParams({ 'path.id': text }),
+      collections: [text],
+      mayCall: false,
     }),
     landing: pages.buildLandingPage(at('/ogc/features/'), { title: text, description: text, links: own }),
     conformance: pages.buildConformancePage(at('/ogc/features/conformance'), {
@@ -240,7 +289,7 @@ describe('a map', () => {
     };
     const request = at('/ogc/features/collections/roads/items', query);
     const html = pages.buildItemsPage(request, page, rowsOf(page.collection, [{ id: 1, properties: {} }]));
-    const url = new URL(mapOf(html).features!.href);
+    const url = new URL(mapOf(html).features!.href!);
     expect(url.pathname).toBe('/prefix/ogc/features/collections/roads/items');
     expect(Object.fromEntries(url.searchParams)).toEqual({
       f: 'json',

@@ -7,9 +7,18 @@ import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
 import type { LiveData } from '../../src/core/catalog/page-data.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/http/media.js';
-import { ANONYMOUS, type Exchange, type Operation, type Reply } from '../../src/core/http/operation.js';
+import {
+  ANONYMOUS,
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+  type Reply,
+} from '../../src/core/http/operation.js';
+import { defineIntegerParam } from '../../src/core/http/params.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/site/documents.js';
 import { siteOperations } from '../../src/gateway/site/operations.js';
+import { referenceOperations } from '../../src/gateway/site/reference.js';
 import { RegionBoxes } from '../../src/services/exchange/places.js';
 import { BASE, published, vectorCollection } from './collections.js';
 import { expectSoundPage, pageJson } from './structure.js';
@@ -155,18 +164,98 @@ describe('the live page', () => {
   });
 });
 
-describe('interface documents', () => {
-  it.each([
-    ['features', '/ogc/features/api'],
-    ['admin', '/api/v1/admin/openapi.json'],
-  ])('of %s are viewed from %s', (surface, path) => {
-    const page = run('site.docsViewer', { surface }).body as string;
-    expectSoundPage(page);
-    expect(page).toContain(`"openapi":"${BASE}${path}"`);
-    expect(run('site.docs').body).toContain(`href="${BASE}/docs/${surface}"`);
+describe('the API reference', () => {
+  const api: Operation[] = [
+    defineOperation({
+      id: 'features.read',
+      method: 'GET',
+      path: '/ogc/features/{collectionId}',
+      surface: 'features',
+      protocol: 'OGC-Features',
+      permission: 'public',
+      summary: 'Read features',
+      params: {
+        limit: defineIntegerParam(
+          'limit',
+          { min: 1, max: 50, default: 10 },
+          { description: 'Features to read.' },
+        ),
+      },
+      responses: { 200: { description: 'Features' } },
+      run: () => ({ status: 200 }),
+    }),
+    {
+      id: 'admin.alerts.list',
+      method: 'GET',
+      path: '/api/v1/admin/alerts',
+      surface: 'admin',
+      protocol: 'Admin',
+      tag: 'Alerts',
+      permission: 'admin:alerts:read',
+      summary: 'List alerts',
+      params: {},
+      formats: [],
+      responses: {},
+      built: false,
+      run: () => ({ status: 501 }),
+    },
+    defineOperation({
+      id: 'admin.document',
+      method: 'GET',
+      path: '/api/v1/admin/openapi.json',
+      surface: 'admin',
+      protocol: 'Admin',
+      permission: 'admin:configuration:read',
+      summary: 'OpenAPI document',
+      responses: {},
+      run: () => ({ status: 200 }),
+    }),
+  ];
+  const reader = { ...ANONYMOUS, kind: 'user', name: 'ada', permissions: ['admin:read'] } as const;
+  const pages = referenceOperations({ operations: api, visible: () => catalog });
+  const show = (id: string, params = {}, query = '', principal: Principal = ANONYMOUS) => {
+    const operation = pages.find((one) => one.id === id)!;
+    const x = { params, format: HTML_FORMAT, baseUrl: BASE, path: operation.path, query, principal };
+    return operation.run(x as unknown as Exchange) as Reply;
+  };
+  const one = (operationId: string, query = '') =>
+    show('site.docsOperation', { surface: 'features', operationId }, query);
+
+  it('lists APIs, and finds operations by words', () => {
+    const list = show('site.docs').body as string;
+    expectSoundPage(list);
+    expect(list).toContain(`href="${BASE}/docs/admin"`);
+    expect(show('site.docs', { q: 'read LIMIT' }).body).toContain('features.read');
+    expect(show('site.docs', { q: 'alerts' }).body).not.toContain('admin.alerts.list');
+    expect(show('site.docs', { q: 'alerts' }, '', reader).body).toContain('admin.alerts.list');
   });
 
-  it('of an unknown interface are not found', () => {
-    expect(code(() => run('site.docsViewer', { surface: '<script>' }))).toBe('not-found');
+  it('marks operations that are not built', () => {
+    const list = show('site.docsViewer', { surface: 'admin' }, '', reader).body as string;
+    expectSoundPage(list);
+    expect(list).toContain('2 operations, 1 of them not available in this version');
+    expect(list).toMatch(/<li class="operation unbuilt">.*List alerts/);
+  });
+
+  it('asks callers without the permission to sign in', () => {
+    expect(code(() => show('site.docsViewer', { surface: 'admin' }))).toBe('unauthenticated');
+    const other = { ...reader, permissions: [] };
+    expect(code(() => show('site.docsViewer', { surface: 'admin' }, '', other))).toBe('forbidden');
+    expect(code(() => show('site.docsViewer', { surface: '<script>' }))).toBe('not-found');
+    expect(code(() => one('nothing'))).toBe('not-found');
+  });
+
+  it('describes parameters with limits and defaults, and fills in the form from the query', () => {
+    const page = one('features.read', 'query.limit=7').body as string;
+    expectSoundPage(page);
+    expect(page).toContain('integer from 1 to 50');
+    expect(page).toMatch(/Default:<\/span> <code>10<\/code>/);
+    expect(page).toContain('name="path.collectionId" value="countries"');
+    expect(page).toContain(`curl &#39;${BASE}/ogc/features/countries?limit=7&#39;`);
+  });
+
+  it('redirects to the request of the form', () => {
+    const { status, headers } = one('features.read', 'open=1&path.collectionId=a%2Fb&query.limit=7');
+    expect([status, headers?.['location']]).toEqual([303, `${BASE}/ogc/features/a%2Fb?limit=7`]);
   });
 });

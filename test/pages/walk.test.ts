@@ -24,6 +24,7 @@ const PAGES = {
   live: '/live',
   docs: '/docs',
   'docs-features': '/docs/features',
+  'docs-operation': '/docs/features/features.getItems',
   features: '/ogc/features/',
   conformance: '/ogc/features/conformance',
   collections: '/ogc/features/collections',
@@ -62,7 +63,7 @@ const WIDTHS = [1280, 360] as const;
 const SCHEMES = ['light', 'dark'] as const;
 const DARK: ReadonlySet<string> = new Set([
   ...BY_SIZE,
-  'docs-features',
+  'docs-operation',
   'collection',
   'items',
   'viewer-time',
@@ -83,7 +84,7 @@ const NARROW: ReadonlySet<string> = new Set([
   'viewer',
   'coverage',
   'coverage-bands',
-  'docs-features',
+  'docs-operation',
   'refusal',
   'stac-search',
   'manual-page',

@@ -3,16 +3,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
-/**
- * What a page sends before its map: everything but the map library and the data of the map. The interface viewer at
- * /docs/{interface} is Swagger UI, another project, and is left out.
- */
+/** What a page sends before its map: everything but the map library and the data of the map. */
 const BUDGET = 300_000;
 
 const PAGES = [
   '/',
   '/live',
   '/docs',
+  '/docs/features',
+  '/docs/features/features.getItems',
   '/ogc/features/collections',
   '/ogc/features/collections/states_provinces',
   '/ogc/features/collections/states_provinces/items',

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MapData } from '../../src/core/catalog/page-data.js';
 import { STAC_CONFORMANCE } from '../../src/gateway/stac/conformance.js';
+import { pageJson } from '../pages/structure.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { type Json, stacClient } from './support.js';
 
@@ -19,6 +21,60 @@ afterAll(() => server?.stop());
 
 const LANDSAT = 'l7_etms/l7_etms';
 const DEM = 'olinda_dem_utm25s/olinda_dem_utm25s';
+
+describe('pages', () => {
+  const page = async (path: string) => {
+    const response = await fetch(`${server.url}/stac${path}`, { headers: { accept: 'text/html' } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
+    return response.text();
+  };
+
+  it('of the catalog have cards, a search and a map of the extents', async () => {
+    for (const path of ['', '/collections']) {
+      const text = await page(path);
+      expect(text).toContain('id="map-data"');
+      expect(text).toContain(`href="${server.url}/stac/collections/l7_etms"`);
+      expect(text).toContain(`href="${server.url}/stac/search"`);
+    }
+    expect(await page('?q=olinda')).not.toContain('/stac/collections/l7_etms"');
+    const { collections } = await json('/collections?q=olinda');
+    expect(collections.map(({ id }: Json) => id)).toEqual(['olinda_dem_utm25s']);
+  });
+
+  it('of a collection list items with thumbnails, facts and assets', async () => {
+    const text = await page('/collections/l7_etms');
+    expect(text).toContain('1 item');
+    expect(text).toMatch(/<img src="\/ogc\/maps\/collections\/\d+\/map\?f=png&amp;width=240"/);
+    expect(text).toContain('Licence');
+    expect(await page('/collections/countries')).toContain('This collection has no items.');
+  });
+
+  it('of an item draw its raster and footprint, and list properties and assets by name', async () => {
+    const text = await page('/collections/l7_etms/items/l7_etms');
+    expect(text).toContain('EPSG code');
+    expect(text).toMatch(/Projection <code>proj<\/code>/);
+    expect(text).toContain('6 bands');
+    expect(text).toContain('GeoTIFF, 798 kB');
+    const { layers, features } = pageJson<MapData>(text, 'map-data');
+    expect(layers.map(({ id }) => id)).toEqual(['l7_etms']);
+    expect(features?.href).toBe(`${server.url}/stac/collections/l7_etms/items/l7_etms?f=json`);
+  });
+
+  it('of a search have the same items and pages as the document', async () => {
+    const text = await page(
+      '/search?limit=1&bbox=&datetime=&collections=l7_etms&collections=olinda_dem_utm25s',
+    );
+    expect(text).toContain('2 items, 1 of them on this page.');
+    expect(text).toContain('value="l7_etms" checked');
+    const next = /rel="next" href="([^"]+)"/.exec(text)![1]!.replaceAll('&amp;', '&');
+    expect(await page(next.slice(`${server.url}/stac`.length))).toContain('/items/olinda_dem_utm25s"');
+    expect(await page('/search?filter=gsd%3C1&limit=5000')).toContain('0 items');
+    expect(await page('/collections/l7_etms/items')).toContain('1 item.');
+  });
+});
 
 describe('the catalog', () => {
   const SEARCH = 'application/geo+json';

@@ -112,6 +112,7 @@ function oneWorld({ clientWidth }: HTMLElement): number {
 /** The features of the page; none, and a word about it, when they cannot be had. */
 async function pageFeatures({ features, baseUrl }: MapData): Promise<Feature[] | undefined> {
   if (!features) return undefined;
+  if (features.href === undefined) return [...(features.inline ?? [])];
   try {
     return await fetchFeatures(onThisOrigin(features.href, baseUrl));
   } catch (error) {

@@ -40,7 +40,7 @@ function numbered(features: readonly Feature[]): Feature[] {
 }
 
 function tie(map: MapLibreMap, layers: string[], features: readonly Feature[]): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('tr[data-row]')];
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
   const marker = new Marker(map, rows);
   map.on('mousemove', ({ point }) => {
     const index = map.queryRenderedFeatures(point, { layers })[0]?.id as number | undefined;

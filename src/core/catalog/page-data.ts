@@ -1,3 +1,4 @@
+import type { Feature } from 'geojson';
 import type { PopupTemplate } from '../features/popup.js';
 import type { Box } from '../geometry/box.js';
 import type { FieldType } from '../sources/vector-source.js';
@@ -69,7 +70,9 @@ export type BasemapData =
 
 export interface FeaturesData {
   /** URL of a GeoJSON feature or feature collection; its features are in the order of the page's rows. */
-  readonly href: string;
+  readonly href?: string;
+  /** The features, if they are part of the page. */
+  readonly inline?: readonly Feature[];
   readonly title: string;
   readonly style: readonly StyleLayer[];
 }
@@ -106,12 +109,6 @@ interface FilterField {
   readonly type: FieldType;
   /** All values that it may have, where the store says so. */
   readonly values?: readonly string[];
-}
-
-/** Data of the API reference viewer, in `<script type="application/json" id="docs-data">`. */
-export interface DocsData {
-  readonly baseUrl: string;
-  readonly openapi: string;
 }
 
 /** Data of a page that follows changes, `<script type="application/json" id="live-data">`. */

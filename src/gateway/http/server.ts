@@ -10,7 +10,7 @@ import * as metrics from '../../services/telemetry/metrics.js';
 import { startRequestSpan } from '../../services/telemetry/spans.js';
 import type { Dispatcher } from './dispatch.js';
 import { CLIENT_GONE, HttpExchange } from './exchange.js';
-import { type BrowserPages, browserProblem, browserReply } from './replies/browser-reply.js';
+import { type BrowserPages, browserProblem, browserReply, wantsErrorPage } from './replies/browser-reply.js';
 import { asApiError, problemReply } from './replies/problem.js';
 import { sendToHttps } from './replies/redirect.js';
 import { sendReply } from './replies/reply.js';
@@ -263,8 +263,11 @@ export class HttpServer {
         String(inBand !== undefined),
       )
       .inc();
-    if (inBand) return this.#send(x, presentReply(x, inBand));
     const { vendor, pages } = this.#options;
+    if (inBand) {
+      const isPage = pages && wantsErrorPage(x);
+      return this.#send(x, isPage ? browserProblem(x, error, inBand, pages) : presentReply(x, inBand));
+    }
     const { path, correlationId, baseUrl } = x;
     const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor, baseUrl });
     this.#send(x, pages ? browserProblem(x, error, reply, pages) : reply);

@@ -26,10 +26,39 @@ const RESOURCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const FIRST_RECORDS = 'query?where=1%3D1&outFields=*&returnGeometry=false&resultRecordCount=20';
 
+/** Operations with a form, for each kind of server and of layer. */
+const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
+  FeatureServer: ['query', 'queryDomains'],
+  MapServer: ['export', 'identify', 'find'],
+  ImageServer: ['exportImage', 'identify', 'getSamples', 'query'],
+  GeocodeServer: ['findAddressCandidates', 'suggest', 'reverseGeocode', 'geocodeAddresses'],
+  GeometryServer: ['project', 'buffer', 'simplify', 'union', 'intersect', 'areasAndLengths', 'distance'],
+  'FeatureServer layer': [
+    ...['query', 'queryRelatedRecords', 'queryTopFeatures', 'queryBins', 'queryDateBins', 'queryH3'],
+    ...['generateRenderer', 'validateSQL'],
+  ],
+  'MapServer layer': ['query', 'generateRenderer'],
+};
+
+const EDITS = ['applyEdits', 'addFeatures', 'updateFeatures', 'deleteFeatures', 'calculate'];
+
+/** Whether the document of a layer says that its features can be edited. */
+function mayEdit(path: string, capabilities = ''): boolean {
+  return /\/FeatureServer\/\d+$/.test(path) && /\b(Editing|Create|Update)\b/.test(capabilities);
+}
+
+/** Operations of a resource: a service, or a layer with features. */
+function listOperations(path: string, type: string | undefined): readonly string[] {
+  const [, server, layer] = /\/(\w+Server)(\/\d+)?$/.exec(path) ?? [];
+  if (layer !== undefined && type !== 'Feature Layer' && type !== 'Table') return [];
+  const name = layer === undefined ? server : `${server} layer`;
+  return name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name]! : [];
+}
+
 /** Links from a GeoServices document to its child resources, like the services directory of ArcGIS. */
 export function directoryLinks(baseUrl: string, path: string, document: unknown): PageLink[] {
   if (!path.startsWith(ROOT) || typeof document !== 'object' || document === null) return [];
-  const { folders, services, layers, tables, type } = document as Directory;
+  const { folders, services, layers, tables, type, capabilities } = document as Directory;
   const here = `${baseUrl}${path}`;
   const linkTo = (href: string, title: string): PageLink => ({
     href,
@@ -52,6 +81,8 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
     ...(type === 'Feature Layer' || type === 'Table'
       ? [linkTo(`${here}/${FIRST_RECORDS}`, 'First features')]
       : []),
+    ...listOperations(path, type).map((name) => linkTo(`${here}/${name}`, `Form: ${name}`)),
+    ...(mayEdit(path, capabilities) ? EDITS.map((name) => linkTo(`${here}/${name}`, `Form: ${name}`)) : []),
   ];
 }
 

@@ -3,6 +3,7 @@ import { html } from '../../core/values/html.js';
 import { buildFrame, type HtmlPageRequest, locatePage } from './crumbs.js';
 import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
 import { renderDocumentPage } from './document.js';
+import { directoryCrumbs } from './geoservices/place.js';
 import { page } from './layout.js';
 import { anchor, type PageLink } from './links.js';
 import { pageHeaders } from './security.js';
@@ -28,6 +29,7 @@ export function jsonPage(x: JsonPage): string {
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
     ...locatePage(x),
+    ...(isDirectory(path) ? { crumbs: directoryCrumbs(baseUrl, path) } : {}),
     title: findText(title) ?? findText(id) ?? findDirectoryLayerTitle(path, name) ?? formatName(path),
     description: findText(description),
     document,
@@ -38,6 +40,8 @@ export function jsonPage(x: JsonPage): string {
     ],
   });
 }
+
+const isDirectory = (path: string) => path === '/rest/services' || path.startsWith('/rest/services/');
 
 function queryWith(query: string, format: string): string {
   const others = query.split('&').filter((pair) => pair !== '' && !pair.startsWith('f='));

@@ -51,6 +51,11 @@ export function assetUrl(baseUrl: string, name: string): string {
   return `${sitePath(baseUrl)}/assets/${name}`;
 }
 
+/** Style sheet of the pages of APIs, for the head of a page. */
+export function apiStyles(baseUrl: string): Markup {
+  return html`<link rel="stylesheet" href="${assetUrl(baseUrl, 'apis.css')}">\n`;
+}
+
 /** A whole HTML document: header with path, main, footer. Readable and usable without JavaScript. */
 export function page(options: LayoutOptions): string {
   const { baseUrl, reader, title, crumbs, body } = options;

@@ -34,9 +34,10 @@ const ADVICE: Readonly<Record<number, string>> = {
 /** Link to the sign-in page for a caller without permission. After signing in, the browser returns here. */
 function signInLink(x: ProblemPage): Markup | undefined {
   const { baseUrl, status } = x;
-  if (status !== 401 && status !== 403) return undefined;
-  const to = encodeURIComponent(buildFrame(x).reader.here);
-  return html`<li>${anchor(`${baseUrl}/account/sign-in?to=${to}`, 'Sign in')}</li>`;
+  const { reader } = buildFrame(x);
+  if ((status !== 401 && status !== 403) || reader.name !== undefined) return undefined;
+  const href = `${baseUrl}/account/sign-in?to=${encodeURIComponent(reader.here)}`;
+  return html`<p><a class="button primary" href="${href}">Sign in</a></p>`;
 }
 
 /** An error as a page: what is wrong, what to do, where to go. */
@@ -50,10 +51,11 @@ export function problemPage(problem: ProblemPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>
 ${advice === undefined ? undefined : html`<p>${advice}</p>`}
+${signInLink(problem)}
 ${renderSection('Problem', rows.length > 0 ? table('Problem', ['Parameter or member', 'Message'], rows) : undefined)}
 ${renderSection(
   'Next steps',
-  html`<ul class="links">${signInLink(problem)}<li>${anchor(errorHelpUrl(baseUrl, code), 'Manual: this error, and what to do')}</li>
+  html`<ul class="links"><li>${anchor(errorHelpUrl(baseUrl, code), 'Manual: this error, and what to do')}</li>
 <li>${anchor(`${baseUrl}/`, 'Start page: all APIs and collections')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'API reference: every operation and its parameters')}</li></ul>`,
 )}

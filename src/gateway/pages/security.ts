@@ -1,9 +1,8 @@
 import { basemapOrigins } from './maps/basemap.js';
 
 /**
- * Headers of every HTML page. Scripts, workers, data and images come from this origin only, but for the parts of a
- * configured base map; data for scripts is inert JSON. Inline styles stay allowed because the map library and the
- * interface viewer set them.
+ * Headers of every HTML page. Scripts, styles, workers, data and images come from this origin only, except parts of a
+ * configured base map. Data for scripts is inert JSON.
  */
 export function pageHeaders(): Readonly<Record<string, string>> {
   const others = basemapOrigins()
@@ -13,11 +12,11 @@ export function pageHeaders(): Readonly<Record<string, string>> {
     'content-security-policy': [
       "default-src 'none'",
       "script-src 'self'",
-      "style-src 'self' 'unsafe-inline'",
+      "style-src 'self'",
       `img-src 'self' data: blob:${others}`,
       `connect-src 'self'${others}`,
       "worker-src 'self' blob:",
-      "font-src 'self' data:",
+      "font-src 'self'",
       "form-action 'self'",
       "base-uri 'none'",
       "frame-ancestors 'self'",

@@ -1,11 +1,12 @@
 import type { Collection } from '../../core/catalog/collection.js';
+import type { Surface } from '../../core/http/operation.js';
 import { whereabouts } from '../pages/catalog/collections.js';
 import type { SurfaceEntry } from '../pages/catalog/home.js';
-import type { InterfaceDocument } from '../pages/docs.js';
 import type { PageLink } from '../pages/links.js';
+import type { InterfaceDocument } from '../pages/reference/documents.js';
 
 /** The interfaces that describe themselves in an OpenAPI document, and where each is. */
-export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
+const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
   {
     surface: 'features',
     title: 'Features',
@@ -47,6 +48,32 @@ export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
     title: 'Management',
     description: 'Management API: configuration, keys, imports, jobs. Needs an administrator key.',
     openapi: '/api/v1/admin/openapi.json',
+  },
+];
+
+/** API of the reference. Its operations have these surfaces. */
+export interface ReferenceEntry extends InterfaceDocument {
+  readonly surfaces: readonly Surface[];
+}
+
+/** The APIs in the reference. GeoServices and streams publish no OpenAPI document. */
+export const REFERENCE_DOCUMENTS: readonly ReferenceEntry[] = [
+  ...INTERFACE_DOCUMENTS.map((document) => ({
+    ...document,
+    surfaces: document.surface === 'maps' ? (['maps', 'styles'] as const) : [document.surface as Surface],
+  })),
+  {
+    surface: 'geoservices',
+    title: 'GeoServices',
+    description:
+      'GeoServices REST: feature, map, image, vector tile, geocode, geometry and process services.',
+    surfaces: ['geoservices'],
+  },
+  {
+    surface: 'streaming',
+    title: 'Streams',
+    description: 'Changes of features as they happen.',
+    surfaces: ['streaming'],
   },
 ];
 

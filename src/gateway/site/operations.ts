@@ -19,7 +19,6 @@ import type { SourceState } from '../../services/catalog/source-states.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
-import { docsListPage, docsViewerPage } from '../pages/docs.js';
 import { createPageReply } from '../pages/page-reply.js';
 import { livePage } from '../pages/streams/live.js';
 import { documentReply, selectCollections } from '../surface/common.js';
@@ -28,7 +27,7 @@ import { Assets } from './assets.js';
 import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
-import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
+import { homeDocument, homeLinks } from './documents.js';
 import { manualOperations, problemTypeOperation } from './manual.js';
 import { listProblemSources, maySeeSources, sourcesOperation } from './sources.js';
 
@@ -49,7 +48,7 @@ export interface SiteDeps extends BasemapDeps {
 const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
 const HTML_ANSWER = { 'text/html': Type.String() };
 
-/** Start page, API reference, manual and the files that pages are made of. */
+/** Start page, manual and the files that pages are made of. */
 export function siteOperations(deps: SiteDeps): Operation[] {
   const assets = Assets.read(deps.publicDir);
   return [
@@ -58,8 +57,6 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     sourcesOperation(deps),
     live(deps),
     liveOne(deps),
-    docsList(),
-    docsViewer(),
     asset(assets),
     favicon(assets),
     robots(),
@@ -174,46 +171,6 @@ function liveOne({ visible }: SiteDeps): Operation {
       const only = vectors.find(({ id }) => id === params.collectionId);
       if (!only) throw notFound('collection of features', params.collectionId);
       return createPageReply(livePage({ ...buildFrame(x), only, followed: [only] }));
-    },
-  });
-}
-
-function docsList(): Operation {
-  return defineOperation({
-    ...SITE,
-    id: 'site.docs',
-    path: '/docs',
-    summary: 'API reference',
-    formats: [HTML_FORMAT],
-    responses: { 200: { description: 'Page that lists the OpenAPI documents.', content: HTML_ANSWER } },
-    run: (x) => createPageReply(docsListPage({ ...buildFrame(x), documents: INTERFACE_DOCUMENTS })),
-  });
-}
-
-const surfaceParam = pathString('surface', 'Interface: features, tiles, maps, coverages, stac or admin.');
-
-function docsViewer(): Operation {
-  return defineOperation({
-    ...SITE,
-    id: 'site.docsViewer',
-    path: '/docs/{surface}',
-    summary: 'API reference of one API',
-    params: { surface: surfaceParam },
-    formats: [HTML_FORMAT],
-    responses: {
-      200: { description: 'Page with the viewer.', content: HTML_ANSWER },
-      404: { description: 'The API does not exist.' },
-    },
-    run: (x) => {
-      const { params } = x;
-      const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
-      if (!document)
-        throw notFound(
-          'OpenAPI document',
-          params.surface,
-          INTERFACE_DOCUMENTS.map((one) => one.surface),
-        );
-      return createPageReply(docsViewerPage({ ...buildFrame(x), document }));
     },
   });
 }

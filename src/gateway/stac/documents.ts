@@ -6,6 +6,7 @@ import { listInstants } from '../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../services/stac/bands.js';
 import { hasItems } from '../../services/stac/footprints.js';
 import { getAssetMediaType } from '../../services/stac/raster-items.js';
+import type { Asset } from '../pages/stac/model.js';
 import { aboutLinks, type Link } from '../surface/common.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { STAC_PATH } from './params.js';
@@ -191,7 +192,7 @@ function searchedLinks(collection: Collection): Link[] {
   }));
 }
 
-function buildAssets(x: Exchange, collection: Collection) {
+function buildAssets(x: Exchange, collection: Collection): Record<string, Asset> {
   if (hasStoredTiles(collection)) {
     if (!isServed(collection, 'OgcTiles')) return {};
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad`;
@@ -203,7 +204,7 @@ function buildAssets(x: Exchange, collection: Collection) {
     title: 'Map',
     roles: ['overview'],
   };
-  const maps = isServed(collection, 'OgcMaps') ? { map } : {};
+  const maps: Record<string, Asset> = isServed(collection, 'OgcMaps') ? { map } : {};
   if (!hasCoverage(collection) || !isServed(collection, 'OgcCoverages')) return maps;
   const coverage = {
     href: `${x.baseUrl}/ogc/coverages/collections/${collection.id}/coverage?f=geotiff`,

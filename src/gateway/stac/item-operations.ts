@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { findCollection } from '../../core/catalog/find.js';
 import { badParameter, notFound } from '../../core/errors/errors.js';
-import { GEOJSON_FORMAT } from '../../core/http/media.js';
+import { GEOJSON_FORMAT, HTML_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import { parseBox } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -9,6 +9,7 @@ import { STAC_LIMITS } from '../../core/stac/limits.js';
 import { resolveCrs } from '../../native/crs.js';
 import { parseDatetime } from './datetime.js';
 import { itemCollection, oneItem, type PageLinks, pageHref } from './item-collection.js';
+import { itemPageReply, itemsPageReply, PAGE_ITEMS } from './item-pages.js';
 import {
   itemId,
   itemsQuery,
@@ -22,7 +23,7 @@ import {
 import { type AskedSearch, createSearchTask, requireLanguage } from './search.js';
 
 const ITEMS = {
-  formats: [GEOJSON_FORMAT],
+  formats: [GEOJSON_FORMAT, HTML_FORMAT],
   responses: {
     200: { description: 'ItemCollection', content: { 'application/geo+json': Type.Object({}) } },
     400: { description: 'A parameter is wrong' },
@@ -31,16 +32,7 @@ const ITEMS = {
 
 /** Items and item search (STAC API 1.0.0; OGC 17-069r4, 7.15). */
 export function createStacItemOperations(deps: StacDeps): Operation[] {
-  const search = async (x: Exchange, query: AskedSearch, links: PageLinks): Promise<Reply> => {
-    const queryables = await deps.stac.of(deps.catalog());
-    const place = { path: deps.stac.path, base: x.baseUrl };
-    return itemCollection(
-      x,
-      deps.pools,
-      createSearchTask(deps.visible(x.principal), queryables, query, place),
-      links,
-    );
-  };
+  const search = (x: Exchange, query: AskedSearch, links: PageLinks) => searchItems(deps, x, query, links);
   return [
     defineOperation({
       ...STAC_OPERATION,
@@ -58,8 +50,13 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
         // pystac-client names the collection once more.
         if (collections && (collections.length > 1 || collections[0] !== collection.id))
           throw badParameter('collections', `must be ${collection.id}, the collection of the path`);
-        return search(x, { ...query, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
-          collectionLinks(x, collection.id, query, place.result),
+        const read = (limit: number) =>
+          search(x, { ...query, limit, filterLang: 'cql2-text', collections: [collection.id] }, (place) =>
+            collectionLinks(x, collection.id, { ...query, limit }, place.result),
+          );
+        if (x.format !== HTML_FORMAT) return read(query.limit);
+        return read(Math.min(query.limit, PAGE_ITEMS)).then((reply) =>
+          itemsPageReply(x, reply, [], collection),
         );
       },
     }),
@@ -71,7 +68,7 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
       summary: 'One item',
       tag: 'Items',
       params: { collectionId: stacCollectionParam, itemId },
-      formats: [GEOJSON_FORMAT],
+      formats: [GEOJSON_FORMAT, HTML_FORMAT],
       responses: {
         200: { description: 'Item', content: { 'application/geo+json': Type.Object({}) } },
         404: { description: 'No such collection or item' },
@@ -95,7 +92,7 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
         );
         const item = await oneItem(x, deps.pools, task);
         if (!item) throw notFound('item', x.params.itemId.slice(0, 100));
-        return item;
+        return x.format === HTML_FORMAT ? itemPageReply(x, item, collection) : item;
       },
     }),
     defineOperation({
@@ -107,7 +104,13 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
       summary: 'Item search',
       tag: 'Search',
       params: searchQuery,
-      run: (x) => search(x, x.params, (place) => getLinks(x, place)),
+      run: async (x) => {
+        if (x.format !== HTML_FORMAT) return search(x, x.params, (place) => getLinks(x, place));
+        const { fields: _, limit, ...query } = x.params;
+        const shown = { ...query, limit: Math.min(limit, PAGE_ITEMS) };
+        const reply = await search(x, shown, (place) => getLinks(x, place));
+        return itemsPageReply(x, reply, deps.visible(x.principal).collections);
+      },
     }),
     defineOperation({
       ...STAC_OPERATION,
@@ -117,6 +120,7 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
       path: `${STAC_PATH}/search`,
       summary: 'Item search',
       tag: 'Search',
+      formats: [GEOJSON_FORMAT],
       body: {
         schema: SearchBody,
         mediaTypes: ['application/json', 'application/geo+json'],
@@ -131,6 +135,19 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
       },
     }),
   ];
+}
+
+/** Items that match a query, as an ItemCollection. */
+export async function searchItems(
+  deps: StacDeps,
+  x: Exchange,
+  query: AskedSearch,
+  links: PageLinks,
+): Promise<Reply> {
+  const queryables = await deps.stac.of(deps.catalog());
+  const place = { path: deps.stac.path, base: x.baseUrl };
+  const task = createSearchTask(deps.visible(x.principal), queryables, query, place);
+  return itemCollection(x, deps.pools, task, links);
 }
 
 type Body = Static<typeof SearchBody>;

@@ -109,8 +109,18 @@ const intersects: Param<unknown> = {
   },
 };
 
+/** Forms send fields without a value. */
+function withoutEmpty<T>(param: Param<T>): Param<T> {
+  return { ...param, parse: (raw) => param.parse(raw === '' ? undefined : raw) };
+}
+
 /** `items`: the page of a collection. */
-export const itemsQuery = { limit, offset: offsetParam, bbox: bboxParam, datetime: stacDatetime };
+export const itemsQuery = {
+  limit,
+  offset: offsetParam,
+  bbox: withoutEmpty(bboxParam),
+  datetime: withoutEmpty(stacDatetime),
+};
 
 /** GET `search`. */
 export const searchQuery = {
@@ -118,7 +128,10 @@ export const searchQuery = {
   ...filterParams,
   intersects,
   ids: defineListParam('ids', MAX_NAMES, 'Only items with these ids.'),
-  collections: defineListParam('collections', MAX_NAMES, 'Only items of these collections.'),
+  collections: {
+    ...defineListParam('collections', MAX_NAMES, 'Only items of these collections.'),
+    repeatable: true,
+  },
   fields,
   sortby,
   token,

@@ -19,6 +19,7 @@ import { Idempotency } from '../http/requests/idempotency.js';
 import { HttpServer } from '../http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
 import { useBasemap } from '../pages/maps/basemap.js';
+import { referenceOperations } from '../site/reference.js';
 import { type AccessServices, startAccess } from './access.js';
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
@@ -56,7 +57,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const operations =
     config.server.role === 'worker'
       ? workerOperations(foundation, data, access)
-      : [...dataOperations(foundation, data, access, management), ...management.operations];
+      : withReference(
+          [...dataOperations(foundation, data, access, management), ...management.operations],
+          data,
+        );
 
   await publishFirst(foundation, data, settings);
   management.start();
@@ -98,6 +102,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await telemetry?.shutdown();
     },
   };
+}
+
+/** Operations with the pages that describe them. */
+function withReference(operations: readonly Operation[], { visible }: Data): readonly Operation[] {
+  return [...operations, ...referenceOperations({ operations, visible: (one) => visible.of(one) })];
 }
 
 function manage(

@@ -232,12 +232,46 @@ describe('the page of features', () => {
   });
 });
 
-describe('the interface documents', () => {
-  it('are rendered by a viewer that this server serves', async () => {
-    const page = await open('/docs/features');
-    await page.getByText('/ogc/features/collections', { exact: false }).first().waitFor({ timeout: 30_000 });
+describe('the API reference', () => {
+  it('sends the request of the form, and shows the response and its command', async () => {
+    const page = await open('/docs/features/features.getItems?query.limit=1');
+    await page.getByLabel('collectionId').fill('countries');
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
     await savePicture(page, 'docs');
-    expect(await page.locator('.opblock').count()).toBeGreaterThan(4);
+    expect(await page.locator('[data-response] p').first().textContent()).toMatch(
+      /^200 OK, application\/geo\+json/,
+    );
+    expect(await page.locator('[data-response] pre').first().textContent()).toContain('"numberReturned": 1');
+    expect(await page.locator('[data-curl]').textContent()).toContain('countries/items?limit=1');
+  });
+
+  it('opens the response without JavaScript', async () => {
+    const page = await open('/docs/features/features.getItem', { javaScriptEnabled: false });
+    await page.getByLabel('featureId').fill('1');
+    await page.getByRole('button', { name: 'Open the response' }).click();
+    await page.waitForURL(/\/collections\/countries\/items\/1/);
+    expect(await page.locator('main').textContent()).toContain('Norway');
+  });
+});
+
+describe('the search for STAC items', () => {
+  it('takes a box that is drawn on the map, and days', async () => {
+    const page = await open('/stac/search?collections=bcsd_obs_1999&limit=25', { blankMaps: true });
+    await drawn(page, 'stac-search');
+    await page.getByRole('button', { name: 'Draw the bounding box on the map' }).click();
+    const place = (await page.locator('[data-map]').boundingBox())!;
+    await page.mouse.move(place.x + 5, place.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(place.x + place.width - 5, place.y + place.height - 5, { steps: 4 });
+    await page.mouse.up();
+    expect(await page.getByLabel('Bounding box').inputValue()).toMatch(/^-?[\d.]+(,-?[\d.]+){3}$/);
+    await page.getByLabel('From', { exact: true }).fill('1999-03-01');
+    await page.getByLabel('To', { exact: true }).fill('1999-05-31');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.waitForURL(/bbox=.*&datetime=1999-03-01T00%3A00%3A00Z%2F1999-05-31/);
+    expect(await page.locator('.stac-item').count()).toBe(3);
+    expect(page.url()).not.toContain('filter=');
   });
 });
 

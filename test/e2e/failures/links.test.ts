@@ -111,6 +111,9 @@ function isDocument(type: string): boolean {
   return /^(text\/html|application\/(json|schema\+json|vnd\.oai))/.test(type);
 }
 
+/** Pages of operations, which are alike: those of one API and of one layer are opened. */
+const OTHER_OPERATIONS = /^\/docs\/(?!stac\/)[^/]+\/.|Server\/(?!3\/)\d+\/[a-z]/;
+
 /** Addresses asked at the same time. */
 const AT_ONCE = 6;
 
@@ -158,6 +161,7 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
     const url = new URL(filled(href), at.url);
     url.hash = '';
     if (DEFINITIONS.has(url.origin)) continue;
+    if (OTHER_OPERATIONS.test(url.pathname)) continue;
     if (url.origin === server.url) links.push({ url: url.href, from: at.url, ...(type ? { type } : {}) });
     else wrong.push(`${url.href} leaves the server (linked from ${at.url})`);
   }

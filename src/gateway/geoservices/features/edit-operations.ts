@@ -16,6 +16,7 @@ import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, objectId, readFlagMember, readObjectsMember } from '../members.js';
 import { appendOperations } from './append.js';
 import { calculateOperation } from './calculate.js';
+import { editFormOperations } from './edit-forms.js';
 import {
   editForm,
   layerNumberParam,
@@ -39,6 +40,7 @@ export function createGeoServicesEditOperations(deps: EditDeps): Operation[] {
     ...layerOperations(deps),
     serviceOperation(deps),
     calculateOperation(deps),
+    ...editFormOperations(deps),
     ...appendOperations(deps),
   ];
 }

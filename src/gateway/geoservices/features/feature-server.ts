@@ -11,6 +11,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { createErrorReply } from '../images/in-band.js';
 import { withCallback } from '../jsonp.js';
 import { EXACT_GEOSERVICES_MEMBERS, type Members, readChoiceMember } from '../members.js';
+import { createFormReply, wantsForm } from '../operation-pages.js';
 import { member } from './query-members.js';
 
 /** Definitions that operations of GeoServices share. */
@@ -86,7 +87,11 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
       id: `geoservices.${name}`,
       method: 'GET',
       params: { ...pathParams, f, ...params },
-      run: (x) => run(x, pathOf(x), mergeParameters(x)),
+      run: (x) => {
+        const members = mergeParameters(x);
+        if (!wantsForm(x, spec)) return run(x, pathOf(x), members);
+        return createFormReply(x, spec, members, (own) => run(x, pathOf(x), own));
+      },
     }),
     defineOperation({
       ...about,

@@ -31,18 +31,28 @@ const PAGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="graticule"' };
 /** Renders an error as a page, for clients that prefer HTML. */
 export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
   const challenge = error.status === 401 ? PAGE_CHALLENGE : {};
-  if (!asksForHtml(x.headerOf(ACCEPT)))
+  if (!wantsErrorPage(x))
     return isOwnScript(x) ? { ...reply, headers: { ...reply.headers, ...challenge } } : reply;
   const { baseUrl, path, query, principal, correlationId } = x;
   const { status, title, message: detail, code, errors } = error;
   const about = { baseUrl, path, query, principal, status, title, detail, code, correlationId, errors };
   return {
     ...reply,
+    status,
     mediaType: HTML,
     headers: { ...reply.headers, ...challenge, ...pages.headers },
     body: pages.problemPage(about),
   };
 }
+
+/** Whether a client prefers HTML and names no other format. */
+export function wantsErrorPage(x: HttpExchange): boolean {
+  if (!asksForHtml(x.headerOf(ACCEPT))) return false;
+  return !OTHER_DOCUMENT.test(x.query);
+}
+
+/** Query parameters that name another format. */
+const OTHER_DOCUMENT = /(?:^|&)(?:f=(?:p?json|geojson|pbf|xml)(?:&|$)|callback=|exceptions=)/i;
 
 /**
  * Whether the request comes from a script of our own pages. The script reports itself that the user must sign in, so

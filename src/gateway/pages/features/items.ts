@@ -3,10 +3,11 @@ import type { MapData } from '../../../core/catalog/page-data.js';
 import type { RowsForm } from '../../../core/features/item-rows.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { type Crumb, type PageFrame, page } from '../layout.js';
-import { findLink, type PageLink, representationLine, safeHref } from '../links.js';
+import { type PageLink, representationLine, safeHref } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
+import { pagingLinks } from '../page-links.js';
 import { table } from '../table.js';
 import { formatCount } from '../values.js';
 
@@ -89,18 +90,6 @@ function itemsMap(input: ItemsPageInput): Markup {
     picture: mapPicture(baseUrl, collection),
     printed: { baseUrl, collection },
   });
-}
-
-function pagingLinks(links: readonly PageLink[], label: string): Markup | undefined {
-  const previous = findLink(links, 'prev') ?? findLink(links, 'previous');
-  const next = findLink(links, 'next');
-  if (!previous && !next) return undefined;
-  return html`<nav class="paging" aria-label="${label}">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
-}
-
-function step(link: PageLink | undefined, rel: string, text: string): Markup {
-  if (!link) return html`<span class="off">${text}</span>`;
-  return html`<a class="button" rel="${rel}" href="${safeHref(link.href)}">${text}</a>`;
 }
 
 function itemsTable({ collection, rows }: ItemsPageInput): Markup {
