@@ -54,6 +54,9 @@ export const EXCHANGE_LIMITS = {
   evidencePacks: 50,
   /** Unpacked bytes of a spreadsheet, which is read into memory. */
   spreadsheetBytes: 268_435_456,
+  /** Exports that one process streams at the same time, and of these the exports of one caller. */
+  exportStreams: 16,
+  exportStreamsPerCaller: 2,
   /** Bytes of a row group of a Parquet file, of which one at a time is in memory. */
   parquetGroupBytes: 1_073_741_824,
 } as const;

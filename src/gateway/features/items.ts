@@ -127,7 +127,8 @@ export function createFeatureOutput(
   };
 }
 
-function otherParameters(x: Exchange): Map<string, string> {
+/** Query parameters that the operation does not declare. */
+export function otherParameters(x: Exchange): Map<string, string> {
   const others = parseQuery(x.query);
   others.delete('f');
   for (const { name } of Object.values(x.operation.params as Params)) others.delete(name);

@@ -9,6 +9,7 @@ import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 
 import { createEditOperations } from './edits/operations.js';
+import { streamOperation } from './exports/stream.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { createItemOperations, type ItemDeps } from './item-operations.js';
 import { statisticsOperation } from './statistics.js';
@@ -59,6 +60,7 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
     ...createItemOperations(deps),
     ...createEditOperations(deps),
     statisticsOperation(deps),
+    streamOperation(deps),
     ...analyticsOperations(deps),
   );
   return operations;
