@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inspectParquet, translateParquet } from '../../../src/workers/exchange/parquet/translate.js';
 import { adminClient } from '../../catalog/support/admin-client.js';
 import { startServer, type TestServer } from '../../support/server.js';
 
@@ -62,6 +63,20 @@ const exportUrl = (query: string, collection = 'places') =>
   `${server.url}/ogc/features/collections/${collection}/export?${query}`;
 const asAdmin = () => ({ headers: { 'x-api-key': server.adminKey } });
 
+/** Starts curl, and stops it once it has received the first bytes. */
+async function startAndPause(output: string): Promise<ChildProcess> {
+  const curl = spawn('curl', ['-s', '-o', output, exportUrl('f=json', 'wide')]);
+  const end = Date.now() + 20_000;
+  for (let size = 0; size === 0 && Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    try {
+      size = readFileSync(output).length;
+    } catch {}
+  }
+  curl.kill('SIGSTOP');
+  return curl;
+}
+
 describe('a streamed export', () => {
   it('has all features, all that match, and only the attributes that are requested', async () => {
     const whole = await fetch(exportUrl('f=geojson'));
@@ -118,20 +133,6 @@ describe('a streamed export', () => {
     }
   });
 
-  /** Starts curl, and stops it once it has received the first bytes. */
-  async function startAndPause(output: string): Promise<ChildProcess> {
-    const curl = spawn('curl', ['-s', '-o', output, exportUrl('f=json', 'wide')]);
-    const end = Date.now() + 20_000;
-    for (let size = 0; size === 0 && Date.now() < end; ) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      try {
-        size = readFileSync(output).length;
-      } catch {}
-    }
-    curl.kill('SIGSTOP');
-    return curl;
-  }
-
   it('runs twice for a client; a client that goes away frees its place', async () => {
     const both = await Promise.all(['a', 'b'].map((name) => startAndPause(join(folder, name))));
     const third = await fetch(exportUrl('f=json', 'wide'));
@@ -146,7 +147,135 @@ describe('a streamed export', () => {
     }
     expect(status).toBe(200);
   });
+});
 
+describe('an export job of a reader', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: documents of any shape
+  type Json = any;
+  const start = async (query: string, init: RequestInit = {}, collection = 'places') => {
+    const answer = await fetch(exportUrl(query, collection), { method: 'POST', redirect: 'manual', ...init });
+    return { status: answer.status, location: answer.headers.get('location')!, body: await answer.text() };
+  };
+  const finish = async (location: string, init: RequestInit = {}): Promise<Json> => {
+    const end = Date.now() + 60_000;
+    for (;;) {
+      const status = await (await fetch(`${location}?f=json`, init)).json();
+      if (!['accepted', 'running'].includes(status.status) || Date.now() > end) return status;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  const remove = (location: string, init: RequestInit = {}) => fetch(location, { method: 'DELETE', ...init });
+  const save = async (location: string, name: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${location}/file`, init);
+    expect(answer.status).toBe(200);
+    const path = join(folder, name);
+    rmSync(path, { force: true });
+    writeFileSync(path, Buffer.from(await answer.arrayBuffer()));
+    return path;
+  };
+
+  it('writes GeoPackage, FlatGeobuf and GeoParquet with the types of the source', async () => {
+    const query = `filter=${encodeURIComponent("status = 'offline'")}&properties=name,size,day`;
+    for (const [format, ending] of [
+      ['gpkg', 'gpkg'],
+      ['flatgeobuf', 'fgb'],
+      ['geoparquet', 'parquet'],
+    ]) {
+      const { status, location, body } = await start(`f=${format}&${query}`);
+      expect(status, body).toBe(201);
+      const done = await finish(location);
+      expect(done, JSON.stringify(done)).toMatchObject({
+        status: 'successful',
+        features: PLACES / 5,
+        progress: 100,
+      });
+      const path = await save(location, `offline.${ending}`);
+      if (format === 'geoparquet') {
+        const [layer] = await inspectParquet(path);
+        expect(layer).toMatchObject({ featureCount: PLACES / 5, crs: 'OGC:CRS84', geometryType: 'Point' });
+        expect(layer!.fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
+          'fid integer',
+          'name string',
+          'size integer',
+          'day date',
+        ]);
+        const copy = join(folder, 'copy.gpkg');
+        await translateParquet({ path, output: copy, table: 'copy' }, copy, () => {});
+        const db = new Database(copy, { readonly: true });
+        const row = db.prepare('SELECT * FROM copy WHERE size = 2500').get() as Record<string, unknown>;
+        expect(row).toMatchObject({ name: 'place 2500', size: 2500, day: '2024-01-31' });
+        expect(db.prepare('SELECT count(*) FROM copy').pluck().get()).toBe(PLACES / 5);
+        db.close();
+      } else {
+        const info = execFileSync('ogrinfo', ['-so', '-al', path], { encoding: 'utf8' });
+        expect(info).toContain(`Feature Count: ${PLACES / 5}`);
+        expect(info).toMatch(/day: Date/);
+        expect(info).not.toContain('secret');
+      }
+      expect((await (await remove(location)).json()).status).toBe('expired');
+      expect((await fetch(`${location}/file`)).status).toBe(410);
+    }
+    expect((await start('f=dwg')).status).toBe(400);
+    expect((await start('f=gpkg&filter=nothing%20%3D%201')).status).toBe(400);
+  });
+
+  it('leads browsers to its page, which has the download', async () => {
+    const accept = { headers: { accept: 'text/html' } };
+    const { status, location } = await start('f=gpkg&ids=1,2', accept);
+    expect([status, location.endsWith('?f=html')]).toEqual([303, true]);
+    const job = location.replace('?f=html', '');
+    await finish(job);
+    const page = await (await fetch(location)).text();
+    expect(page).toContain(`href="${job}/file" download>Download places.gpkg</a>`);
+    expect(page).toContain('Available until');
+    await remove(job);
+  });
+
+  it('exists only for its caller, as long as the caller may read the same', async () => {
+    const own = asAdmin();
+    const { location } = await start('f=gpkg&properties=name', own);
+    await finish(location, own);
+    expect((await fetch(`${location}/file`, own)).status).toBe(200);
+    for (const path of [location, `${location}/file`]) expect((await fetch(path)).status).toBe(404);
+    expect((await remove(location)).status).toBe(404);
+    expect((await fetch(`${location.replace('/places/', '/wide/')}/file`, own)).status).toBe(404);
+    await remove(location, own);
+    const stranger = await start('f=gpkg&properties=name');
+    await finish(stranger.location);
+    const scope = { service: 'default', layer: 'places', role: '*' };
+    for (const [path, body] of [
+      ['/rls-policies', { filter: 'size <= 2' }],
+      ['/field-mask-policies', { attribute: 'name' }],
+    ] as const) {
+      expect((await fetch(`${stranger.location}/file`)).status).toBe(200);
+      const { body: made } = await admin('POST', path, { ...scope, ...body });
+      expect((await fetch(`${stranger.location}/file`)).status, path).toBe(410);
+      await admin('DELETE', `${path}/${made.data.policyId}`);
+    }
+    const { collections } = await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json();
+    const { id } = collections.find(({ name }: Json) => name === 'places');
+    const places = `/services/default/layers/${id}/metadata`;
+    await admin('PUT', places, { accessPolicy: { allowAnonymous: false } });
+    expect((await fetch(`${stranger.location}/file`)).status).toBe(401);
+    await admin('PUT', places, { accessPolicy: { allowAnonymous: true } });
+    expect((await fetch(`${stranger.location}/file`)).status).toBe(200);
+    await remove(stranger.location);
+  });
+
+  it('can be cancelled, and a caller has few of them', async () => {
+    const started = await Promise.all(Array.from({ length: 8 }, () => start('f=gpkg', {}, 'wide')));
+    const accepted = started.filter(({ status }) => status === 201);
+    expect(accepted.length).toBeLessThanOrEqual(4);
+    expect(started.filter(({ status }) => status === 429).length).toBe(8 - accepted.length);
+    expect((await start('f=gpkg&ids=1', asAdmin())).status).toBe(201);
+    for (const { location } of accepted) {
+      expect((await (await remove(location)).json()).status).toMatch(/dismissed|expired/);
+      expect((await fetch(`${location}/file`)).status).toBeGreaterThan(400);
+    }
+  });
+});
+
+describe('a streamed export', () => {
   it('that the server cannot finish is cut off, so that programs do not take the file as complete', async () => {
     const output = join(folder, 'cut.json');
     const curl = await startAndPause(output);

@@ -12,7 +12,7 @@ import {
   wholeCoverage,
 } from '../snippets/snippet.js';
 import { table } from '../table.js';
-import { formatCount } from '../values.js';
+import { formatBytes, formatCount } from '../values.js';
 
 /** Bytes of a feature in each format, measured in a sample. */
 export interface SampleSizes {
@@ -82,7 +82,7 @@ function listFeatures(
     format,
     about,
     href: `${buildSnippetItemsUrl(subject)}?f=${f}&limit=${LIMITS.itemsMax}`,
-    size: bytes === undefined || number === undefined ? undefined : `about ${bytesText(bytes * number)}`,
+    size: bytes === undefined || number === undefined ? undefined : `about ${formatBytes(bytes * number)}`,
   });
   return [
     one('GeoJSON', 'json', sizes?.geojson),
@@ -112,7 +112,7 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   const how =
     scale < 1 ? `the values at ${Math.floor(scale * 100)} % of their resolution` : 'all values of all bands';
   return [
-    { format: 'GeoTIFF', about: how, href: wholeCoverage(subject), size: `at most ${bytesText(size)}` },
+    { format: 'GeoTIFF', about: how, href: wholeCoverage(subject), size: `at most ${formatBytes(size)}` },
     {
       format: 'PNG image of the values',
       about: 'an image of the bands',
@@ -139,13 +139,4 @@ function listPictures({ baseUrl, collection }: SnippetSubject, colors: PageColor
     size: undefined,
     ...(hasCoverage(collection) && { colored: `${map}&f=${f}` }),
   }));
-}
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-
-/** Two digits are as many as an estimate is worth. */
-function bytesText(bytes: number): string {
-  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const value = bytes / 1000 ** unit;
-  return `${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${UNITS[unit]}`;
 }
