@@ -28,6 +28,11 @@ export function formatCount(value: number): string {
   return COUNTS.format(value);
 }
 
+/** `1 feature`, `2,500 features`. */
+export function formatFeatures(count: number): string {
+  return count === 1 ? '1 feature' : `${formatCount(count)} features`;
+}
+
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** `2.4 MB`: two digits are as many as an estimate is worth. */

@@ -49,7 +49,6 @@ const Status = Type.Object({
   warnings: Type.Array(Type.String()),
   links: Type.Array(LinkSchema),
 });
-export type ExportStatus = ReturnType<typeof buildStatus>;
 
 const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
 const ABSENT = { 404: { description: 'No such collection, or no such export of the caller' } };
