@@ -17,6 +17,7 @@ const FORMATS: Record<string, ExportDriver> = {
   '.geojson': 'GeoJSON',
   '.json': 'GeoJSON',
   '.fgb': 'FlatGeobuf',
+  '.parquet': 'Parquet',
   '.csv': 'CSV',
   '.kml': 'KML',
 };

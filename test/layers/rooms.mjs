@@ -236,6 +236,7 @@ const ROOMS = {
         'cluster',
         'connections',
         'edits',
+        'features',
         'geoservices',
         'jobs',
         'kit',

@@ -199,12 +199,71 @@ describe('the filter of a collection', () => {
       await told(page, `${any} features match.`);
       const url = (await page.locator('[data-filter-url]').textContent())!;
       expect(((await (await fetched(url)).json()) as { numberMatched: number }).numberMatched).toBe(any);
-      for (const name of ['List and map', 'GeoJSON', 'CSV', 'GML']) {
+      for (const name of ['Show these features', /^GeoJSON, about \d/, /^CSV, about \d/]) {
         const href = await page.locator('.filter-result').getByRole('link', { name }).getAttribute('href');
-        expect((await fetched(href!)).status, name).toBe(200);
+        expect((await fetched(href!)).status, String(name)).toBe(200);
       }
       expect(await violations(page)).toEqual([]);
     });
+  }, 60_000);
+
+  it('works on the page of features, where all is in the address', async () => {
+    await opened(
+      1280,
+      async (page) => {
+        const summary = page.locator('summary', { hasText: 'Filter and columns' });
+        await summary.click();
+        await page.getByRole('button', { name: 'Add a condition' }).click();
+        await page.getByLabel('Attribute').selectOption('name');
+        await page.getByLabel('Value', { exact: true }).focus();
+        // Values come from the statistics.
+        await page.locator('datalist option').first().waitFor({ state: 'attached' });
+        const offered = await page
+          .locator('datalist option')
+          .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+        expect(offered.sort()).toEqual([...KINDS].sort());
+        await page.getByLabel('Value', { exact: true }).fill("O'Brien");
+        const count = PROPERTIES.filter(({ name }) => name === "O'Brien").length;
+        await told(page, `${count} features match.`);
+        await page.getByRole('link', { name: 'Show these features' }).click();
+        await page.locator('.lead', { hasText: `of ${count}.` }).waitFor();
+        await page.getByRole('columnheader', { name: 'size' }).getByRole('link').click();
+        await page.getByRole('columnheader', { name: 'size' }).getByRole('link').click();
+        await page.locator('th[aria-sort="descending"]', { hasText: 'size' }).waitFor();
+        await summary.click();
+        expect(await page.getByLabel('Value', { exact: true }).inputValue()).toBe("O'Brien");
+        await page.getByRole('checkbox', { name: 'size', exact: true }).check();
+        await page.getByRole('button', { name: 'Show', exact: true }).click();
+        await page.locator('th', { hasText: 'height' }).waitFor({ state: 'detached' });
+        const heads = await page.locator('thead th').allTextContents();
+        expect(heads).toEqual(['Feature id', 'size']);
+        const { searchParams } = new URL(page.url());
+        expect([searchParams.get('sortby'), searchParams.get('filter'), searchParams.has('offset')]).toEqual([
+          ...['-size', "name = 'O''Brien'", false],
+        ]);
+        const href = await page.locator('.downloads').getByRole('link', { name: 'CSV' }).getAttribute('href');
+        const csv = (await (await fetched(href!)).text()).trimEnd().split('\r\n');
+        expect([csv[0], csv.length]).toEqual(['id,geometry,size', count + 1]);
+        await page.locator('.downloads').getByRole('button', { name: 'GeoPackage' }).click();
+        await page.getByRole('link', { name: /^Download .*\.gpkg$/ }).waitFor({ timeout: 30_000 });
+        expect(await violations(page)).toEqual([]);
+      },
+      `${COLLECTION}/items`,
+    );
+  }, 60_000);
+
+  it('folds the map of the features in a narrow window, and has one line of crumbs', async () => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 }, bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto(`${server.url}${COLLECTION}/items?f=html`);
+    await page.locator('[data-map-state="folded"]').waitFor({ state: 'attached' });
+    expect((await page.locator('.crumbs').boundingBox())!.height).toBeLessThan(30);
+    expect((await page.locator('table').boundingBox())!.y).toBeLessThan(500);
+    expect(await violations(page)).toEqual([]);
+    await page.locator('summary', { hasText: 'Map' }).click();
+    await page.locator('[data-map-state="idle"]').waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await context.close();
   }, 60_000);
 
   it('takes boxes from the map, and values that are wrong are told of', async () => {

@@ -24,7 +24,7 @@ const at = (path: string, query = '', name?: string) => {
 
 /** Features as a worker makes rows of them. */
 function rowsOf(collection: VectorCollection, features: readonly RowFeature[]) {
-  const form = pages.itemRowsForm(at('/ogc/features/collections/roads/items'), collection);
+  const form = pages.itemRowsForm(at('/ogc/features/collections/roads/items'), collection.source.fields);
   return { returned: features.length, rows: new Markup(itemRows(features, form)) };
 }
 
@@ -151,7 +151,10 @@ function everyPage(text: string): Record<string, string> {
     coverage: pages.coveragePage(at(path), { links: own }, raster),
     items: pages.buildItemsPage(
       at(`${path}/items`, `bbox=${encodeURIComponent(text)}`),
-      { collection: vector, links: own, numberMatched: 3, limit: 10, offset: 0 },
+      {
+        ...{ collection: vector, fields: vector.source.fields, links: own },
+        ...{ matched: { count: 3, isExact: true }, limit: 10, offset: 0 },
+      },
       rowsOf(vector, [feature]),
     ),
     item: pages.buildItemPage(at(`${path}/items/1`), vector, { ...feature, links: own }),
@@ -282,8 +285,9 @@ describe('a map', () => {
     const query = 'f=html&bbox=5,45,6,46&crs=http://www.opengis.net/def/crs/EPSG/0/3857';
     const page = {
       collection: vectorCollection(),
+      fields: vectorCollection().source.fields,
       links: [],
-      numberMatched: undefined,
+      matched: undefined,
       limit: 50,
       offset: 100,
     };
@@ -314,7 +318,10 @@ describe('a map', () => {
 describe('an items page', () => {
   const request = at('/ogc/features/collections/roads/items');
   const next = { href: `${BASE}/next?offset=20&f=html`, rel: 'next', type: 'text/html' };
-  const page = { collection: vectorCollection(), links: [next], numberMatched: 12345, limit: 10, offset: 10 };
+  const page = {
+    ...{ collection: vectorCollection(), fields: vectorCollection().source.fields },
+    ...{ links: [next], matched: { count: 12345, isExact: true }, limit: 10, offset: 10 },
+  };
 
   it('counts, pages and links every feature without scripts', () => {
     const feature = { id: 'a/b', properties: { name: 'Main St', lanes: 2 } };
@@ -325,8 +332,34 @@ describe('an items page', () => {
     expect(html).toContain('<td class="num">2</td>');
   });
 
+  it('sorts by the heads of columns, shows chosen columns, and tells ids from attributes', () => {
+    const fields = page.collection.source.fields.filter(({ name }) => name === 'name');
+    const sorted = at(
+      '/ogc/features/collections/roads/items',
+      'f=html&limit=5&offset=10&sortby=name&lanes=2',
+    );
+    const matched = { count: 100_000, isExact: false };
+    const html = pages.buildItemsPage(sorted, { ...page, fields, matched }, rowsOf(page.collection, []));
+    const shown = pages.buildItemsPage(
+      sorted,
+      { ...page, fields, matched },
+      { ...rowsOf(page.collection, [{ id: 1, properties: { name: 'a' } }]), returned: 1 },
+    );
+    expect(html).toContain('No features after number 10; more than 100,000 in total.');
+    expect(shown).toContain('Features 11 to 11 of more than 100,000.');
+    const heads = [...shown.matchAll(/<th scope="col"[^>]*>.*?<\/th>/g)].map(([head]) => head);
+    const items = `${BASE}/ogc/features/collections/roads/items`;
+    expect(heads[1]).toBe(
+      `<th scope="col" aria-sort="ascending"><a class="sort" href="${items}?f=html&amp;limit=5&amp;lanes=2&amp;sortby=-name" rel="nofollow"><bdi>name</bdi></a></th>`,
+    );
+    expect(heads[0]).toContain('<bdi>Feature id</bdi>');
+    expect(heads.length).toBe(2);
+    expect(shown).toContain(`action="/prefix/ogc/features/collections/roads/export?f=gpkg&amp;lanes=2"`);
+    expect(shown).toContain('<input type="checkbox" name="properties" value="name" checked>');
+  });
+
   it('says so when nothing matches, and draws no map then', () => {
-    const empty = { ...page, links: [], numberMatched: 0, offset: 0 };
+    const empty = { ...page, links: [], matched: { count: 0, isExact: true }, offset: 0 };
     const html = pages.buildItemsPage(request, empty, rowsOf(page.collection, []));
     expect(html).toContain('No features match.');
     expect(html).not.toContain('data-map');

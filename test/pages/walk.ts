@@ -75,7 +75,10 @@ function copyRow(db: Database.Database, table: string, name: string): string {
 /** Waits until the page has drawn its map, if it has one. */
 export async function settled(page: Page): Promise<void> {
   if ((await page.locator('[data-map]').count()) > 0)
-    await page.locator('[data-map-state="idle"]').first().waitFor({ timeout: 90_000 });
+    await page
+      .locator('[data-map-state="idle"], [data-map-state="folded"]')
+      .first()
+      .waitFor({ timeout: 90_000 });
 }
 
 /** A place that the focus comes to. */

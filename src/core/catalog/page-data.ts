@@ -1,4 +1,5 @@
 import type { Feature } from 'geojson';
+import type { Clause } from '../features/filter-clauses.js';
 import type { PopupTemplate } from '../features/popup.js';
 import type { Box } from '../geometry/box.js';
 import type { FieldType } from '../sources/vector-source.js';
@@ -90,17 +91,35 @@ export interface MapData {
   readonly features: FeaturesData | null;
 }
 
+/** Format of an export on a page. */
+export interface ExportFormatData {
+  /** Value of the parameter `f`. */
+  readonly f: string;
+  readonly title: string;
+  /** Whether a job writes the file. Other files are streamed. */
+  readonly isJob: boolean;
+  /** Average bytes of a feature. Null: unknown. */
+  readonly bytes: number | null;
+}
+
 /** Data of the filter form, in `<script type="application/json" id="filter-data">`. */
 export interface FilterData {
   readonly baseUrl: string;
   readonly collection: string;
-  /** URL of the items, without parameters. */
+  /** URL of the items, without parameters. Below the same URL, `count`, `export` and `statistics` are next to it. */
   readonly items: string;
+  /** Parameters of the page that also select features, as a query string. */
+  readonly selection: string;
+  /** Parameters of the page that only change its view, as a query string. */
+  readonly view: string;
+  /** Conditions of the page's filter. Null if conditions cannot express it. */
+  readonly clauses: readonly Clause[] | null;
+  /** Combination of the conditions. */
+  readonly combination: 'and' | 'or';
   /** Null where a box of degrees says nothing. */
   readonly geometry: string | null;
   readonly fields: readonly FilterField[];
-  /** Output formats with their display names. */
-  readonly formats: readonly { readonly f: string; readonly title: string }[];
+  readonly exports: readonly ExportFormatData[];
 }
 
 interface FilterField {

@@ -54,6 +54,17 @@ export const EXCHANGE_LIMITS = {
   evidencePacks: 50,
   /** Unpacked bytes of a spreadsheet, which is read into memory. */
   spreadsheetBytes: 268_435_456,
+  /** Exports that one process streams at the same time, and of these the exports of one caller. */
+  exportStreams: 16,
+  exportStreamsPerCaller: 2,
+  /** Export jobs of readers that wait or run, and of these the jobs of one caller. */
+  readerExports: 50,
+  readerExportsPerCaller: 4,
+  /** Files of export jobs that a reader can have, and milliseconds for which they are kept. */
+  readerFiles: 10,
+  readerFileMs: 86_400_000,
+  /** Free bytes on the disk below which export jobs of readers are refused. */
+  readerFreeBytes: 1_073_741_824,
   /** Bytes of a row group of a Parquet file, of which one at a time is in memory. */
   parquetGroupBytes: 1_073_741_824,
 } as const;

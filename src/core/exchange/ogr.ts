@@ -3,7 +3,7 @@
 import type { Box } from '../geometry/box.js';
 import type { Field, FieldType, GeometryType } from '../sources/vector-source.js';
 
-/** OGR drivers that write a whole collection into one file. */
+/** OGR drivers that write a whole collection into one file, and the writer of Parquet files. */
 export type ExportDriver =
   | 'GPKG'
   | 'GeoJSON'
@@ -11,7 +11,8 @@ export type ExportDriver =
   | 'FlatGeobuf'
   | 'CSV'
   | 'KML'
-  | 'ESRI Shapefile';
+  | 'ESRI Shapefile'
+  | 'Parquet';
 
 /** Schema of an exported GeoJSON file, which the file itself lacks. */
 export interface ExportDraft {

@@ -155,6 +155,23 @@ export interface ExtentResult {
 export interface CountTask extends FeatureQuery {
   /** Maximum of the count. */
   atMost?: number;
+  /**
+   * Milliseconds after which a store that blocks its thread fails with `too-large`. Other stores are cancelled.
+   * Default: no limit.
+   */
+  withinMs?: number;
+}
+
+/** Counts features for a limited time. */
+export interface TimedCountTask extends FeatureQuery {
+  /** Milliseconds. */
+  withinMs: number;
+}
+
+/** Number of features. If the time was too short, there are more than `count`. */
+export interface TimedCount {
+  readonly count: number;
+  readonly isExact: boolean;
 }
 
 /** A count of the values that features are written without. */

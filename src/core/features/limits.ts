@@ -1,4 +1,6 @@
 export const FEATURE_LIMITS = {
+  /** Milliseconds for counting the features that match a filter, for pages. */
+  countMs: 1000,
   /** Features that the size of a download is estimated from, and bytes of one reading of them. */
   sizeSample: 100,
   sizeSampleBytes: 4_194_304,

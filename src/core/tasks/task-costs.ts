@@ -59,6 +59,12 @@ function page(input: CostedInput): TaskCost {
   return { steps: steps + skipped, pixels: 0 };
 }
 
+/** A count ends after a second, whatever it has to read. */
+function timedCount(input: CostedInput): TaskCost {
+  const { steps } = input.filter === undefined ? NOTHING : scan(input);
+  return { steps: Math.min(steps, TASK_LIMITS.timedCountSteps), pixels: 0 };
+}
+
 const analysis = (input: CostedInput): TaskCost => {
   const { fields = [], statistics = [], right } = input;
   const steps = ANALYSIS_STEPS + fields.length + statistics.length;
@@ -93,6 +99,7 @@ const addresses = ({ queries = [], batch = queries.length }: CostedInput): TaskC
 const COSTS: Partial<Record<TaskName, (input: CostedInput) => TaskCost>> = {
   'vector.items': page,
   'vector.count': (input) => (input.filter === undefined ? NOTHING : scan(input)),
+  'vector.timedCount': timedCount,
   'vector.losses': (input) => scan(input, 1),
   'vector.extent': (input) => (input.filter === undefined ? NOTHING : scan(input, 1)),
   'vector.groups': analysis,

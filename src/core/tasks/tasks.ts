@@ -39,6 +39,8 @@ import type {
   ItemTask,
   Losses,
   LossesTask,
+  TimedCount,
+  TimedCountTask,
 } from '../features/features.js';
 import type { GeocodingTasks } from '../geocoding/geocoding.js';
 import type { Caller } from '../kit/callers.js';
@@ -128,6 +130,7 @@ interface Tasks
   /** Extent as the rows have it now. */
   'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
+  'vector.timedCount': { input: TimedCountTask; output: TimedCount };
   /** Counts the values that features are written without. */
   'vector.losses': { input: LossesTask; output: Losses };
   'vector.groups': { input: GroupsTask; output: GroupsResult };

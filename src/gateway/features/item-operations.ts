@@ -11,6 +11,8 @@ import {
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import { Markup } from '../../core/values/html.js';
 import { parseJsonExactly } from '../../core/values/json.js';
+import { featureSizes } from '../../services/features/feature-sizes.js';
+import { countMatches } from '../../services/features/match-count.js';
 import { type CollectionView, findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../surface/common.js';
@@ -18,7 +20,7 @@ import { pageReply } from './answer.js';
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
 import type { ItemReplies, ItemReply } from './item-replies.js';
-import { planPage, readFirstPagePart } from './items.js';
+import { type PagePlan, planPage, readFirstPagePart } from './items.js';
 import { pageLinks } from './page-links.js';
 import { crs, featureId, featuresCollectionParam, itemsParams } from './params.js';
 
@@ -46,6 +48,31 @@ const FeatureCollectionSchema = Type.Object({
 });
 
 const itemParams = { collectionId: featuresCollectionParam, featureId, crs };
+
+/** A page of items, with the number of matching features as far as a second allows. */
+async function htmlReply(
+  x: Exchange,
+  { pools }: ItemDeps,
+  view: CollectionView,
+  plan: PagePlan,
+): Promise<Reply> {
+  const form = pages.itemRowsForm(x, plan.fields);
+  const [page, sizes] = await Promise.all([
+    readFirstPagePart(x, pools, { ...plan, task: { ...plan.task, form } }),
+    featureSizes(pools, view.visible),
+  ]);
+  const { returned, features, last, more } = page.first;
+  const { numberMatched: known } = page;
+  const matched =
+    known === undefined
+      ? await countMatches(x, pools, view, plan.task.filter)
+      : { count: known, isExact: true };
+  const rows = new Markup(Buffer.from(features).toString());
+  const links = pageLinks(x, page, last, more);
+  return documentReply(x, undefined, () =>
+    pages.buildItemsPage(x, { ...page, collection: view.visible, links, matched, sizes }, { returned, rows }),
+  );
+}
 
 const OTHERS = { 'text/html': null, [linkType(GML_FORMAT)]: null, 'text/csv': null };
 
@@ -91,14 +118,7 @@ export function createItemOperations(deps: ItemDeps): Operation[] {
         const view = findView(deps, x.principal, x.params.collectionId);
         const plan = planPage(x, view, x.params);
         if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readFirstPagePart(x, pools, plan));
-        const form = pages.itemRowsForm(x, view.visible);
-        const page = await readFirstPagePart(x, pools, { ...plan, task: { ...plan.task, form } });
-        const { returned, features } = page.first;
-        const rows = new Markup(Buffer.from(features).toString());
-        const links = pageLinks(x, page, page.first.last, page.first.more);
-        return documentReply(x, undefined, () =>
-          pages.buildItemsPage(x, { ...page, collection: view.visible, links }, { returned, rows }),
-        );
+        return htmlReply(x, deps, view, plan);
       },
     }),
     defineOperation({

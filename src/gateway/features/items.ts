@@ -127,7 +127,8 @@ export function createFeatureOutput(
   };
 }
 
-function otherParameters(x: Exchange): Map<string, string> {
+/** Query parameters that the operation does not declare. */
+export function otherParameters(x: Exchange): Map<string, string> {
   const others = parseQuery(x.query);
   others.delete('f');
   for (const { name } of Object.values(x.operation.params as Params)) others.delete(name);
@@ -142,7 +143,8 @@ export async function readFirstPagePart(x: Exchange, pools: Pools, plan: PagePla
   const first = await runTask(x, pools, 'vector.items', {
     ...plan.task,
     ...(plan.before ? { endsBefore: { key: plan.before, limit: plan.limit } } : {}),
-    ...(countsMatches(plan) ? { countAtMost: COUNTED } : {}),
+    // Pages count for a limited time instead.
+    ...(x.format !== HTML_FORMAT && countsMatches(plan) ? { countAtMost: COUNTED } : {}),
     limit: x.format === HTML_FORMAT ? plan.limit : limit,
   });
   noteSize(plan, first);

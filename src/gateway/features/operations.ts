@@ -7,8 +7,11 @@ import { datasetLinks, surfaceBasics } from '../surface/common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
+import { countOperation } from './count.js';
 
 import { createEditOperations } from './edits/operations.js';
+import { exportJobOperations, type ReaderExportsDeps } from './exports/jobs.js';
+import { streamOperation } from './exports/stream.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { createItemOperations, type ItemDeps } from './item-operations.js';
 import { statisticsOperation } from './statistics.js';
@@ -17,7 +20,7 @@ import { conformanceXml, landingXml } from './xml.js';
 const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
 
 /** Vector features: OGC API Features. */
-export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
+export function featuresOperations(deps: ItemDeps & EditDeps & ReaderExportsDeps): Operation[] {
   const operations: Operation[] = [];
   const basics = surfaceBasics({
     ...COMMON,
@@ -59,6 +62,9 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
     ...createItemOperations(deps),
     ...createEditOperations(deps),
     statisticsOperation(deps),
+    countOperation(deps),
+    streamOperation(deps),
+    ...exportJobOperations(deps),
     ...analyticsOperations(deps),
   );
   return operations;

@@ -34,6 +34,12 @@ const limit = {
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
 
+/** A form that was left empty sends an empty box. */
+const bbox: typeof bboxParam = {
+  ...bboxParam,
+  parse: (raw) => (raw === '' ? undefined : bboxParam.parse(raw)),
+};
+
 const MAX_SORT_KEYS = 8;
 const SORT_KEY = /^([+ -]?)(.*?)(?: +(asc|desc))?$/is;
 
@@ -60,13 +66,17 @@ export const itemsParams = {
   collectionId: featuresCollectionParam,
   limit,
   offset: offsetParam,
-  bbox: bboxParam,
+  bbox,
   bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; CRS84 by default.'),
   crs,
   datetime: datetimeParam,
   ...filterParams,
   ids: defineListParam('ids', LIMITS.itemsMax, 'Only features with these ids.'),
-  properties: defineListParam('properties', 1000, 'Only these properties of each feature.'),
+  properties: {
+    ...defineListParam('properties', 1000, 'Only these properties of each feature.'),
+    // A form sends each column separately.
+    repeatable: true,
+  },
   sortby,
   csvFormulas,
   token: defineTextParam(

@@ -1,7 +1,9 @@
 import type { Collection, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
+import type { TimedCount } from '../../core/features/features.js';
 import type { StatisticsResult } from '../../core/features/field-statistics.js';
 import type { RowFeature } from '../../core/features/item-rows.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
+import type { Field } from '../../core/sources/vector-source.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
@@ -9,7 +11,7 @@ import * as landingPages from './catalog/landing-page.js';
 import { type HtmlPageRequest, locatePage } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';
-import type { SampleSizes } from './features/downloads.js';
+import type { SampleSizes } from './features/export-links.js';
 import * as itemPages from './features/item.js';
 import * as itemsPages from './features/items.js';
 import { renderStatisticsPage as pageOfStatistics } from './features/statistics.js';
@@ -107,7 +109,11 @@ export const coveragePage = buildCollectionPage;
 export interface FeaturesPage {
   readonly collection: VectorCollection;
   readonly links: readonly PageLink[];
-  readonly numberMatched: number | undefined;
+  /** Number of matching features. Undefined if it is unknown. */
+  readonly matched: TimedCount | undefined;
+  /** Attributes that are shown. */
+  readonly fields: readonly Field[];
+  readonly sizes?: SampleSizes | undefined;
   readonly limit: number;
   readonly offset: number;
   /** Present if a token gives the position of the page. */
@@ -118,18 +124,15 @@ export interface FeaturesPage {
 const buildItemsHref = ({ baseUrl, path }: HtmlPageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
 
 /** Options that turn the features of a page of items into the rows of its table. */
-export const itemRowsForm = (x: HtmlPageRequest, collection: VectorCollection) =>
-  itemsPages.rowsForm(collection, buildItemsHref(x));
-
-/** Parameters that the form of a page of items has fields for, or that say where the page is. */
-const FORM: ReadonlySet<string> = new Set(['f', 'bbox', 'filter', 'limit', 'offset', 'token']);
+export const itemRowsForm = (x: HtmlPageRequest, fields: readonly Field[]) =>
+  itemsPages.rowsForm(fields, buildItemsHref(x));
 
 export function buildItemsPage(
   x: HtmlPageRequest,
   page: FeaturesPage,
   { returned, rows }: Pick<itemsPages.ItemsPageInput, 'returned' | 'rows'>,
 ): string {
-  const { collection, links, numberMatched, limit, offset } = page;
+  const { collection, links, matched, fields, sizes, limit, offset } = page;
   const itemsHref = buildItemsHref(x);
   const query = new URLSearchParams(x.query);
   return itemsPages.renderItemsPage({
@@ -142,10 +145,10 @@ export function buildItemsPage(
     itemsHref,
     offset: page.after || page.before ? undefined : offset,
     limit,
-    bbox: query.get('bbox') ?? undefined,
-    filter: query.get('filter') ?? undefined,
-    hidden: [...query].filter(([name]) => !FORM.has(name)),
-    numberMatched,
+    query,
+    fields,
+    matched,
+    sizes,
   });
 }
 

@@ -28,6 +28,20 @@ export function formatCount(value: number): string {
   return COUNTS.format(value);
 }
 
+/** `1 feature`, `2,500 features`. */
+export function formatFeatures(count: number): string {
+  return count === 1 ? '1 feature' : `${formatCount(count)} features`;
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** `2.4 MB`: two digits are as many as an estimate is worth. */
+export function formatBytes(bytes: number): string {
+  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
+  const value = bytes / 1000 ** unit;
+  return `${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${UNITS[unit]}`;
+}
+
 /** `12.3456° W` style is for people: longitudes and latitudes of a CRS84 box with hemispheres. */
 export function extentText(box: Box): string {
   const [west, south, east, north] = box;

@@ -34,6 +34,7 @@ import type { Connections } from '../../services/connections/connections.js';
 import type { Edits } from '../../services/edits/edits.js';
 import { Merges } from '../../services/edits/merges.js';
 import { LayerCopies } from '../../services/exchange/copies/copies.js';
+import { ReaderExports } from '../../services/exchange/exports/reader-exports.js';
 import { Exports } from '../../services/exchange/exports/service.js';
 import { ImportService } from '../../services/exchange/import.js';
 import { MigrationBatches } from '../../services/exchange/migrations/batches.js';
@@ -132,6 +133,7 @@ export interface ManagementOptions {
 
 export interface Management {
   readonly processes: Processes;
+  readonly readerExports: ReaderExports;
   /**
    * Resolves with a job when it ends. Resolves earlier with its current state after `ms`, when the signal is aborted,
    * or when the server stops.
@@ -205,6 +207,13 @@ export function startManagement(options: ManagementOptions): Management {
   imports.addRemote(geoServices(pools, secrets, settings, attachmentImport));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
+  const readerExports = new ReaderExports({
+    pools,
+    jobs,
+    dataDir: options.dataDir,
+    catalog: () => catalog.current,
+    visible,
+  });
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   // Files of a bucket are in no data folder.
   const archiveNames = options.storage.folder === undefined ? {} : { names };
@@ -389,15 +398,17 @@ export function startManagement(options: ManagementOptions): Management {
   const closing = new AbortController();
   const start = () => {
     jobs.start();
-    stopSweeps = repeatSweeps(options.sweepAttachments, (error) =>
-      log.write('attachments.left', exception(error)),
-    );
+    const sweep = async () => {
+      await Promise.all([options.sweepAttachments(), readerExports.trim()]);
+    };
+    stopSweeps = repeatSweeps(sweep, (error) => log.write('attachments.left', exception(error)));
     Promise.all([
       rasters.imports.sweep(),
       imports.trim(),
       resumableUploads.trim(),
       options.geocoding.locators.sweep(),
       exports.trim(),
+      readerExports.trim(),
       processes.trim(),
       layerCopies.takeUp(closing.signal),
       options.publishedLayers.takeUp(),
@@ -417,6 +428,7 @@ export function startManagement(options: ManagementOptions): Management {
   return {
     operations,
     processes,
+    readerExports,
     start,
     close,
     waitFor: (job, ms, signal) => waitForJob(jobs, job, ms, signal),

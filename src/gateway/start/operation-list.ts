@@ -5,6 +5,7 @@ import type { EditDeps } from '../../services/edits/target.js';
 import { Symbols } from '../../services/styles/symbols.js';
 import { type AccountDeps, accountOperations } from '../access/account/operations.js';
 import { type OAuthDeps, oauthOperations } from '../access/oauth/operations.js';
+import type { ReaderExportsDeps } from '../features/exports/jobs.js';
 import type { ItemDeps } from '../features/item-operations.js';
 import { featuresOperations } from '../features/operations.js';
 import {
@@ -51,6 +52,7 @@ export type AllSurfacesDeps = StreamingDeps &
   TilesDeps &
   Omit<StacDeps, 'visibleEverywhere'> &
   ItemDeps &
+  ReaderExportsDeps &
   EditDeps &
   ProbeDeps &
   AccountDeps &

@@ -18,16 +18,22 @@ const MANUAL_DIR = fileURLToPath(new URL('../../manual', import.meta.url));
 const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url));
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
-type JobMembers = 'processes' | 'waitFor' | 'isStopping';
+type JobMembers = 'processes' | 'readerExports' | 'waitFor' | 'isStopping';
 
 /** Every operation but those of the management API. */
 export function dataOperations(
   foundation: Foundation,
   data: Data,
   access: AccessServices,
-  { processes, waitFor, isStopping }: Pick<Management, JobMembers>,
+  { processes, readerExports, waitFor, isStopping }: Pick<Management, JobMembers>,
 ): Operation[] {
-  return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor, isStopping });
+  return surfaceOperations({
+    ...surfaceDeps(foundation, data, access),
+    processes,
+    readerExports,
+    waitFor,
+    isStopping,
+  });
 }
 
 /** The operations that a worker process serves. */

@@ -15,6 +15,7 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.items': 'select',
   'vector.item': 'select_by_id',
   'vector.count': 'count',
+  'vector.timedCount': 'count',
   'vector.groups': 'groups',
   'vector.groupCount': 'groups',
   'vector.classBreaks': 'groups',

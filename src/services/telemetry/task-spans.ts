@@ -13,6 +13,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.items': 'svc.feature.query',
   'vector.item': 'svc.feature.query',
   'vector.count': 'svc.feature.query',
+  'vector.timedCount': 'svc.feature.query',
   'vector.groups': 'svc.feature.query',
   'vector.groupCount': 'svc.feature.query',
   'vector.classBreaks': 'svc.feature.query',

@@ -20,6 +20,7 @@ import { readItems } from '../features/items.js';
 import { match } from '../features/match.js';
 import { unpacked } from '../features/sources.js';
 import { fieldStatistics } from '../features/statistics/field-statistics.js';
+import { countWithin } from '../features/timed-count.js';
 import { geocodeFeatures } from '../geocoding/features.js';
 import { geocode } from '../geocoding/find.js';
 import { locatorInfo } from '../geocoding/index-file.js';
@@ -122,6 +123,7 @@ const TASKS: {
   'vector.items': readItems,
   'vector.item': (task, cancellation) => getFeatureStore(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => getFeatureStore(task.source).count(task, cancellation),
+  'vector.timedCount': countWithin,
   'vector.losses': async (task, cancellation) =>
     (await getFeatureStore(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),

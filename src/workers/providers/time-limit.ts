@@ -8,7 +8,14 @@ import type Database from '../../native/sqlite.js';
  */
 export function withinTime<T>(db: Database.Database, limitMs: number, work: () => T): T {
   db.loadExtension(sqliteExtensionPath());
-  const end = db.prepare('SELECT gr_end_in(?)');
+  return withinMs(db.prepare(END_IN), limitMs, work);
+}
+
+/** Statement that limits the time of the following statements, in milliseconds. It requires the native functions. */
+export const END_IN = 'SELECT gr_end_in(?)';
+
+/** Same as `withinTime`, with a prepared statement `END_IN` of the connection. */
+export function withinMs<T>(end: Database.Statement, limitMs: number, work: () => T): T {
   end.get(limitMs);
   try {
     return work();

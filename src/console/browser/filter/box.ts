@@ -1,11 +1,12 @@
 import type { Map as MapLibreMap, MapMouseEvent } from 'maplibre-gl';
-import { pageMap } from '../page-map.js';
+import { pageMap, unfoldMap } from '../page-map.js';
 
 /** Boxes of the page's map, in degrees: west, south, east, north. */
 type Box = readonly string[];
 
 /** The visible area of the map. */
 export async function getVisibleBox(): Promise<Box | undefined> {
+  unfoldMap();
   const map = await pageMap;
   if (!map) return undefined;
   const bounds = map.getBounds();
@@ -14,6 +15,7 @@ export async function getVisibleBox(): Promise<Box | undefined> {
 
 /** A box that is drawn from corner to corner. Escape ends it without a box. */
 export async function letUserDrawBox(): Promise<Box | undefined> {
+  unfoldMap();
   const map = await pageMap;
   if (!map) return undefined;
   const container = map.getContainer();

@@ -13,6 +13,7 @@ import { getVisibleBox, letUserDrawBox } from './box.js';
 import { button, createHtmlElement, select } from './elements.js';
 import { showMatches } from './matches.js';
 import { ClauseRow } from './row.js';
+import { FieldValues } from './values.js';
 
 /** Milliseconds after the last key press before the count is requested. */
 const PAUSE_MS = 300;
@@ -29,6 +30,8 @@ export class FilterForm {
   readonly #url = createHtmlElement('code', { 'data-filter-url': '' });
   readonly #count = createHtmlElement('p', { class: 'filter-count', role: 'status' });
   readonly #links = createHtmlElement('p', { class: 'actions' });
+  readonly #downloads = createHtmlElement('p', { class: 'actions' });
+  readonly #values: FieldValues;
   readonly #result = createHtmlElement('div', { class: 'filter-result' });
   #timer: ReturnType<typeof setTimeout> | undefined;
   #counting: AbortController | undefined;
@@ -37,7 +40,9 @@ export class FilterForm {
     readonly form: HTMLFormElement,
     readonly data: FilterData,
   ) {
+    this.#values = new FieldValues(onThisOrigin(buildSibling(data.items, 'statistics'), data.baseUrl));
     form.addEventListener('submit', (event) => event.preventDefault());
+    this.#combination.value = data.combination;
     this.#combination.addEventListener('change', () => this.#update());
     const first = data.fields[0]?.name ?? data.geometry;
     const add = button('Add a condition', () => first !== null && this.#append(this.#empty(first)).focus());
@@ -47,8 +52,18 @@ export class FilterForm {
       codeBlock('Filter in CQL2', this.#text),
       codeBlock('URL of the features', this.#url),
       this.#links,
+      this.#downloads,
     );
+    if (data.clauses === null)
+      form.append(
+        createHtmlElement(
+          'p',
+          { class: 'muted' },
+          'The filter of this page has other conditions than this form. Adding a condition replaces it.',
+        ),
+      );
     form.append(combination, this.#list, createHtmlElement('p', {}, add), this.#result);
+    for (const clause of data.clauses ?? []) this.#append(clause);
     this.#update();
   }
 
@@ -66,7 +81,13 @@ export class FilterForm {
   #append(clause: Clause): ClauseRow {
     const row = new ClauseRow(
       this.data,
-      { changed: () => this.#update(), removed: (one) => this.#remove(one), getVisibleBox, letUserDrawBox },
+      {
+        changed: () => this.#update(),
+        removed: (one) => this.#remove(one),
+        getVisibleBox,
+        letUserDrawBox,
+        listValues: (field) => this.#values.list(field),
+      },
       clause,
     );
     this.#rows.push(row);
@@ -108,34 +129,58 @@ export class FilterForm {
       this.#count.textContent = 'A condition is incomplete.';
       return;
     }
-    const { items, formats } = this.data;
+    const { items, selection, view } = this.data;
     this.#text.textContent = filter === '' ? 'no conditions: all features' : filter;
-    this.#url.textContent = buildAddress(items, 'json', filter);
+    this.#url.textContent = buildAddress(items, 'json', filter, selection);
     this.#links.replaceChildren(
-      linkButton('List and map', buildAddress(items, 'html', filter)),
-      ...formats.map(({ f, title }) => linkButton(title, buildAddress(items, f, filter))),
+      linkButton('Show these features', buildAddress(items, 'html', filter, selection, view)),
     );
+    this.#showDownloads(filter);
     this.#count.textContent = 'Counting …';
     this.#timer = setTimeout(() => void this.#countMatches(filter), PAUSE_MS);
+  }
+
+  /** A link or a button for each format, with an estimate of its size. */
+  #showDownloads(filter: string, count?: number): void {
+    const { items, baseUrl, selection, exports } = this.data;
+    const url = buildSibling(items, 'export');
+    // The page itself offers downloads of everything.
+    if (filter === '' && selection === '') return this.#downloads.replaceChildren();
+    const controls = exports.map(({ f, title, isJob, bytes }) => {
+      const text = `${title}${sizeText(bytes, count)}`;
+      const href = buildAddress(url, f, filter, selection);
+      if (!isJob) return linkButton(text, href);
+      const action = onThisOrigin(href, baseUrl);
+      const submit = createHtmlElement('button', { type: 'button' }, text);
+      submit.addEventListener('click', () => postTo(action));
+      return submit;
+    });
+    this.#downloads.replaceChildren('Download: ', ...controls);
   }
 
   async #countMatches(filter: string): Promise<void> {
     const controller = new AbortController();
     this.#counting = controller;
-    const { items, baseUrl, collection } = this.data;
-    const url = onThisOrigin(buildAddress(items, 'json', filter), baseUrl);
+    const { items, baseUrl, collection, selection } = this.data;
+    const address = buildQuery(selection, filterParameter(filter));
+    const url = onThisOrigin(`${buildSibling(items, 'count')}?${address}`, baseUrl);
     try {
-      const answer = await fetch(`${url}&limit=1`, { signal: controller.signal });
-      const document = (await answer.json()) as { numberMatched?: number; detail?: string; title?: string };
-      this.#count.textContent = answer.ok
-        ? countText(document.numberMatched)
-        : (document.detail ?? document.title ?? '');
+      const answer = await fetch(url, { signal: controller.signal });
+      const document = (await answer.json()) as Matches & { detail?: string; title?: string };
+      this.#count.textContent = answer.ok ? countText(document) : (document.detail ?? document.title ?? '');
+      if (answer.ok) this.#showDownloads(filter, document.numberMatched);
       if (answer.ok) await showMatches(collection, filter);
     } catch (error) {
       if ((error as Error).name !== 'AbortError')
         this.#count.textContent = 'The server cannot count the features at the moment.';
     }
   }
+}
+
+/** Response of the count: a number, or a number that is exceeded. */
+interface Matches {
+  readonly numberMatched?: number;
+  readonly moreThan?: number;
 }
 
 function findProblem(clause: Clause, type: ClauseType): string | undefined {
@@ -148,15 +193,42 @@ function findProblem(clause: Clause, type: ClauseType): string | undefined {
   }
 }
 
-function countText(matched: number | undefined): string {
-  if (matched === undefined) return 'The number of matches is unknown.';
-  if (matched === 1) return 'One feature matches.';
-  return `${new Intl.NumberFormat('en').format(matched)} features match.`;
+const NUMBERS = new Intl.NumberFormat('en');
+
+function countText({ numberMatched, moreThan }: Matches): string {
+  if (numberMatched === 1) return 'One feature matches.';
+  if (numberMatched !== undefined) return `${NUMBERS.format(numberMatched)} features match.`;
+  if (moreThan) return `More than ${NUMBERS.format(moreThan)} features match.`;
+  return 'The features could not be counted within a second.';
 }
 
-function buildAddress(items: string, f: string, filter: string): string {
-  const condition = filter === '' ? '' : `&filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
-  return `${items}?f=${f}${condition}`;
+/** URL of a resource next to the items. */
+const buildSibling = (items: string, name: string) => items.replace(/items$/, name);
+
+function filterParameter(filter: string): string {
+  return filter === '' ? '' : `filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
+}
+
+const buildQuery = (...parts: string[]) => parts.filter((part) => part !== '').join('&');
+
+function buildAddress(url: string, f: string, filter: string, ...others: string[]): string {
+  return `${url}?${buildQuery(`f=${f}`, filterParameter(filter), ...others)}`;
+}
+
+/** `, about 2.4 MB`. */
+function sizeText(bytes: number | null, count: number | undefined): string {
+  if (bytes === null || count === undefined) return '';
+  const size = bytes * count;
+  const unit = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
+  const value = size / 1000 ** unit;
+  return `, about ${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${['bytes', 'kB', 'MB', 'GB', 'TB'][unit]}`;
+}
+
+/** Sends a form without fields. The filter is itself a form, and forms cannot contain forms. */
+function postTo(action: string): void {
+  const form = createHtmlElement('form', { method: 'post', action });
+  document.body.append(form);
+  form.submit();
 }
 
 function linkButton(text: string, href: string): HTMLAnchorElement {

@@ -7,6 +7,7 @@ import {
   valueCount,
 } from '../../../core/features/filter-clauses.js';
 import { button, createHtmlElement, select } from './elements.js';
+import type { OfferedValue } from './values.js';
 
 const OPERATOR_NAMES: Record<ClauseOperator, string> = {
   '=': 'is',
@@ -26,6 +27,9 @@ const OPERATOR_NAMES: Record<ClauseOperator, string> = {
   box: 'intersects the bounding box',
 };
 
+/** Types of fields whose frequent values are offered. */
+const OFFERED: ReadonlySet<ClauseType> = new Set(['string', 'integer']);
+
 const SIDES = ['West', 'South', 'East', 'North'];
 
 export interface RowEvents {
@@ -34,7 +38,12 @@ export interface RowEvents {
   /** The box that the map shows; undefined while it shows none. */
   getVisibleBox(): Promise<readonly string[] | undefined>;
   letUserDrawBox(): Promise<readonly string[] | undefined>;
+  /** Frequent values of a field. */
+  listValues(field: string): Promise<readonly OfferedValue[]>;
 }
+
+/** Lists of values have distinct ids. */
+let lists = 0;
 
 /** One condition: a field, an operator, values. */
 export class ClauseRow {
@@ -159,8 +168,30 @@ export class ClauseRow {
       autocomplete: 'off',
       ...inputType(this.#type),
     });
+    if (number === 1 && OFFERED.has(this.#type)) this.#offerValues(node);
     node.value = this.#type === 'date-time' ? (value ?? '').replace(/Z$/, '') : (value ?? '');
     return node;
+  }
+
+  /** Frequent values are offered while the reader types. They are loaded when the field is focused. */
+  #offerValues(node: HTMLInputElement): void {
+    const field = this.#field.value;
+    const fill = async () => {
+      const values = await this.events.listValues(field);
+      if (values.length === 0) return;
+      const list = createHtmlElement('datalist', { id: `values-${++lists}` });
+      list.append(
+        ...values.map(({ value, count }) =>
+          createHtmlElement('option', {
+            value,
+            label: `${value} (${new Intl.NumberFormat('en').format(count)})`,
+          }),
+        ),
+      );
+      node.after(list);
+      node.setAttribute('list', list.id);
+    };
+    node.addEventListener('focus', () => void fill(), { once: true });
   }
 
   #boxInputs(values: readonly string[]): HTMLElement[] {

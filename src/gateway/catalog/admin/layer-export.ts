@@ -29,7 +29,7 @@ const MAX_FIELDS = 1000;
 const format: Param<ExportName> = {
   name: 'format',
   in: 'query',
-  description: 'csv, shapefile, gpkg, geojson, flatgeobuf or kml.',
+  description: 'csv, shapefile, gpkg, geojson, flatgeobuf, geoparquet or kml.',
   required: true,
   schema: Type.Enum(EXPORT_NAMES),
   parse(raw) {

@@ -22,7 +22,8 @@ import { snippetSection } from '../snippets/index.js';
 import { liveUrl } from '../streams/live.js';
 import { table } from '../table.js';
 import { crsName, extentText, facts, formatCount, propertyValue } from '../values.js';
-import { downloadSection, type SampleSizes } from './downloads.js';
+import { downloadSection } from './downloads.js';
+import type { SampleSizes } from './export-links.js';
 import { filterSection, statisticsSection } from './filter-builder.js';
 
 export interface CollectionPage extends PageFrame {
@@ -45,7 +46,7 @@ ${collection.warning === undefined ? undefined : html`<p class="note" role="note
 ${representationLine(links)}
 ${collectionMap(input)}
 ${browse(input)}
-${hasFeatures(collection) ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
+${hasFeatures(collection) ? [filterSection(baseUrl, collection, input.sizes), statisticsSection(baseUrl, collection)] : undefined}
 ${hasCoverage(collection) ? [colorSection(baseUrl, collection, input.colors ?? DEFAULT_COLORS), positionSection(baseUrl, collection)] : undefined}
 ${downloadSection(input, input.sizes, input.colors)}
 ${snippetSection(input)}

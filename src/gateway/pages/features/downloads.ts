@@ -12,23 +12,14 @@ import {
   wholeCoverage,
 } from '../snippets/snippet.js';
 import { table } from '../table.js';
-import { formatCount } from '../values.js';
-
-/** Bytes of a feature in each format, measured in a sample. */
-export interface SampleSizes {
-  readonly geojson: number;
-  readonly csv: number;
-  readonly gml: number;
-  readonly sample: number;
-}
+import { formatBytes, formatCount, formatFeatures } from '../values.js';
+import { buildExportUrl, exportControl, listExportFormats, type SampleSizes } from './export-links.js';
 
 interface Download {
-  readonly format: string;
+  /** Link or button. */
+  readonly control: Markup;
   readonly about: string;
-  readonly href: string;
   readonly size: string | undefined;
-  /** URL without the colours of the page, of a map of a raster. */
-  readonly colored?: string;
 }
 
 /** Every file that a collection can be downloaded as, with estimates of their sizes. */
@@ -41,8 +32,8 @@ export function downloadSection(
   const downloads = [...listDownloads(subject, sizes), ...listPictures(subject, colors)];
   if (downloads.length === 0) return undefined;
   const rows = downloads.map(
-    ({ format, about, href, size, colored }) =>
-      html`<tr><th scope="row">${colored ? html`<a href="${href}" data-colored="${colored}">${format}</a>` : anchor(href, format)}</th><td>${about}</td><td>${size ?? html`<span class="none">not estimated</span>`}</td></tr>`,
+    ({ control, about, size }) =>
+      html`<tr><th scope="row">${control}</th><td>${about}</td><td>${size ?? html`<span class="none">not estimated</span>`}</td></tr>`,
   );
   return renderSection(
     'Downloads',
@@ -54,10 +45,7 @@ function note(collection: Collection, sizes: SampleSizes | undefined): Markup | 
   if (hasCoverage(collection))
     return html`<p class="muted">Sizes are before compression; downloads are smaller.</p>`;
   if (!sizes || !hasFeatures(collection)) return undefined;
-  const all = html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression.</p>`;
-  const { featureCount = 0 } = collection;
-  if (featureCount <= LIMITS.itemsMax) return all;
-  return html`${all}<p class="muted">A response has at most ${formatCount(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${formatCount(featureCount)} into one file.</p>`;
+  return html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression. Downloads contain the features and attributes that you can read. A job writes GeoPackage, FlatGeobuf and GeoParquet; its page shows the progress and then the file.</p>`;
 }
 
 function listDownloads(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
@@ -68,27 +56,41 @@ function listDownloads(subject: SnippetSubject, sizes: SampleSizes | undefined):
 
 function listFeatures(
   subject: SnippetSubject,
-  { featureCount }: VectorCollection,
+  collection: VectorCollection,
   sizes: SampleSizes | undefined,
 ): Download[] {
+  const { featureCount } = collection;
+  const all = featureCount === undefined ? 'all features' : `all ${formatFeatures(featureCount)}`;
+  const url = buildExportUrl(collection, subject.baseUrl);
+  const exports = listExportFormats(collection, sizes).map((format) => ({
+    control: exportControl(url, format),
+    about: format.isJob ? `${all}, written by a job` : all,
+    size:
+      format.bytes === null || featureCount === undefined
+        ? undefined
+        : `about ${formatBytes(format.bytes * featureCount)}`,
+  }));
+  return [...exports, listGml(subject, collection, sizes)];
+}
+
+/** GML comes in pages. */
+function listGml(
+  subject: SnippetSubject,
+  { featureCount }: VectorCollection,
+  sizes: SampleSizes | undefined,
+): Download {
   const number = featureCount === undefined ? undefined : Math.min(featureCount, LIMITS.itemsMax);
   const about =
     featureCount === undefined || number === undefined
       ? `${formatCount(LIMITS.itemsMax)} features at most`
       : number < featureCount
         ? `the first ${formatCount(number)} of ${formatCount(featureCount)} features`
-        : 'all features';
-  const one = (format: string, f: string, bytes: number | undefined): Download => ({
-    format,
+        : `all ${formatFeatures(number)}`;
+  return {
+    control: anchor(`${buildSnippetItemsUrl(subject)}?f=gml&limit=${LIMITS.itemsMax}`, 'GML'),
     about,
-    href: `${buildSnippetItemsUrl(subject)}?f=${f}&limit=${LIMITS.itemsMax}`,
-    size: bytes === undefined || number === undefined ? undefined : `about ${bytesText(bytes * number)}`,
-  });
-  return [
-    one('GeoJSON', 'json', sizes?.geojson),
-    one('CSV', 'csv', sizes?.csv),
-    one('GML', 'gml', sizes?.gml),
-  ];
+    size: sizes && number !== undefined ? `about ${formatBytes(sizes.gml * number)}` : undefined,
+  };
 }
 
 /** Bytes of a value of each GDAL type. */
@@ -112,11 +114,10 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   const how =
     scale < 1 ? `the values at ${Math.floor(scale * 100)} % of their resolution` : 'all values of all bands';
   return [
-    { format: 'GeoTIFF', about: how, href: wholeCoverage(subject), size: `at most ${bytesText(size)}` },
+    { control: anchor(wholeCoverage(subject), 'GeoTIFF'), about: how, size: `at most ${formatBytes(size)}` },
     {
-      format: 'PNG image of the values',
+      control: anchor(`${coverageUrl(subject)}?f=png`, 'PNG image of the values'),
       about: 'an image of the bands',
-      href: `${coverageUrl(subject)}?f=png`,
       size: undefined,
     },
   ];
@@ -132,20 +133,12 @@ const PICTURES = [
 function listPictures({ baseUrl, collection }: SnippetSubject, colors: PageColors | undefined): Download[] {
   if (!isDrawable(collection)) return [];
   const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?width=1024`;
-  return PICTURES.map(([format, f, about]) => ({
-    format,
-    about,
-    href: withColors(`${map}&f=${f}`, colors),
-    size: undefined,
-    ...(hasCoverage(collection) && { colored: `${map}&f=${f}` }),
-  }));
-}
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-
-/** Two digits are as many as an estimate is worth. */
-function bytesText(bytes: number): string {
-  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const value = bytes / 1000 ** unit;
-  return `${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${UNITS[unit]}`;
+  return PICTURES.map(([format, f, about]) => {
+    const href = withColors(`${map}&f=${f}`, colors);
+    // Scripts add the colours of the form to the URL without colours.
+    const control = hasCoverage(collection)
+      ? html`<a href="${href}" data-colored="${`${map}&f=${f}`}">${format}</a>`
+      : anchor(href, format);
+    return { control, about, size: undefined };
+  });
 }

@@ -199,10 +199,22 @@ export function viewerUrl(baseUrl: string, id?: string): string {
   return `${baseUrl}/ogc/maps/viewer${id === undefined ? '' : `?collections=${encodeURIComponent(id)}`}`;
 }
 
-/** The style of a collection. Archives have no style, and get the default one. */
+/**
+ * The style of the features of a page. Archives have no style, and get the default one. The default style of dense
+ * points is for all points of a collection, of which a page has few.
+ */
 export function pageStyle(collection: Collection): readonly StyleLayer[] {
-  if (hasFeatures(collection)) return collection.style.layers;
+  if (hasFeatures(collection))
+    return hasDenseStyle(collection) ? sparseStyle(collection) : collection.style.layers;
   return defaultStyle('Geometry', collection.id).layers;
+}
+
+const sparseStyle = ({ source, id }: VectorCollection) => defaultStyle(source.geometryType, id).layers;
+
+function hasDenseStyle({ source, id, featureCount, extent84, style }: VectorCollection): boolean {
+  if (!source.geometryType.endsWith('Point')) return false;
+  const dense = defaultStyle(source.geometryType, id, { count: featureCount, extent84 });
+  return JSON.stringify(style.layers) === JSON.stringify(dense.layers);
 }
 
 function mapGeometry(type: GeometryType): MapGeometry {

@@ -4,7 +4,7 @@ import type { ExportDriver as Driver } from '../../../core/exchange/ogr.js';
 export interface ExportFormat {
   readonly mediaType: string;
   readonly ending: string;
-  /** OGR driver that writes the file. Undefined if the store writes it. */
+  /** Driver that writes the file. Undefined if the store writes it. */
   readonly driver?: Driver;
   /** Whether its coordinates are longitudes and latitudes. */
   readonly inDegrees?: true;
@@ -26,6 +26,12 @@ export const EXPORT_FORMATS = {
     mediaType: 'application/vnd.flatgeobuf',
     ending: 'fgb',
     driver: 'FlatGeobuf',
+    idAsField: true,
+  },
+  geoparquet: {
+    mediaType: 'application/vnd.apache.parquet',
+    ending: 'parquet',
+    driver: 'Parquet',
     idAsField: true,
   },
   kml: {

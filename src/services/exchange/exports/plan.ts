@@ -8,6 +8,12 @@ import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type Field, hasIntegerIds } from '../../../core/sources/vector-source.js';
 import { resolveCrs } from '../../../native/crs.js';
+import {
+  type FeatureSelection,
+  chosenFields as findFields,
+  selectFeatures,
+} from '../../features/selection.js';
+import type { CollectionView } from '../../features/view.js';
 import { geoServicesFilter } from '../../geoservices/filter.js';
 import { type ExportFormat, type ExportName, getExportFormat } from './formats.js';
 
@@ -22,6 +28,18 @@ export interface ExportRequest {
   outFields?: string[];
   outSR?: string;
   /** CSV only: strings that spreadsheets interpret as formulas get a leading apostrophe. */
+  guardsFormulas?: boolean;
+}
+
+/** Parameters of an export of selected features (OGC API Features). */
+export interface SelectionExport {
+  format: ExportName;
+  selection: FeatureSelection;
+  /** Names of attributes. Default: all. */
+  properties?: readonly string[];
+  /** CRS of the coordinates. */
+  crs?: Crs;
+  /** CSV only: as in `ExportRequest`. */
   guardsFormulas?: boolean;
 }
 
@@ -44,19 +62,43 @@ const PART_FEATURES = 5000;
 
 /** Plans an export. Throws 400 with the name of the wrong parameter. `collection` is the caller's restricted view. */
 export function planExport(collection: VectorCollection, request: ExportRequest): ExportPlan {
-  const crs = outputCrs(collection, request);
-  const format = getExportFormat(request.format);
-  const chosen = chosenFields(collection, request.outFields);
-  const { query, fields } = withKey(format, buildQuery(collection, request), chosen);
-  const isCsv = request.format === 'csv';
-  const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
-  const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
-  if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
+  const { outSR } = request;
+  const output = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
+  requireReachable({ outSR: output }, collection);
+  const crs = outputCrs(collection, request.format, { name: 'outSR', crs: output });
+  if (request.format === 'shapefile' && collection.source.geometryType === 'GeometryCollection')
     throw badParameter(
       'format',
       'cannot be shapefile, which has no geometry collections. Use for example geopackage',
     );
-  return { format: request.format, collection, query, fields, crs, task };
+  const chosen = chosenFields(collection, request.outFields);
+  return buildPlan(collection, request, { query: buildQuery(collection, request), chosen, crs });
+}
+
+/** Plans an export of selected features. Throws 400 with the name of the wrong parameter. */
+export function planSelection(view: CollectionView, request: SelectionExport): ExportPlan {
+  const { visible, source } = view;
+  const { selection, properties, format } = request;
+  const { bboxCrs, filterCrs } = selection;
+  requireReachable({ crs: request.crs, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, visible);
+  const crs =
+    format === 'csv' && request.crs === undefined
+      ? defaultCrs(visible)
+      : outputCrs(visible, format, { name: 'crs', crs: request.crs });
+  const query = { source, filter: selectFeatures(view, selection) };
+  return buildPlan(visible, request, { query, chosen: findFields(view, properties), crs });
+}
+
+function buildPlan(
+  collection: VectorCollection,
+  { format, guardsFormulas }: Pick<ExportRequest, 'format' | 'guardsFormulas'>,
+  { query: asked, chosen, crs }: { query: FeatureQuery; chosen: readonly Field[]; crs: Crs },
+): ExportPlan {
+  const { query, fields } = withKey(getExportFormat(format), asked, chosen);
+  const isCsv = format === 'csv';
+  const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
+  const task = isCsv && guardsFormulas ? { ...part, guardsFormulas: true } : part;
+  return { format, collection, query, fields, crs, task };
 }
 
 /** Reads keys that are not integers as a field, for formats whose features have integers as ids or none. */
@@ -94,17 +136,18 @@ export function partTask(
   };
 }
 
-function outputCrs(collection: VectorCollection, { format, outSR }: ExportRequest): Crs {
-  const output = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
-  requireReachable({ outSR: output }, collection);
-  const { storageCrs } = collection;
+function outputCrs(
+  collection: VectorCollection,
+  format: ExportName,
+  { name, crs }: { name: string; crs: Crs | undefined },
+): Crs {
   if (getExportFormat(format).inDegrees) {
-    if (output && output.epsg !== CRS84.epsg)
-      throw badParameter('outSR', `must be 4326, because ${format} has longitudes and latitudes`);
+    if (crs && crs.epsg !== CRS84.epsg)
+      throw badParameter(name, `must be 4326, because ${format} has longitudes and latitudes`);
     requireReachable({ format: CRS84 }, collection);
     return CRS84;
   }
-  return output ?? (format === 'geojson' ? defaultCrs(collection) : storageCrs);
+  return crs ?? (format === 'geojson' ? defaultCrs(collection) : collection.storageCrs);
 }
 
 function chosenFields({ source }: VectorCollection, names: string[] | undefined): readonly Field[] {

@@ -15,15 +15,10 @@ import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { removeOldFiles } from '../../kit/old-files.js';
 import { readOnceAndDelete } from '../../kit/passing-file.js';
-import { runTask, type TaskContext } from '../../kit/run-task.js';
+import type { TaskContext } from '../../kit/run-task.js';
 import { type ExportName, getExportFormat } from './formats.js';
-import {
-  createExportFileName,
-  type ExportPlan,
-  type ExportRequest,
-  findExportCount,
-  planExport,
-} from './plan.js';
+import { type ExportPlan, type ExportRequest, planExport } from './plan.js';
+import { countExport, type ExportFile, runExportJob } from './run.js';
 import { findExportLosses, openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
@@ -39,14 +34,6 @@ interface ExportInput {
   collection: string;
   request: ExportRequest;
   principal: Principal;
-}
-
-export interface ExportFile {
-  path: string;
-  name: string;
-  mediaType: string;
-  bytes: number;
-  features: number;
 }
 
 const KIND = 'export';
@@ -68,8 +55,8 @@ export class Exports {
   }
 
   /** Number of features of an export. */
-  async count(x: TaskContext, plan: ExportPlan): Promise<number> {
-    return findExportCount(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
+  count(x: TaskContext, plan: ExportPlan): Promise<number> {
+    return countExport(x, this.#deps.pools, plan);
   }
 
   /** The bytes of a short export. `length` is set if a file was created. */
@@ -143,36 +130,17 @@ export class Exports {
   }
 
   async #run(context: JobContext<ExportInput>): Promise<ExportFile> {
-    const { id, input, signal } = context;
+    const { id, input } = context;
     const catalog = this.#deps.visible(input.principal);
     const collection = catalog.byId(input.collection);
     if (!hasFeatures(collection))
       throw unreadNamed(catalog, input.collection) ?? notFound('layer', input.collection);
-    const plan = planExport(collection, input.request);
-    const x: TaskContext = { signal, timing: () => {} };
-    const total = await this.count(x, plan);
-    const folder = join(this.#folder, id);
-    // The result of an earlier run is incomplete, or was not reported.
-    await rm(folder, { recursive: true, force: true });
-    await makeFolder(folder, 0o700);
-    const path = join(folder, createExportFileName(plan));
-    const progress = (read: number, fraction: number) =>
-      context.progress(Math.max(fraction, Math.min(0.6, (0.6 * read) / Math.max(1, total))));
-    const { features, notes } = await context.step('export', `Writing ${total} features`, () =>
-      writeExport(x, this.#deps.pools, plan, path, progress),
+    return runExportJob(
+      context,
+      this.#deps.pools,
+      planExport(collection, input.request),
+      join(this.#folder, id),
     );
-    for (const note of notes) await context.warn(note);
-    const { mediaType } = getExportFormat(plan.format);
-    const { size: bytes } = await stat(path);
-    const name = createExportFileName(plan);
-    await context.artifact({
-      label: name,
-      kind: 'layer-export',
-      content_type: mediaType,
-      size_bytes: bytes,
-      location: path,
-    });
-    return { path, name, mediaType, bytes, features };
   }
 }
 

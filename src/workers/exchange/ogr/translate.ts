@@ -4,15 +4,21 @@ import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
-import type { ExportDriver, TranslateResult, TranslateTask } from '../../../core/exchange/ogr.js';
+import type {
+  ExportDraft,
+  ExportDriver,
+  TranslateResult,
+  TranslateTask,
+} from '../../../core/exchange/ogr.js';
 import { noteListText, noteTruncatedTimes } from '../../../core/features/value-notes.js';
 import { type GdalCrs, getCrs, readDatasetCrs } from '../../gdal/crs.js';
 import { listDatasetNotes, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, unreadable } from '../../gdal/gdal.js';
-import { copyPath, removePart } from '../../gdal/parts.js';
+import { copyPath, partPath, removePart } from '../../gdal/parts.js';
 import { openExportDraft } from '../geojson/draft.js';
 import { isParquet } from '../parquet/file.js';
 import { translateParquet } from '../parquet/translate.js';
+import { writeParquet } from '../parquet/write.js';
 import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
 import { describeCurves } from './formats/curves.js';
 import { describeRoundedTimes, fineColumns, openTruncated, selectRows } from './formats/fine-times.js';
@@ -43,6 +49,7 @@ export async function translate(
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult> {
   await checkOutput(task);
+  if (task.format === 'Parquet') return exportParquet(task, part, onProgress);
   if (isParquet(task.path))
     return task.targetCrs === undefined
       ? translateTable(task, part, onProgress)
@@ -232,6 +239,31 @@ async function projectTable(
       'The Parquet file is damaged, or has content that a GeoPackage cannot store.',
       error,
     );
+  } finally {
+    await removePart(part);
+  }
+}
+
+/** Parquet is written from a GeoPackage, whose values have the types of the source. */
+async function exportParquet(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  const copy = copyPath(part);
+  const { idField = task.draft ? undefined : 'fid', ...draft } = task.draft ?? {};
+  const copied = {
+    ...{ ...task, format: 'GPKG' as const, output: copy },
+    ...(task.draft ? { draft: draft as ExportDraft } : {}),
+  };
+  try {
+    const result = await translate(copied, partPath(copy, process.pid), (done) => onProgress(done / 2));
+    const output = { idField, crs: task.sourceCrs };
+    const features = writeParquet(copy, part, output, (done) => onProgress((1 + done) / 2));
+    await commitOutput(part, task.output);
+    return { ...result, features };
+  } catch (error) {
+    throw await describeTranslationFailure(part, 'The layer has content that Parquet cannot store.', error);
   } finally {
     await removePart(part);
   }

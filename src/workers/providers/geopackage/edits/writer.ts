@@ -15,7 +15,7 @@ import {
   requireQuiet,
   settleFile,
 } from '../../kept-sqlite.js';
-import { endTimeLimit } from '../../time-limit.js';
+import { END_IN, endTimeLimit } from '../../time-limit.js';
 import { connect } from '../connection.js';
 import { createOutbox } from './outbox.js';
 
@@ -26,7 +26,6 @@ const MAX_OPEN = 8;
 const MAX_STATEMENTS = 64;
 /** Milliseconds for which another writer of the file is waited for. */
 const BUSY_MS = 10_000;
-const END_IN = 'SELECT gr_end_in(?)';
 /** Milliseconds after which the time limit of a statement is renewed. */
 const RENEWAL_MS = 1000;
 /** Maximum attempts to open a transaction on a file that changes each time. */

@@ -10,6 +10,7 @@ import type {
 } from '../../../../core/features/features.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import { readIntegerId } from '../../integer-ids.js';
+import { END_IN, withinMs } from '../../time-limit.js';
 import { readsGeometry, writerOptions } from '../../writer.js';
 import { quote, statement } from '../connection.js';
 import { passingInOrder, passingRows } from './filter.js';
@@ -167,9 +168,10 @@ export function count(task: CountTask): number {
     task.atMost === undefined
       ? passing.sql
       : `SELECT row FROM (${passing.sql}) LIMIT ${Math.floor(task.atMost)}`;
-  return statement(source.path, `SELECT count(*) FROM (${some})`)
-    .pluck()
-    .get(...passing.values) as number;
+  const counting = statement(source.path, `SELECT count(*) FROM (${some})`).pluck();
+  const read = () => counting.get(...passing.values) as number;
+  if (task.withinMs === undefined) return read();
+  return withinMs(statement(source.path, END_IN), task.withinMs, read);
 }
 
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */

@@ -1,0 +1,82 @@
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
+import { GEOJSON_FORMAT } from '../../../core/http/media.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
+import {
+  createExportFileName,
+  type ExportPlan,
+  planSelection,
+} from '../../../services/exchange/exports/plan.js';
+import { StreamPlaces } from '../../../services/exchange/exports/stream-places.js';
+import { openExport } from '../../../services/exchange/exports/write.js';
+import { findView } from '../../../services/features/view.js';
+import type { SurfaceDeps } from '../../surface/common.js';
+import { CSV_FORMAT } from '../formats.js';
+import { exportParams, readExport } from './params.js';
+
+export const EXPORT_PATH = `${FEATURES_PATH}/collections/{collectionId}/export`;
+
+/** Sends all selected features of a collection as one file, in parts. */
+export function streamOperation(deps: SurfaceDeps): Operation {
+  const places = new StreamPlaces();
+  return defineOperation({
+    surface: 'features',
+    protocol: 'OGC-Features',
+    permission: 'public',
+    method: 'GET',
+    tag: 'Exports',
+    id: 'features.export',
+    path: EXPORT_PATH,
+    summary: 'Download all features',
+    description: `Returns all selected features as one GeoJSON or CSV file of any size. Each queryable of the collection is also a parameter, as for items. If the server cannot send the complete file, it closes the connection before the end of the response. Maximum exports at the same time: ${EXCHANGE_LIMITS.exportStreamsPerCaller} for a client, ${EXCHANGE_LIMITS.exportStreams} for a server process.`,
+    params: exportParams,
+    formats: [GEOJSON_FORMAT, CSV_FORMAT],
+    openQuery: true,
+    responses: {
+      200: { description: 'The file', content: { 'application/geo+json': null, 'text/csv': null } },
+      400: { description: 'A parameter is wrong' },
+      404: { description: 'No such collection' },
+      429: { description: 'Too many exports of this client' },
+      503: { description: 'The data source does not respond, or the server runs too many exports' },
+    },
+    async run(x) {
+      const view = findView(deps, x.principal, x.params.collectionId);
+      const format = x.format === CSV_FORMAT ? 'csv' : 'geojson';
+      const plan = planSelection(view, { format, ...readExport(x, x.params) });
+      if (x.method === 'HEAD') return fileReply(x, plan, nothing());
+      const release = places.enter(x.caller);
+      x.signal.addEventListener('abort', release, { once: true });
+      try {
+        const body = releaseAfter(await openExport(x, deps.pools, plan), release);
+        return { ...fileReply(x, plan, body), sent: release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  });
+}
+
+function fileReply(x: Pick<Exchange, 'format'>, plan: ExportPlan, body: AsyncIterable<Uint8Array>): Reply {
+  return {
+    status: 200,
+    mediaType: x.format.mediaType,
+    cacheControl: 'no-store',
+    headers: { 'content-disposition': `attachment; filename="${createExportFileName(plan)}"` },
+    body,
+  };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Calls `release` after the last part, after a failure, and when the reader stops. */
+async function* releaseAfter(
+  parts: AsyncIterable<Uint8Array>,
+  release: () => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* parts;
+  } finally {
+    release();
+  }
+}
