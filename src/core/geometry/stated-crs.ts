@@ -6,6 +6,15 @@ import { basename } from 'node:path';
  */
 export type StatedCrs = Readonly<Record<string, string>>;
 
+/** CRS of data that declares none: what it was taken for, and why. */
+export interface AssumedCrs {
+  readonly as: 'degrees' | 'plane' | 'guess';
+  /** Code of a guessed CRS. */
+  readonly crs?: string;
+  /** Reason after `because`. Undefined for callers who do not see all features. */
+  readonly because?: string;
+}
+
 /** Assigned CRS of the layers of a file by name; `''` means all other layers. The longest matching path applies. */
 export function findStatedCrs(stated: StatedCrs, path: string): Record<string, string> {
   const byFile = new Map<string, { crs: string; length: number }>();

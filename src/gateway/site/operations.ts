@@ -16,6 +16,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
 import type { SourceState } from '../../services/catalog/source-states.js';
+import { maySeeSources } from '../../services/catalog/source-states.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
@@ -30,7 +31,7 @@ import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 import { manualOperations, problemTypeOperation } from './manual.js';
-import { listProblemSources, maySeeSources, sourcesOperation } from './sources.js';
+import { listProblemSources, sourcesOperation } from './sources.js';
 
 export interface SiteDeps extends BasemapDeps {
   visible(principal: Principal): CatalogSnapshot;

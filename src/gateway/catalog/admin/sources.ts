@@ -31,6 +31,16 @@ const Source = Type.Object({
   ),
   reason: OptionalStringSchema,
   remedy: OptionalStringSchema,
+  assumedCrs: Type.Union(
+    [
+      Type.Object({
+        as: Type.Enum(['degrees', 'plane', 'guess']),
+        crs: Type.Union([Type.String(), Type.Null()], { description: 'Code of a guessed CRS.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Assumption about the CRS. Null if the data declares its CRS.' },
+  ),
   seenSince: TimestampSchema,
 });
 const Sources = Type.Object({
@@ -56,6 +66,7 @@ function view({
   collections,
   reason,
   remedy,
+  assumedCrs,
   seenSince,
 }: SourceState): Static<typeof Source> {
   return {
@@ -71,6 +82,7 @@ function view({
     })),
     reason: reason ?? null,
     remedy: remedy ?? null,
+    assumedCrs: assumedCrs ? { as: assumedCrs.as, crs: assumedCrs.crs ?? null } : null,
     seenSince: timestamp(seenSince),
   };
 }

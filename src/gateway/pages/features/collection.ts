@@ -1,4 +1,10 @@
 import { byData, hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import {
+  describeAssumedCrs,
+  explainAssumedCrs,
+  findAssumedCrs,
+  suggestDeclaredCrs,
+} from '../../../core/catalog/assumed-crs.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -33,6 +39,8 @@ export interface CollectionPage extends PageFrame {
   readonly sizes?: SampleSizes;
   /** Bands and colours of a raster. */
   readonly colors?: PageColors;
+  /** The caller can see the names of files, and reasons of warnings. */
+  readonly maySeeSources: boolean;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -41,6 +49,7 @@ export function renderCollectionPage(input: CollectionPage): string {
   const body = html`<h1><bdi>${collection.title}</bdi></h1>
 ${badgeLine(listBadges(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
+${crsNote(input)}
 ${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
 ${representationLine(links)}
 ${collectionMap(input)}
@@ -60,6 +69,16 @@ ${renderSection('All links', linkList([...selectResourceLinks(links), ...onEarth
     scripts: [...MAP_SCRIPTS, 'take.js', ...OWN_SCRIPTS[collection.kind]],
     alternates: links,
   });
+}
+
+/** Note about the assumed CRS, with the reason only for operators. */
+function crsNote({ collection, maySeeSources }: CollectionPage): Markup | undefined {
+  const assumed = findAssumedCrs(collection);
+  if (!assumed) return undefined;
+  const text = maySeeSources
+    ? `${explainAssumedCrs(assumed)} ${suggestDeclaredCrs(assumed, collection.file)}`
+    : describeAssumedCrs(assumed);
+  return html`<p class="note" role="note">${text}</p>`;
 }
 
 const DEFAULT_COLORS: PageColors = { query: '', look: undefined };

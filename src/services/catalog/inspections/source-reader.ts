@@ -252,9 +252,9 @@ function memoized(found: Found): Found {
     return {
       ...one,
       draft: drafts.get(one.draft)!,
-      in(crs, note) {
+      in(crs, assumed) {
         let draft = placed.get(crs);
-        if (!draft) placed.set(crs, (draft = one.in(crs, note).then(withMemory)));
+        if (!draft) placed.set(crs, (draft = one.in(crs, assumed).then(withMemory)));
         return draft;
       },
     };

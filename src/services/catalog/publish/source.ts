@@ -1,6 +1,6 @@
 import type { QuarantineEntry } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
-import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { AssumedCrs, StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { StacImagery } from '../../rasters/stac-imagery/searches.js';
 import type { Databases } from '../databases.js';
@@ -52,8 +52,8 @@ export interface UnplacedData {
   file: string;
   /** Extent in the units of the local CRS. */
   extent: Box;
-  /** The same data in this CRS, with a note for users. */
-  in(crs: string, note: string): Promise<CollectionDraft>;
+  /** The same data in this CRS. */
+  in(crs: string, assumed: AssumedCrs): Promise<CollectionDraft>;
 }
 
 /** Contents of one source. */
