@@ -14,6 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'graticule-unknown-crs-'));
 const city = join(folder, 'city');
 const site = join(folder, 'site');
 const old = join(folder, 'old');
+const alone = join(folder, 'alone');
 let server: TestServer;
 
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
@@ -46,7 +47,7 @@ function squares(path: string, crs: string | undefined, corners: readonly [numbe
 const LONDON: [number, number] = [530_000, 180_400];
 
 beforeAll(async () => {
-  for (const path of [city, site, old]) mkdirSync(path);
+  for (const path of [city, site, old, alone]) mkdirSync(path);
   squares(join(city, 'wards.shp'), 'EPSG:27700', [[525_000, 175_000]], 12_000);
   squares(join(city, 'plots.shp'), undefined, [LONDON, [531_000, 181_000]], 100);
   squares(
@@ -63,6 +64,7 @@ beforeAll(async () => {
   writeFileSync(join(site, 'measured.csv'), 'x,y,name\n530000,180400,Charing Cross\n');
   squares(join(site, 'trees.shp'), undefined, [[-0.1, 51.5]], 0.01);
   writeFileSync(join(site, 'stops.csv'), 'lon,lat\n-0.1,51.5\n');
+  squares(join(alone, 'chosen.shp'), undefined, [LONDON], 100);
   writeFileSync(join(site, 'points.csv'), 'x,y\n-0.1,51.5\n');
   squares(join(site, 'utm.shp'), 'EPSG:32618', [[500_000, 4_500_000]], 1000);
   writeFileSync(join(site, 'utm.prj'), run('gdalsrsinfo', '-o', 'wkt_esri', '--single-line', 'EPSG:32618'));
@@ -165,6 +167,58 @@ describe('a CRS that a file does not name', () => {
   it('is stated on the command line', () => isInLondon('survey'));
 
   it('is stated by a .prj file beside a CSV', () => isInLondon('measured'));
+
+  it('is chosen on the running server, with a preview before', async () => {
+    const admin = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${server.url}/api/v1/admin${path}`, {
+        method,
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, ...(text && JSON.parse(text)) };
+    };
+    const find = async (name: string) => (await admin('GET', `/sources?q=${name}`)).data.sources[0].sourceId;
+    const id = await find('chosen.shp');
+    const path = `/sources/${id}/crs`;
+    expect((await admin('GET', path)).data).toMatchObject({
+      origin: 'assumed',
+      chosen: null,
+      configuredBy: null,
+    });
+    const { systems } = (await admin('GET', '/crs?q=british%20national&limit=1')).data;
+    expect(systems).toMatchObject([{ crs: 'EPSG:27700', isGeographic: false }]);
+    const preview = await admin('GET', `${path}/preview?crs=EPSG:27700`);
+    expect(preview).toMatchObject({
+      crsName: 'OSGB36 / British National Grid',
+      isInArea: true,
+      isSample: false,
+    });
+    const [x, y] = preview.features[0].geometry.coordinates.flat(3);
+    expect([x, y]).toEqual([expect.closeTo(-0.13, 1), expect.closeTo(51.5, 1)]);
+    expect(await admin('GET', `${path}/preview?crs=EPSG:4326`)).toMatchObject({
+      extent: null,
+      isInArea: false,
+    });
+    expect((await collection('chosen')).extent.spatial).toBeUndefined();
+    for (const crs of ['EPSG:99', 'EPSG:5773', 'roads.prj', '']) {
+      expect((await admin('GET', `${path}/preview?crs=${crs}`)).status, crs).toBe(400);
+      expect((await admin('PUT', path, { crs })).status, crs).toBe(400);
+    }
+    expect((await admin('PUT', path, { crs: 'EPSG:27700' })).data).toMatchObject({
+      crs: 'EPSG:27700',
+      origin: 'chosen',
+      chosen: { crs: 'EPSG:27700' },
+    });
+    await isInLondon('chosen');
+    expect((await collection('chosen')).description).not.toContain('place');
+    const configured = await admin('PUT', `/sources/${await find('survey.shp')}/crs`, { crs: 'EPSG:2056' });
+    expect(configured.status).toBe(409);
+    expect(configured.detail).toContain("data.crs (--crs) assigns EPSG:27700 to 'survey.shp'");
+    expect((await admin('DELETE', path)).status).toBe(204);
+    expect((await collection('chosen')).extent.spatial).toBeUndefined();
+    expect((await admin('DELETE', path)).status).toBe(404);
+  });
 
   it('is reported when there is no such file', () => {
     expect(server.log()).toContain(

@@ -27,6 +27,36 @@ export function findStatedCrs(stated: StatedCrs, path: string): Record<string, s
   return Object.fromEntries([...byFile].map(([layer, { crs }]) => [layer, crs]));
 }
 
+/** An entry of the assigned CRSs. */
+export interface StatedCrsEntry {
+  readonly key: string;
+  readonly crs: string;
+}
+
+/** The entry that assigns the CRS of a layer of a file; `''` is a file of one layer. */
+export function findStatedCrsEntry(
+  stated: StatedCrs,
+  path: string,
+  layer: string,
+): StatedCrsEntry | undefined {
+  const byLayer = findStatedCrs(stated, path);
+  const crs = byLayer[layer] ?? byLayer[''];
+  if (crs === undefined) return undefined;
+  const key = Object.keys(stated).find((one) => {
+    const own = findStatedCrs({ [one]: crs }, path);
+    return stated[one] === crs && (own[layer] ?? own['']) !== undefined;
+  });
+  return { key: key ?? path, crs };
+}
+
+/** Assigned CRS by layer: the configuration wins over the CRSs that operators chose on the running server. */
+export function mergeStatedCrs(
+  configured: Record<string, string>,
+  chosen: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return configured[''] === undefined ? { ...chosen, ...configured } : configured;
+}
+
 /** Names of files of which something is stated, but that are not among the published ones. */
 export function listUnusedStatedCrs(stated: StatedCrs, paths: readonly string[]): string[] {
   return Object.keys(stated).filter((key) => !paths.some((path) => isOf(path, key.replace(/#[^#]*$/, ''))));

@@ -75,6 +75,20 @@ export class SourceStates {
     return this.list().find((one) => one.id === id);
   }
 
+  /** The present state of a source. A source that is published now has another id than while it was refused. */
+  findSame(former: SourceState): SourceState {
+    const all = this.list();
+    const isSame = (one: SourceState) => one.source === former.source && one.layer === former.layer;
+    return all.find(({ id }) => id === former.id) ?? all.find(isSame) ?? former;
+  }
+
+  /** The source of a collection. */
+  findByCollection(collectionId: string): SourceState | undefined {
+    return this.list().find(
+      ({ state, collections }) => state !== 'refused' && collections[0]?.id === collectionId,
+    );
+  }
+
   /** Reads a source again. When it resolves, all processes show the result. */
   async retry({ source, layer, state, collections }: SourceState): Promise<void> {
     const isTable = layer !== undefined && state !== 'refused' && collections.length > 0;

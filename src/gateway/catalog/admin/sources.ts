@@ -1,15 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { notFound } from '../../../core/errors/errors.js';
 import { defineIntegerParam, pathString } from '../../../core/http/params.js';
-import {
-  compareStates,
-  SOURCE_STATES,
-  type SourceState,
-  type SourceStates,
-} from '../../../services/catalog/source-states.js';
+import { compareStates, SOURCE_STATES, type SourceState } from '../../../services/catalog/source-states.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, resource } from '../../admin/kit.js';
 import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
+import { sourceCrsRows } from './source-crs.js';
+import { findSource } from './sources-view.js';
 
 const { action, implement } = createRowBuilders(['sources']);
 
@@ -93,13 +89,6 @@ function contains({ source, layer, reason, collections }: SourceState, text: str
   return searched.some((one) => one?.toLowerCase().includes(text));
 }
 
-/** Throws `not-found`. */
-function findSource(id: string, sources: Pick<SourceStates, 'find'>): SourceState {
-  const source = sources.find(id);
-  if (!source) throw notFound('source', id.slice(0, 100));
-  return source;
-}
-
 /** Sources of the catalog, in addition to the contract. */
 export const catalogSources = group({ tag: 'Sources', scope: 'services', envelope: 'wrapped' }, [
   ...resource(
@@ -171,4 +160,5 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
       };
     },
   }),
+  ...sourceCrsRows,
 ]);

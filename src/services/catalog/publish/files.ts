@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describeRasterLocation, listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type AssumedCrs, findStatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { AssumedCrs } from '../../../core/geometry/stated-crs.js';
 import { contentTag } from '../../../core/http/content-tag.js';
 import type { FileRaster, RasterLayers } from '../../../core/rasters/rasters.js';
 import { TILE_INDEX } from '../../../core/sources/sources.js';
@@ -117,7 +117,7 @@ async function readFeatureTables(
   deps: FileDeps,
   copy: CopyFacts = {},
 ): Promise<Found & { inspected: string[] }> {
-  const stated = findStatedCrs(deps.statedCrs, file);
+  const stated = deps.statedCrsOf(file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
@@ -266,7 +266,7 @@ async function readRaster(
 
 /** A raster in a separate file, so operators can assign its CRS. */
 async function readRasterFile(path: string, version: string, deps: FileDeps): Promise<Found> {
-  const { '': crs } = findStatedCrs(deps.statedCrs, path);
+  const { '': crs } = deps.statedCrsOf(path);
   const assumeCrs = await sidecarCrs(path);
   const source: FileRaster = {
     kind: 'file',

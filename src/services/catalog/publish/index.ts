@@ -112,7 +112,7 @@ export async function publishCatalog(
     deps.given,
   );
   const stray = listUnusedStatedCrs(
-    deps.statedCrs,
+    deps.configuredCrs,
     files.map(({ path }) => path),
   ).map((path) => ({
     path,

@@ -28,8 +28,10 @@ export interface PublishDeps extends CollectionNames {
   versionOf(path: string): string;
   /** The content that a file had when its version was found. See `FileWrites.content`. */
   contentAt(path: string): string | undefined;
-  /** CRSs that operators assigned to files. */
-  statedCrs: StatedCrs;
+  /** CRSs that the configuration assigns to files. */
+  configuredCrs: StatedCrs;
+  /** CRS that operators assigned to the layers of a file, by layer; `''` is all other layers. */
+  statedCrsOf(path: string): Record<string, string>;
   /** Receives the progress of the conversion of a file, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
   /** Folder for data derived from sources: converted files. */
