@@ -3,7 +3,7 @@ import type { StatisticsResult } from '../../core/features/field-statistics.js';
 import type { RowFeature } from '../../core/features/item-rows.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
-import { maySeeSources } from '../../services/catalog/source-states.js';
+import { mayChangeSources, maySeeSources } from '../../services/catalog/source-states.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
 import * as landingPages from './catalog/landing-page.js';
@@ -100,6 +100,7 @@ export function buildCollectionPage(
     ...locatePage(x, buildTitle(collection)),
     collection,
     maySeeSources: maySeeSources(x.principal),
+    mayChangeSources: mayChangeSources(x.principal),
     links: document.links,
   });
 }

@@ -31,9 +31,10 @@ import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
 import { manualOperations, problemTypeOperation } from './manual.js';
+import { type SourceCrsPageDeps, sourceCrsOperation } from './source-crs.js';
 import { listProblemSources, sourcesOperation } from './sources.js';
 
-export interface SiteDeps extends BasemapDeps {
+export interface SiteDeps extends BasemapDeps, SourceCrsPageDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Interfaces to list, in order. `path` starts with a slash. */
   readonly surfaces: readonly SurfaceEntry[];
@@ -57,6 +58,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     home(deps),
     capabilitiesOperation(deps.version),
     sourcesOperation(deps),
+    sourceCrsOperation(deps),
     live(deps),
     liveOne(deps),
     docsList(),

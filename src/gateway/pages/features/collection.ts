@@ -1,10 +1,5 @@
 import { byData, hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
-import {
-  describeAssumedCrs,
-  explainAssumedCrs,
-  findAssumedCrs,
-  suggestDeclaredCrs,
-} from '../../../core/catalog/assumed-crs.js';
+import { describeAssumedCrs, explainAssumedCrs, findAssumedCrs } from '../../../core/catalog/assumed-crs.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -41,6 +36,7 @@ export interface CollectionPage extends PageFrame {
   readonly colors?: PageColors;
   /** The caller can see the names of files, and reasons of warnings. */
   readonly maySeeSources: boolean;
+  readonly mayChangeSources: boolean;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -72,13 +68,19 @@ ${renderSection('All links', linkList([...selectResourceLinks(links), ...onEarth
 }
 
 /** Note about the assumed CRS, with the reason only for operators. */
-function crsNote({ collection, maySeeSources }: CollectionPage): Markup | undefined {
+function crsNote({
+  baseUrl,
+  collection,
+  maySeeSources,
+  mayChangeSources,
+}: CollectionPage): Markup | undefined {
   const assumed = findAssumedCrs(collection);
   if (!assumed) return undefined;
-  const text = maySeeSources
-    ? `${explainAssumedCrs(assumed)} ${suggestDeclaredCrs(assumed, collection.file)}`
-    : describeAssumedCrs(assumed);
-  return html`<p class="note" role="note">${text}</p>`;
+  if (!maySeeSources) return html`<p class="note" role="note">${describeAssumedCrs(assumed)}</p>`;
+  const link = mayChangeSources
+    ? html` <a href="${`${baseUrl}/sources/${encodeURIComponent(collection.id)}/crs`}">Choose the coordinate reference system</a>`
+    : undefined;
+  return html`<p class="note" role="note">${explainAssumedCrs(assumed)}${link}</p>`;
 }
 
 const DEFAULT_COLORS: PageColors = { query: '', look: undefined };

@@ -23,7 +23,7 @@ const DEADLINE_MS = 20_000;
 const PRECISION = 7;
 const MAX_CRS_LENGTH = 4096;
 
-export type CrsOrigin = 'data' | 'configuration' | 'chosen' | 'assumed' | 'none';
+type CrsOrigin = 'data' | 'configuration' | 'chosen' | 'assumed' | 'none';
 
 /** CRS of a source, where it comes from, and CRSs that the coordinates suggest. */
 export interface SourceCrsView {
@@ -214,13 +214,10 @@ function findProblem({ source, state }: SourceState, collection: Collection | un
   return undefined;
 }
 
-/** Whether an operator can choose the CRS of a source. */
-export function isCrsAssignable(source: SourceState, catalog: CatalogSnapshot): boolean {
+/** Reason why operators cannot choose the CRS of a source. Undefined if they can. */
+export function findCrsProblem(source: SourceState, catalog: CatalogSnapshot): string | undefined {
   const [first] = source.collections;
-  return (
-    findProblem(source, first && source.state !== 'refused' ? catalog.byId(first.id) : undefined) ===
-    undefined
-  );
+  return findProblem(source, first && source.state !== 'refused' ? catalog.byId(first.id) : undefined);
 }
 
 /** Throws for texts that are not a geographic or projected CRS. */

@@ -17,5 +17,8 @@ export function createGuessAssumption({ crs, reason }: Guess): AssumedCrs {
 }
 
 export function formatBoxSides([minx, miny, maxx, maxy]: readonly [number, number, number, number]): string {
-  return `x ${minx} to ${maxx}, y ${miny} to ${maxy}`;
+  return `x ${shorten(minx)} to ${shorten(maxx)}, y ${shorten(miny)} to ${shorten(maxy)}`;
 }
+
+/** A coordinate without the digits that say nothing about a place: millimetres, or 0.1 m in degrees. */
+const shorten = (value: number) => Number(value.toPrecision(9));
