@@ -3,6 +3,7 @@ import type { CatalogSnapshot } from '../core/catalog/collection.js';
 import type { Config } from '../core/config/config.js';
 import type { Pools } from '../core/tasks/tasks.js';
 import { Catalog } from '../services/catalog/catalog.js';
+import { ChosenCrsStore } from '../services/catalog/crs/chosen-crs.js';
 import { Databases } from '../services/catalog/databases.js';
 import { dataSettings } from '../services/catalog/publish/settings.js';
 import { registeredIn } from '../services/catalog/rasters/registered-rasters.js';
@@ -50,6 +51,8 @@ export async function withCatalog<T>(
         // Without a running server, the passwords of connections cannot be decrypted.
         const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);
+        const chosenCrs = new ChosenCrsStore(state.documents);
+        await chosenCrs.load();
         const catalog = new Catalog({
           pools,
           databases,
@@ -60,6 +63,7 @@ export async function withCatalog<T>(
           holders: () => state.collections.holders(),
           findNames: (holders) => state.collections.findNames(holders),
           registered,
+          chosenCrsOf: (path) => chosenCrs.of(path),
         });
         try {
           const snapshot = await catalog.prepare(dataSettings(config));

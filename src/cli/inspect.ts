@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { hasCoverage, hasFeatures } from '../core/catalog/abilities.js';
+import { describeWarning } from '../core/catalog/assumed-crs.js';
 import type { Collection, RasterCollection, VectorCollection } from '../core/catalog/collection.js';
 import { isInFolder } from '../core/files/folders.js';
 import type { Crs } from '../core/geometry/crs.js';
@@ -71,7 +72,8 @@ function csvLines({ encoding, encodingReason, separator, geometry, commas, texts
 }
 
 async function vectorLines(collection: VectorCollection, crs: InspectOptions['crs']): Promise<string[]> {
-  const { source, featureCount, extent84, extent, warning } = collection;
+  const { source, featureCount, extent84, extent } = collection;
+  const warning = describeWarning(collection);
   return [
     line('features', `${featureCount} of type ${source.geometryType}${source.hasZ ? ' with heights' : ''}`),
     line('crs', `${crsName(collection.storageCrs)}: ${await crsReason(collection, crs)}`),

@@ -75,6 +75,7 @@ async function bundle(worker) {
       filter: join(browser, 'filter.ts'),
       account: join(browser, 'account.ts'),
       sources: join(browser, 'catalog/sources.ts'),
+      'source-crs': join(browser, 'catalog/source-crs.ts'),
       cards: join(browser, 'catalog/cards.ts'),
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),

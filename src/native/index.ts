@@ -5,6 +5,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Box } from '../core/geometry/box.js';
+import type { CrsEntry } from '../core/geometry/crs.js';
 import type { Merge } from '../core/rasters/rasters.js';
 import type { Field } from '../core/sources/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
@@ -88,6 +89,7 @@ interface NativeAddon {
   transformBox(minx: number, miny: number, maxx: number, maxy: number, from: string, to: string): Box;
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string, identifies: boolean): CrsDescription;
+  listCrs(): CrsEntry[];
   namesFile(text: string): boolean;
   gzip(data: Uint8Array, level: number): Buffer;
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
@@ -270,6 +272,15 @@ export function describeCrs(text: string): Readonly<CrsDescription> {
   let description = described.get(text);
   if (!description) described.set(text, (description = Object.freeze(addon().describeCrs(text, true))));
   return description;
+}
+
+/**
+ * Returns the geographic and projected CRSs of EPSG that are not deprecated, in the order of their codes. Takes 0.2 s.
+ */
+export function listCrs(): CrsEntry[] {
+  return addon()
+    .listCrs()
+    .sort((one, other) => Number(one.code) - Number(other.code));
 }
 
 /** Whether positions of a CRS are longitudes and latitudes. */

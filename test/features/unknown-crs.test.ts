@@ -14,6 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'graticule-unknown-crs-'));
 const city = join(folder, 'city');
 const site = join(folder, 'site');
 const old = join(folder, 'old');
+const alone = join(folder, 'alone');
 let server: TestServer;
 
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
@@ -46,7 +47,7 @@ function squares(path: string, crs: string | undefined, corners: readonly [numbe
 const LONDON: [number, number] = [530_000, 180_400];
 
 beforeAll(async () => {
-  for (const path of [city, site, old]) mkdirSync(path);
+  for (const path of [city, site, old, alone]) mkdirSync(path);
   squares(join(city, 'wards.shp'), 'EPSG:27700', [[525_000, 175_000]], 12_000);
   squares(join(city, 'plots.shp'), undefined, [LONDON, [531_000, 181_000]], 100);
   squares(
@@ -61,6 +62,10 @@ beforeAll(async () => {
   squares(join(site, 'survey.shp'), undefined, [LONDON], 100);
   copyFileSync(join(city, 'wards.prj'), join(site, 'measured.prj'));
   writeFileSync(join(site, 'measured.csv'), 'x,y,name\n530000,180400,Charing Cross\n');
+  squares(join(site, 'trees.shp'), undefined, [[-0.1, 51.5]], 0.01);
+  writeFileSync(join(site, 'stops.csv'), 'lon,lat\n-0.1,51.5\n');
+  squares(join(alone, 'chosen.shp'), undefined, [LONDON], 100);
+  writeFileSync(join(site, 'points.csv'), 'x,y\n-0.1,51.5\n');
   squares(join(site, 'utm.shp'), 'EPSG:32618', [[500_000, 4_500_000]], 1000);
   writeFileSync(join(site, 'utm.prj'), run('gdalsrsinfo', '-o', 'wkt_esri', '--single-line', 'EPSG:32618'));
   squares(join(old, 'legacy.gpkg'), 'EPSG:27700', [LONDON], 100);
@@ -110,17 +115,110 @@ describe('a CRS that a file does not name', () => {
   it('is guessed by the neighbours, with the reason', async () => {
     await isInLondon('plots');
     const { description } = await collection('plots');
-    expect(description).toMatch(
-      /EPSG:27700 was guessed, because the data then overlaps 'Wards', which has this CRS/,
-    );
+    expect(description).toContain('The place is assumed: ');
+    expect(description).toContain('EPSG:27700 was guessed.');
     expect(server.log()).toContain(
-      'plots: No coordinate reference system is declared. EPSG:27700 was guessed',
+      "plots: No coordinate reference system is declared. EPSG:27700 was guessed, because the data then overlaps 'Wards', which has this CRS.",
     );
+  });
+
+  it('is not taken for degrees without a warning, unless columns are named longitude and latitude', async () => {
+    for (const id of ['trees', 'points']) expect(server.log().split(`warning: ${id}: `)).toHaveLength(2);
+    expect(server.log()).toMatch(
+      /warning: points: No .* Longitudes and latitudes \(WGS 84\) were assumed, because x -0\.1 to -0\.1, y 51\.5 to 51\.5 can be degrees\. Declare/,
+    );
+    expect(server.log()).not.toContain('warning: stops');
+    expect((await collection('stops')).description).not.toContain('assumed');
+    const headers = { 'x-api-key': server.adminKey };
+    const list = await fetch(`${server.url}/api/v1/admin/sources?state=warning`, { headers });
+    const { data } = (await list.json()) as {
+      data: { sources: { source: string; reason: string; remedy: string; assumedCrs: unknown }[] };
+    };
+    const found = data.sources.map(({ source, assumedCrs }) => [basename(source), assumedCrs]);
+    expect(Object.fromEntries(found)).toMatchObject({
+      'trees.shp': { as: 'degrees', crs: null },
+      'plan.shp': { as: 'plane', crs: null },
+      'plots.shp': { as: 'guess', crs: 'EPSG:27700' },
+    });
+    const points = data.sources.find(({ source }) => source.endsWith('points.csv'))!;
+    expect(points.reason).toMatch(/can be degrees\.$/);
+    expect(points.remedy).toMatch(/^Declare the CRS if that is wrong: .*--crs points\.csv=EPSG:n/);
+  });
+
+  it('is explained to operators; readers see that the place is unknown or assumed', async () => {
+    const page = async (id: string, key?: string) => {
+      const headers: Record<string, string> = key === undefined ? {} : { 'x-api-key': key };
+      return (await fetch(`${server.url}/ogc/features/collections/${id}?f=html`, { headers })).text();
+    };
+    for (const [id, text] of [
+      ['plan', 'Unknown place: '],
+      ['trees', 'The place is assumed: '],
+      ['plots', 'The place is assumed: '],
+    ] as const) {
+      const [forReader, forOwner] = await Promise.all([page(id), page(id, server.adminKey)]);
+      expect(forReader).toContain(text);
+      expect(forReader).not.toContain('--crs');
+      expect(forReader).not.toContain('data.crs');
+      expect((await collection(id)).description).not.toContain('--crs');
+      expect(forOwner).toContain('No coordinate reference system is declared');
+    }
   });
 
   it('is stated on the command line', () => isInLondon('survey'));
 
   it('is stated by a .prj file beside a CSV', () => isInLondon('measured'));
+
+  it('is chosen on the running server, with a preview before', async () => {
+    const admin = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${server.url}/api/v1/admin${path}`, {
+        method,
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, ...(text && JSON.parse(text)) };
+    };
+    const find = async (name: string) => (await admin('GET', `/sources?q=${name}`)).data.sources[0].sourceId;
+    const id = await find('chosen.shp');
+    const path = `/sources/${id}/crs`;
+    expect((await admin('GET', path)).data).toMatchObject({
+      origin: 'assumed',
+      chosen: null,
+      configuredBy: null,
+    });
+    const { systems } = (await admin('GET', '/crs?q=british%20national&limit=1')).data;
+    expect(systems).toMatchObject([{ crs: 'EPSG:27700', isGeographic: false }]);
+    const preview = await admin('GET', `${path}/preview?crs=EPSG:27700`);
+    expect(preview).toMatchObject({
+      crsName: 'OSGB36 / British National Grid',
+      isInArea: true,
+      isSample: false,
+    });
+    const [x, y] = preview.features[0].geometry.coordinates.flat(3);
+    expect([x, y]).toEqual([expect.closeTo(-0.13, 1), expect.closeTo(51.5, 1)]);
+    expect(await admin('GET', `${path}/preview?crs=EPSG:4326`)).toMatchObject({
+      extent: null,
+      isInArea: false,
+    });
+    expect((await collection('chosen')).extent.spatial).toBeUndefined();
+    for (const crs of ['EPSG:99', 'EPSG:5773', 'roads.prj', '']) {
+      expect((await admin('GET', `${path}/preview?crs=${crs}`)).status, crs).toBe(400);
+      expect((await admin('PUT', path, { crs })).status, crs).toBe(400);
+    }
+    expect((await admin('PUT', path, { crs: 'EPSG:27700' })).data).toMatchObject({
+      crs: 'EPSG:27700',
+      origin: 'chosen',
+      chosen: { crs: 'EPSG:27700' },
+    });
+    await isInLondon('chosen');
+    expect((await collection('chosen')).description).not.toContain('place');
+    const configured = await admin('PUT', `/sources/${await find('survey.shp')}/crs`, { crs: 'EPSG:2056' });
+    expect(configured.status).toBe(409);
+    expect(configured.detail).toContain("data.crs (--crs) assigns EPSG:27700 to 'survey.shp'");
+    expect((await admin('DELETE', path)).status).toBe(204);
+    expect((await collection('chosen')).extent.spatial).toBeUndefined();
+    expect((await admin('DELETE', path)).status).toBe(404);
+  });
 
   it('is reported when there is no such file', () => {
     expect(server.log()).toContain(
@@ -192,13 +290,16 @@ describe.each(['plan', 'legacy', 'modern'])('the plane of %s', (id) => {
     expect(crs).toEqual([storageCrs]);
     expect(storageCrs).toMatch(/\/ogc\/crs\/[0-9a-f]{16}$/);
     expect(await (await fetch(storageCrs)).text()).toContain('ENGCRS["Plane of ');
-    expect(description).toContain('cannot be degrees');
-    expect(description).toContain(`--crs ${id}.`);
+    expect(description).toMatch(/^Unknown place: /);
     const health = await fetch(`${server.url}/healthz/metrics`, {
       headers: { 'x-api-key': server.adminKey },
     });
-    const { catalog } = (await health.json()) as { catalog: { warnings: { collection: string }[] } };
-    expect(catalog.warnings.map((one) => one.collection)).toContain(id);
+    const { catalog } = (await health.json()) as {
+      catalog: { warnings: { collection: string; warning: string }[] };
+    };
+    const { warning } = catalog.warnings.find((one) => one.collection === id)!;
+    expect(warning).toContain('cannot be degrees');
+    expect(warning).toContain(`--crs ${id}.`);
     expect(server.log()).toContain(`warning: ${id}: No coordinate reference system is declared`);
   });
 

@@ -59,6 +59,7 @@ beforeAll(async () => {
     attributes: 't:_FillValue = -1s; t:scale_factor = 0.5; t:add_offset = 10.; t:units = "K";',
     value: (time, _, row, column) => (time === 1 ? -1 : 100 * time + 10 * row + column),
   });
+  writeFileSync(join(folder, 'survey.csv'), 'x,y\n530000,180000\n531000,181000\n');
   copyFileSync('demo/data/L7_ETMs.tif', join(folder, 'l7.tif'));
   const crowd = Array.from({ length: CROWD }, (_, i) => `${(i % 200) / 20},${40 + Math.floor(i / 200) / 20}`);
   writeFileSync(join(folder, 'crowd.csv'), `lon,lat\n${crowd.join('\n')}\n`);
@@ -101,6 +102,48 @@ describe('the cards of collections', () => {
     await expect.poll(() => cards.last().getAttribute('data-card-state')).toBe('drawn');
     expect(problems).toEqual([]);
     await page.context().close();
+  });
+});
+
+describe('the CRS of a source that declares none', () => {
+  const crs = async () =>
+    (await (await fetched('/ogc/features/collections/survey?f=json')).json()).storageCrs as string;
+
+  it('is chosen by keyboard, with the data on a map before it is saved', async () => {
+    const { page, problems } = await watchedPage(browser, server.url, {
+      viewport: { width: 390, height: 800 },
+      colorScheme: 'dark',
+      extraHTTPHeaders: { 'x-api-key': server.adminKey },
+    });
+    await page.goto(`${server.url}/ogc/features/collections/survey?f=html`);
+    await page.getByRole('link', { name: 'Choose the coordinate reference system' }).press('Enter');
+    const search = page.getByLabel('Code, name or area');
+    await search.fill('british national');
+    const hit = page.locator('[data-hits]').getByLabel('EPSG:27700');
+    await hit.press('Space');
+    await page.getByText('2 features are drawn in OSGB36 / British National Grid').waitFor();
+    await page.locator('[data-preview="OSGB36 / British National Grid"]').waitFor();
+    expect(await crs()).not.toContain('27700');
+    await page.evaluate(AXE);
+    const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string }[] };
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    const remove = page.getByRole('button', { name: 'Remove the chosen CRS' });
+    await remove.waitFor();
+    expect(await crs()).toMatch(/27700$/);
+    await page.locator('[name="crs"][value="EPSG:27700"]:checked').waitFor();
+    await remove.press('Enter');
+    await remove.waitFor({ state: 'detached' });
+    expect(await crs()).not.toContain('27700');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is searched without a script, and only operators see the page', async () => {
+    expect((await fetched('/sources/survey/crs')).status).toBe(401);
+    const headers = { 'x-api-key': server.adminKey };
+    const response = await fetch(`${server.url}/sources/survey/crs?q=lv95`, { headers });
+    expect(await response.text()).toContain('CH1903+ / LV95');
   });
 });
 

@@ -18,7 +18,7 @@ import { expectSoundPage, loaded, pageJson } from './structure.js';
 
 /** A reader whose name is as hostile as other texts may be. */
 const at = (path: string, query = '', name?: string) => {
-  const principal = name === undefined ? ANONYMOUS : ({ kind: 'user', name } as const);
+  const principal = name === undefined ? ANONYMOUS : ({ ...ANONYMOUS, kind: 'user', name } as const);
   return { baseUrl: BASE, path, query, principal };
 };
 

@@ -44,6 +44,10 @@ beforeAll(() => {
   catalog = new CatalogSnapshot(published(), [], 1);
   operations = siteOperations({
     listSources: () => [],
+    sources: { find: () => undefined, findByCollection: () => undefined },
+    sourceCrs: undefined as never,
+    crsList: undefined as never,
+    catalog: () => catalog,
     visible: () => catalog,
     surfaces: SURFACES,
     publicDir,

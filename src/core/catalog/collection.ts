@@ -2,6 +2,7 @@ import type { Expression } from '../cql2/ast.js';
 import type { LogCommits } from '../files/commit-count.js';
 import type { Box } from '../geometry/box.js';
 import type { Crs } from '../geometry/crs.js';
+import type { AssumedCrs } from '../geometry/stated-crs.js';
 import type { BandInfo, RasterInfo } from '../rasters/rasters.js';
 import type { Activity } from '../sources/activity.js';
 import type { VectorSource } from '../sources/vector-source.js';
@@ -66,7 +67,7 @@ interface CollectionBase {
   readonly isPrivate?: true;
   /** The published collections that it is a copy of. */
   readonly derivedFrom?: readonly Collection[];
-  /** Problem of the published data, for operators. */
+  /** Problem of the published data. See `assumedCrs` for its CRS. */
   readonly warning?: string;
 }
 
@@ -83,6 +84,8 @@ export interface VectorCollection extends CollectionBase {
   readonly extent?: Box;
   /** Set where nothing names the CRS: what the coordinates were taken for. */
   readonly takenFor?: 'degrees' | 'plane';
+  /** Set if the data declares no CRS, and the CRS in use can be wrong. */
+  readonly assumedCrs?: AssumedCrs;
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
   /** Commits to the file that were read; absent where they cannot be counted. */

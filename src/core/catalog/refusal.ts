@@ -6,7 +6,7 @@ export interface RefusalParts {
 
 /** Verbs that start the remedy of a message. */
 const REMEDY =
-  /(?<=[.!?] )(?=(?:Add|Change|Convert|Copy|Correct|Create|Declare|Define|Delete|Download|Export|Give|Grant|Join|Load|Move|Name|Open|Publish|Put|Remove|Rename|Repair|Replace|Run|Save|Send|Set|Store|Translate|Unpack|Use|Write)\b)/;
+  /(?<=[.!?] )(?=(?:Add|Assign|Change|Choose|Convert|Copy|Correct|Create|Declare|Define|Delete|Download|Export|Give|Grant|Join|Load|Move|Name|Open|Publish|Put|Remove|Rename|Repair|Replace|Run|Save|Send|Set|Store|Translate|Unpack|Use|Write)\b)/;
 
 /** Splits a message into the reason and the remedy. The remedy starts with a verb. */
 export function splitRefusal(message: string): RefusalParts {

@@ -144,6 +144,8 @@ export interface OgrLayerInfo {
   isUnnamed?: boolean;
   hasZ: boolean;
   featureCount: number;
+  /** The names of its columns of coordinates say that they contain degrees, such as `longitude`. */
+  namesDegrees?: boolean;
   crs: string | null;
   extent?: Box;
   fields: Field[];

@@ -20,6 +20,16 @@ export interface Crs {
   readonly isPlane?: boolean;
 }
 
+/** A geographic or projected CRS of EPSG. */
+export interface CrsEntry {
+  readonly code: string;
+  readonly name: string;
+  readonly areaName: string;
+  readonly isGeographic: boolean;
+  /** West, south, east, north in degrees; west > east crosses the antimeridian. */
+  readonly areaOfUse?: Box;
+}
+
 /** Properties of a CRS according to PROJ. */
 export interface CrsFacts {
   northFirst: boolean;

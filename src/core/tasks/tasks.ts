@@ -43,6 +43,7 @@ import type {
   TimedCountTask,
 } from '../features/features.js';
 import type { GeocodingTasks } from '../geocoding/geocoding.js';
+import type { CrsEntry } from '../geometry/crs.js';
 import type { Caller } from '../kit/callers.js';
 import type { MapTask } from '../maps/maps.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
@@ -143,6 +144,8 @@ interface Tasks
    * transferred to the thread.
    */
   'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReadOptions }; output: unknown };
+  /** Geographic and projected CRSs of EPSG, in the order of their codes. */
+  'vector.crsList': { input: Record<string, never>; output: CrsEntry[] };
   /** Translates an SLD outside the event loop, which a large style would block. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
   /** Problems in the layers of a style, which are given as JSON. */

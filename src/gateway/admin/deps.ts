@@ -13,6 +13,8 @@ import type { Derivations } from '../../services/access/rules/derivations.js';
 import type { AccessRules } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertStream } from '../../services/alerts/alerts.js';
+import type { CrsList } from '../../services/catalog/crs/crs-list.js';
+import type { SourceCrs } from '../../services/catalog/crs/source-crs.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
@@ -88,6 +90,8 @@ export interface AdminDeps {
   readonly layerCopies: LayerCopies;
   readonly sourceLayers: SourceLayers;
   readonly sources: SourceStates;
+  readonly sourceCrs: SourceCrs;
+  readonly crsList: CrsList;
   readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;

@@ -1,4 +1,5 @@
 import { isServed } from '../../core/catalog/abilities.js';
+import { describeAssumedCrs, findAssumedCrs } from '../../core/catalog/assumed-crs.js';
 import type { Collection, VectorCollection } from '../../core/catalog/collection.js';
 import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../core/http/media.js';
@@ -98,8 +99,10 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
 }
 
 /** The description, and what readers of the data should know of it. */
-function describedWith({ description, warning }: Collection): string {
-  return [description, warning].filter(Boolean).join(' ');
+function describedWith(collection: Collection): string {
+  const { description, warning } = collection;
+  const assumed = findAssumedCrs(collection);
+  return [description, assumed && describeAssumedCrs(assumed), warning].filter(Boolean).join(' ');
 }
 
 export type CollectionDocument = ReturnType<typeof collectionDocument>;

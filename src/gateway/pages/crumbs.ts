@@ -37,7 +37,7 @@ export interface HtmlPageRequest {
   readonly path: string;
   /** Query string without `?`. */
   readonly query: string;
-  readonly principal: Pick<Principal, 'kind' | 'name'>;
+  readonly principal: Pick<Principal, 'kind' | 'name' | 'permissions' | 'tenantId'>;
 }
 
 /** The frame of the page of a request, with its crumbs. See `buildCrumbs` for `titles`. */

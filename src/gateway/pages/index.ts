@@ -5,6 +5,7 @@ import type { RowFeature } from '../../core/features/item-rows.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
+import { mayChangeSources, maySeeSources } from '../../services/catalog/source-states.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
 import * as landingPages from './catalog/landing-page.js';
@@ -100,6 +101,8 @@ export function buildCollectionPage(
     colors: { query: readColorQuery(x.query, look), look },
     ...locatePage(x, buildTitle(collection)),
     collection,
+    maySeeSources: maySeeSources(x.principal),
+    mayChangeSources: mayChangeSources(x.principal),
     links: document.links,
   });
 }

@@ -16,6 +16,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
 import type { SourceState } from '../../services/catalog/source-states.js';
+import { maySeeSources } from '../../services/catalog/source-states.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
@@ -29,9 +30,10 @@ import { capabilitiesOperation } from './capabilities.js';
 import { crsOperation } from './crs.js';
 import { homeDocument, homeLinks } from './documents.js';
 import { manualOperations, problemTypeOperation } from './manual.js';
-import { listProblemSources, maySeeSources, sourcesOperation } from './sources.js';
+import { type SourceCrsPageDeps, sourceCrsOperation } from './source-crs.js';
+import { listProblemSources, sourcesOperation } from './sources.js';
 
-export interface SiteDeps extends BasemapDeps {
+export interface SiteDeps extends BasemapDeps, SourceCrsPageDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Interfaces to list, in order. `path` starts with a slash. */
   readonly surfaces: readonly SurfaceEntry[];
@@ -55,6 +57,7 @@ export function siteOperations(deps: SiteDeps): Operation[] {
     home(deps),
     capabilitiesOperation(deps.version),
     sourcesOperation(deps),
+    sourceCrsOperation(deps),
     live(deps),
     liveOne(deps),
     asset(assets),

@@ -1,24 +1,19 @@
 import Type from 'typebox';
 import { HTML_FORMAT } from '../../core/http/media.js';
-import { defineOperation, type Operation, type Principal } from '../../core/http/operation.js';
+import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { defineIntegerParam, defineTextParam } from '../../core/http/params.js';
-import { permits } from '../../services/access/permissions.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
-import type { SourceState } from '../../services/catalog/source-states.js';
+import {
+  mayChangeSources,
+  SOURCES_PERMISSION,
+  type SourceState,
+} from '../../services/catalog/source-states.js';
 import { sourcesPage } from '../pages/catalog/sources.js';
 import { buildFrame } from '../pages/crumbs.js';
 import { createPageReply } from '../pages/page-reply.js';
 
-/** Permission to see the names of files that are not published. Same as that of `GET /api/v1/admin/sources`. */
-const SOURCES_PERMISSION = 'admin:services:read';
-
 interface SourcesDeps {
   listSources(): readonly SourceState[];
-}
-
-/** Whether a caller can see the names of sources. Callers of a tenant see only their own layers. */
-export function maySeeSources(principal: Principal): boolean {
-  return principal.tenantId === undefined && permits(principal, SOURCES_PERMISSION);
 }
 
 export function listProblemSources({ listSources }: SourcesDeps): readonly SourceState[] {
@@ -56,7 +51,7 @@ export function sourcesOperation(deps: SourcesDeps): Operation {
       const { principal, params } = x;
       requireNoTenant(principal);
       const { state, q, page } = params;
-      const mayRetry = permits(principal, 'admin:services:write');
+      const mayRetry = mayChangeSources(principal);
       const document = sourcesPage({
         ...buildFrame(x),
         sources: deps.listSources(),

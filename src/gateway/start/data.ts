@@ -22,6 +22,9 @@ import {
 } from '../../services/attachments/sweep.js';
 import { Catalog } from '../../services/catalog/catalog.js';
 import { SecondNames } from '../../services/catalog/copies/second-names.js';
+import { ChosenCrsStore } from '../../services/catalog/crs/chosen-crs.js';
+import { CrsList } from '../../services/catalog/crs/crs-list.js';
+import { SourceCrs } from '../../services/catalog/crs/source-crs.js';
 import { DataVersions } from '../../services/catalog/data-versions.js';
 import { Databases } from '../../services/catalog/databases.js';
 import { ExtentRefresh } from '../../services/catalog/extents.js';
@@ -50,6 +53,7 @@ import { CONNECTION_KIND } from '../../services/connections/connection.js';
 import { Connections } from '../../services/connections/connections.js';
 import { captureEdits } from '../../services/edits/capture.js';
 import { Edits } from '../../services/edits/edits.js';
+import { storageExtent } from '../../services/features/storage-extent.js';
 import { Geocoding } from '../../services/geocoding/service.js';
 import { StacImagery } from '../../services/rasters/stac-imagery/searches.js';
 import { Replicas } from '../../services/replicas/service.js';
@@ -102,6 +106,9 @@ export interface Data {
   readonly connections: Connections;
   readonly sourceLayers: SourceLayers;
   readonly sourceStates: SourceStates;
+  readonly chosenCrs: ChosenCrsStore;
+  readonly sourceCrs: SourceCrs;
+  readonly crsList: CrsList;
   readonly publishedLayers: PublishedLayers;
   readonly display: LayerDisplay;
 }
@@ -126,7 +133,9 @@ export async function startData(foundation: Foundation): Promise<Data> {
     collections: state.collections,
     onError: (error) => log.write('access.marker.failed', exception(error)),
   });
+  const chosenCrs = new ChosenCrsStore(state.documents);
   const catalog = new Catalog({
+    chosenCrsOf: (path) => chosenCrs.of(path),
     contentOf: (path) => ledger.contentOf(path),
     pools,
     inspections: new Inspections(
@@ -244,6 +253,16 @@ export async function startData(foundation: Foundation): Promise<Data> {
         await cluster.settle();
       },
     }),
+    chosenCrs,
+    sourceCrs: new SourceCrs({
+      pools,
+      store: chosenCrs,
+      catalog: current,
+      configured: () => catalog.configuredCrs,
+      extentOf: storageExtent,
+      settle: () => cluster.settle(),
+    }),
+    crsList: new CrsList(pools),
     extents,
     activity: new TableActivity({ catalog, pools, extents }),
     events,
@@ -297,7 +316,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
     },
   });
   followCatalog(foundation, data);
-  cluster.announcements.on('catalog', (subjects) => catalog.refresh(changesIn(subjects)));
+  cluster.announcements.on('catalog', async (subjects) => {
+    await chosenCrs.load();
+    await catalog.refresh(changesIn(subjects));
+  });
   return data;
 }
 

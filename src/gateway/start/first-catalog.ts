@@ -9,11 +9,11 @@ const formatSource = (source: string): string => source.replace(/\?.*$/, '');
 /** Publishes the first catalog and follows its sources. Sources that do not respond are tried again. */
 export async function publishFirst(
   { dataDir, names, requestReload }: Foundation,
-  { catalog, databases, display, imagery, layers, rules, styles }: Data,
+  { catalog, chosenCrs, databases, display, imagery, layers, rules, styles }: Data,
   settings: DataSettings,
 ): Promise<void> {
   // Before anything is published: no layer is open for a moment that a rule closes.
-  await Promise.all([rules.load(), layers.load()]);
+  await Promise.all([rules.load(), layers.load(), chosenCrs.load()]);
   await styles.load();
   await display.load();
   catalog.commit(await catalog.prepare(settings));

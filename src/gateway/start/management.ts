@@ -21,6 +21,8 @@ import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
+import type { CrsList } from '../../services/catalog/crs/crs-list.js';
+import type { SourceCrs } from '../../services/catalog/crs/source-crs.js';
 import type { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
@@ -122,6 +124,8 @@ export interface ManagementOptions {
   publishedLayers: PublishedLayers;
   sourceLayers: SourceLayers;
   sourceStates: SourceStates;
+  sourceCrs: SourceCrs;
+  crsList: CrsList;
   edits: Edits;
   attachments: Attachments;
   geocoding: Geocoding;
@@ -370,6 +374,8 @@ export function startManagement(options: ManagementOptions): Management {
     proposals,
     sourceLayers: options.sourceLayers,
     sources: options.sourceStates,
+    sourceCrs: options.sourceCrs,
+    crsList: options.crsList,
     pools,
     cache,
     alerts: options.alerts,

@@ -1,3 +1,4 @@
+import { describeWarning } from '../../core/catalog/assumed-crs.js';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { describeRenames } from '../../services/access/rules/findings.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
@@ -22,9 +23,10 @@ export function catalogStatus(catalog: CatalogSnapshot, rules: RuleSet) {
     collections: collections.length,
     quarantined: quarantined.length,
     warnings: [
-      ...collections.flatMap(({ id, warning }) =>
-        warning === undefined ? [] : [{ collection: id, warning }],
-      ),
+      ...collections.flatMap((one) => {
+        const warning = describeWarning(one);
+        return warning === undefined ? [] : [{ collection: one.id, warning }];
+      }),
       ...describeRenames(rules, catalog),
     ],
     problems: quarantined.slice(0, MAX_PROBLEMS).map(({ path, layer, reason }) => ({

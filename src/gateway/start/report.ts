@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { byData } from '../../core/catalog/abilities.js';
+import { describeWarning } from '../../core/catalog/assumed-crs.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { isInFolder } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
@@ -73,7 +74,10 @@ function emptySources({ collections, quarantined }: CatalogSnapshot, sources: re
 
 /** Warnings about data that is published nevertheless. */
 export function listWarnings({ collections }: CatalogSnapshot): string[] {
-  return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
+  return collections.flatMap((one) => {
+    const warning = describeWarning(one);
+    return warning === undefined ? [] : [`${one.id}: ${warning}`];
+  });
 }
 
 function formatKind(collection: Collection): string {

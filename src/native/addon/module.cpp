@@ -28,6 +28,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "transformBox", guarded<transformBox>);
   setFunction(env, exports, "transformPoints", guarded<transformPoints>);
   setFunction(env, exports, "describeCrs", guarded<describeCrs>);
+  setFunction(env, exports, "listCrs", guarded<listCrs>);
   setFunction(env, exports, "namesFile", guarded<namesFile>);
   setFunction(env, exports, "geojsonToWkb", guarded<geojsonToWkb>);
   setFunction(env, exports, "wkbToGeoPackage", guarded<wkbToGeoPackage>);

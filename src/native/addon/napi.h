@@ -151,6 +151,7 @@ napi_value geometryToGeoJson(napi_env env, napi_callback_info info);
 napi_value transformBox(napi_env env, napi_callback_info info);
 napi_value transformPoints(napi_env env, napi_callback_info info);
 napi_value describeCrs(napi_env env, napi_callback_info info);
+napi_value listCrs(napi_env env, napi_callback_info info);
 napi_value namesFile(napi_env env, napi_callback_info info);
 napi_value geojsonToWkb(napi_env env, napi_callback_info info);
 napi_value wkbToGeoPackage(napi_env env, napi_callback_info info);

@@ -9,6 +9,7 @@ import {
 import type { CollectionChange, FileWrites } from '../../core/edits/edits.js';
 import type { Box } from '../../core/geometry/box.js';
 import { around, globeExtent, mergeBoxesOnGlobe, uncrossed } from '../../core/geometry/box.js';
+import type { StatedCrs } from '../../core/geometry/stated-crs.js';
 import type { Activity } from '../../core/sources/activity.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { LayerStyle } from '../../core/styles/model.js';
@@ -104,6 +105,11 @@ export class Catalog {
   /** Folders, files and databases that are published, since the last reload. */
   get sources(): readonly string[] {
     return this.#snapshots.aboutOf(this.#published)?.settings.sources ?? [];
+  }
+
+  /** CRSs that the configuration assigns to files, since the last reload. */
+  get configuredCrs(): StatedCrs {
+    return this.#snapshots.aboutOf(this.#published)?.settings.crs ?? {};
   }
 
   /** Notifies these followers of changes from now on, in this order. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { isBelow } from '../../core/files/folders.js';
+import { findStatedCrs, mergeStatedCrs } from '../../core/geometry/stated-crs.js';
 import { isDatabase } from '../../core/sources/database-url.js';
 import { isStacApi } from '../../core/sources/sources.js';
 import type { Storage } from '../storage/storage.js';
@@ -28,13 +29,18 @@ export function isInOwnFolder(dataDir: string, file: string): boolean {
 }
 
 export interface SnapshotDeps
-  extends Omit<PublishDeps, 'versionOf' | 'contentAt' | 'statedCrs' | 'taken' | 'given' | 'inspections'> {
+  extends Omit<
+    PublishDeps,
+    'versionOf' | 'contentAt' | 'configuredCrs' | 'statedCrsOf' | 'taken' | 'given' | 'inspections'
+  > {
   readonly inspections: Inspections;
   readonly files: FileVersions;
   /** Ids that no collection of a source may have. */
   taken(): ReadonlySet<string>;
   /** Generation of the next snapshot. */
   generation(): number;
+  /** CRS by layer that operators chose for a file on the running server. Default: none. */
+  chosenCrsOf?(path: string): Readonly<Record<string, string>>;
   /** Receives all collections before they are published. */
   recordCopies?(collections: readonly Collection[]): Promise<void>;
   /** Storage in which jobs publish archives. Default: all archives are in the data folder. */
@@ -176,7 +182,8 @@ export class Snapshots {
       ...this.deps,
       taken: taken(),
       given: this.#names,
-      statedCrs: crs,
+      configuredCrs: crs,
+      statedCrsOf: (path) => mergeStatedCrs(findStatedCrs(crs, path), this.deps.chosenCrsOf?.(path) ?? {}),
       versionOf: (path) => files.of(path),
       contentAt: (path) => files.contentAt(path),
     };

@@ -1,11 +1,30 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { hasFeatures } from '../../core/catalog/abilities.js';
+import { explainAssumedCrs, findAssumedCrs, suggestDeclaredCrs } from '../../core/catalog/assumed-crs.js';
 import type { CatalogSnapshot, Collection, QuarantineEntry } from '../../core/catalog/collection.js';
 import { splitRefusal } from '../../core/catalog/refusal.js';
 import { countBy } from '../../core/features/count-by.js';
+import type { AssumedCrs } from '../../core/geometry/stated-crs.js';
+import type { Principal } from '../../core/http/operation.js';
 import { isPath } from '../../core/sources/sources.js';
+import { permits } from '../access/permissions.js';
 import type { SourceChange } from './inspections/readings.js';
+
+/** Permission to see the names of files that are not published. */
+export const SOURCES_PERMISSION = 'admin:services:read';
+
+type SourceReader = Pick<Principal, 'permissions' | 'tenantId'>;
+
+/** Whether a caller can see the names of sources. Callers of a tenant see only their own layers. */
+export function maySeeSources(principal: SourceReader): boolean {
+  return principal.tenantId === undefined && permits(principal, SOURCES_PERMISSION);
+}
+
+/** Whether a caller can have sources read again, and can choose their CRS. */
+export function mayChangeSources(principal: SourceReader): boolean {
+  return maySeeSources(principal) && permits(principal, 'admin:services:write');
+}
 
 export const SOURCE_STATES = ['published', 'warning', 'refused'] as const;
 type SourceStateName = (typeof SOURCE_STATES)[number];
@@ -23,6 +42,8 @@ export interface SourceState {
   readonly collections: readonly Pick<Collection, 'id' | 'layerId' | 'title'>[];
   readonly reason: string | undefined;
   readonly remedy: string | undefined;
+  /** Assumption about the CRS of data that declares none. */
+  readonly assumedCrs: AssumedCrs | undefined;
   /** When this process first saw this state, in milliseconds since 1970. */
   readonly seenSince: number;
 }
@@ -52,6 +73,20 @@ export class SourceStates {
 
   find(id: string): SourceState | undefined {
     return this.list().find((one) => one.id === id);
+  }
+
+  /** The present state of a source. A source that is published now has another id than while it was refused. */
+  findSame(former: SourceState): SourceState {
+    const all = this.list();
+    const isSame = (one: SourceState) => one.source === former.source && one.layer === former.layer;
+    return all.find(({ id }) => id === former.id) ?? all.find(isSame) ?? former;
+  }
+
+  /** The source of a collection. */
+  findByCollection(collectionId: string): SourceState | undefined {
+    return this.list().find(
+      ({ state, collections }) => state !== 'refused' && collections[0]?.id === collectionId,
+    );
   }
 
   /** Reads a source again. When it resolves, all processes show the result. */
@@ -92,6 +127,7 @@ function describeRefused({ path, layer, reason: message, awaited = [] }: Quarant
     collections: awaited.map(({ id, layerId }) => ({ id, layerId, title: id })),
     reason,
     remedy,
+    assumedCrs: undefined,
   };
 }
 
@@ -110,17 +146,21 @@ function describePublished({ collection, isOfSeveral }: SourceCounts): SourceEnt
   const { id, layerId, title, file, warning } = collection;
   const layer = !isOfSeveral ? undefined : hasFeatures(collection) ? collection.source.table : id;
   const parts = warning === undefined ? undefined : splitRefusal(warning);
+  const assumedCrs = findAssumedCrs(collection);
   return {
     id: createSourceId(file, layer, id),
     source: file,
     layer,
     folder: findFolder(file),
-    state: warning === undefined ? 'published' : 'warning',
+    state: warning === undefined && !assumedCrs ? 'published' : 'warning',
     collections: [{ id, layerId, title }],
-    reason: parts?.reason,
-    remedy: parts?.remedy,
+    reason: joinTexts(assumedCrs && explainAssumedCrs(assumedCrs), parts?.reason),
+    remedy: joinTexts(assumedCrs && suggestDeclaredCrs(assumedCrs, file), parts?.remedy),
+    assumedCrs,
   };
 }
+
+const joinTexts = (...texts: (string | undefined)[]) => texts.filter(Boolean).join(' ') || undefined;
 
 /** An id that remains the same across restarts. */
 function createSourceId(source: string, layer: string | undefined, kind: string): string {

@@ -190,14 +190,17 @@ function withinRows(
     extent: _all,
     countEstimated: _count,
     warning: _warning,
+    assumedCrs,
     stac: _stac,
     ...rest
   } = collection;
+  // The reason has coordinates of all features, and titles of other collections.
+  const assumed = assumedCrs && { assumedCrs: { ...assumedCrs, because: undefined } };
   const key = `${collection.id} ${collection.version} ${collection.cursor} ${collection.activity ?? ''} ${formatName(rows)}`;
   const facts = measurements?.factsOf(key);
   const { featureCount, extent84, extent } = facts ?? {};
   return {
-    collection: { ...rest, featureCount, extent84, ...(extent ? { extent } : {}) },
+    collection: { ...rest, ...assumed, featureCount, extent84, ...(extent ? { extent } : {}) },
     ...(measurements && !facts
       ? { measure: () => measurements.measure(key, { ...collection, source: stored }, rows) }
       : {}),

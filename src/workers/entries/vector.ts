@@ -6,6 +6,7 @@ import { type FeatureQuery, NO_LOSSES } from '../../core/features/features.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
+import { listCrs } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
 import { keepEvents } from '../edits/retention.js';
 import { mergeRows } from '../exchange/merges/rows.js';
@@ -111,6 +112,7 @@ const TASKS: {
   'vector.discover': discoverTables,
   'vector.capture': capture,
   'vector.ping': ping,
+  'vector.crsList': () => listCrs(),
   'vector.tables': databaseTables,
   'vector.validate': validateTable,
   'vector.layers': tableLayers,

@@ -30,3 +30,12 @@ export function nameFeatures(dataset: Dataset, path: string): void {
 
 /** Path of the GeoJSON text whose features a dataset has; undefined where they come from elsewhere. */
 export const findDatasetFeatures = (dataset: Dataset): string | undefined => features.get(dataset);
+
+const inDegrees = new WeakSet<Dataset>();
+
+/** Records that the names of the columns of coordinates say that they contain degrees. */
+export function markNamedDegrees(dataset: Dataset): void {
+  inDegrees.add(dataset);
+}
+
+export const isInNamedDegrees = (dataset: Dataset): boolean => inDegrees.has(dataset);

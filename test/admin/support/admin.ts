@@ -25,6 +25,9 @@ import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.
 import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertStream } from '../../../src/services/alerts/alerts.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
+import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
+import { CrsList } from '../../../src/services/catalog/crs/crs-list.js';
+import { SourceCrs } from '../../../src/services/catalog/crs/source-crs.js';
 import { Layers } from '../../../src/services/catalog/layers/layers.js';
 import { PublishedLayers } from '../../../src/services/catalog/publish/layers.js';
 import { SourceLayers } from '../../../src/services/catalog/publish/source-layers.js';
@@ -219,6 +222,15 @@ export async function adminHarness(temporary = () => temporaryState()) {
   const deps: AdminDeps = {
     access: defaultPolicy,
     sources: new SourceStates({ catalog: visible, publish: async () => {} }),
+    sourceCrs: new SourceCrs({
+      pools,
+      store: new ChosenCrsStore(t.state.documents),
+      catalog: visible,
+      configured: () => ({}),
+      extentOf: () => undefined,
+      settle: async () => {},
+    }),
+    crsList: new CrsList(pools),
     sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,

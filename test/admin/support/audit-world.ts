@@ -98,6 +98,13 @@ export class AuditWorld {
     return body.data.sources[0].sourceId;
   }
 
+  /** A source whose CRS was chosen. */
+  async sourceWithCrs(): Promise<string> {
+    const id = await this.source();
+    await this.send('PUT', `/sources/${id}/crs`, { body: { crs: 'EPSG:4326' } });
+    return id;
+  }
+
   async scope(): Promise<string> {
     const scope = this.name('scope');
     await this.send('PUT', '/oauth-scopes', { body: { scope, permissions: [] } });

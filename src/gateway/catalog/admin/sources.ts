@@ -1,15 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { notFound } from '../../../core/errors/errors.js';
 import { defineIntegerParam, pathString } from '../../../core/http/params.js';
-import {
-  compareStates,
-  SOURCE_STATES,
-  type SourceState,
-  type SourceStates,
-} from '../../../services/catalog/source-states.js';
+import { compareStates, SOURCE_STATES, type SourceState } from '../../../services/catalog/source-states.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, resource } from '../../admin/kit.js';
 import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
+import { sourceCrsRows } from './source-crs.js';
+import { findSource } from './sources-view.js';
 
 const { action, implement } = createRowBuilders(['sources']);
 
@@ -31,6 +27,16 @@ const Source = Type.Object({
   ),
   reason: OptionalStringSchema,
   remedy: OptionalStringSchema,
+  assumedCrs: Type.Union(
+    [
+      Type.Object({
+        as: Type.Enum(['degrees', 'plane', 'guess']),
+        crs: Type.Union([Type.String(), Type.Null()], { description: 'Code of a guessed CRS.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Assumption about the CRS. Null if the data declares its CRS.' },
+  ),
   seenSince: TimestampSchema,
 });
 const Sources = Type.Object({
@@ -56,6 +62,7 @@ function view({
   collections,
   reason,
   remedy,
+  assumedCrs,
   seenSince,
 }: SourceState): Static<typeof Source> {
   return {
@@ -71,6 +78,7 @@ function view({
     })),
     reason: reason ?? null,
     remedy: remedy ?? null,
+    assumedCrs: assumedCrs ? { as: assumedCrs.as, crs: assumedCrs.crs ?? null } : null,
     seenSince: timestamp(seenSince),
   };
 }
@@ -79,13 +87,6 @@ function view({
 function contains({ source, layer, reason, collections }: SourceState, text: string): boolean {
   const searched = [source, layer, reason, ...collections.flatMap(({ id, title }) => [id, title])];
   return searched.some((one) => one?.toLowerCase().includes(text));
-}
-
-/** Throws `not-found`. */
-function findSource(id: string, sources: Pick<SourceStates, 'find'>): SourceState {
-  const source = sources.find(id);
-  if (!source) throw notFound('source', id.slice(0, 100));
-  return source;
 }
 
 /** Sources of the catalog, in addition to the contract. */
@@ -159,4 +160,5 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
       };
     },
   }),
+  ...sourceCrsRows,
 ]);

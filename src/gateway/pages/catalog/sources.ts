@@ -142,9 +142,19 @@ function sourceItem(one: SourceState, options: ItemOptions | undefined): Markup 
   const since = options
     ? html`<p class="muted">since ${new Date(one.seenSince).toISOString().slice(0, 16).replace('T', ' ')} UTC</p>`
     : undefined;
-  return html`<li class="source" data-state="${state}"><p><strong><bdi>${name}</bdi></strong>${layer === undefined ? undefined : html` (<bdi>${layer}</bdi>)`} <span class="badge">${STATE_LABELS[state]}</span>${links}${retry}</p>
+  const choose =
+    options?.mayRetry && needsCrs(one)
+      ? html` <a class="button" href="${`${options.baseUrl}/sources/${one.id}/crs`}" aria-label="${`Choose the CRS: ${name}`}">Choose the CRS</a>`
+      : undefined;
+  return html`<li class="source" data-state="${state}"><p><strong><bdi>${name}</bdi></strong>${layer === undefined ? undefined : html` (<bdi>${layer}</bdi>)`} <span class="badge">${STATE_LABELS[state]}</span>${links}${retry}${choose}</p>
 ${reason === undefined ? undefined : html`<p><bdi>${reason}</bdi></p>`}
 ${remedy === undefined ? undefined : html`<p class="remedy"><bdi>${remedy}</bdi></p>`}${since}</li>`;
+}
+
+/** Whether the data declares no CRS. */
+function needsCrs({ assumedCrs, source, state, reason }: SourceState): boolean {
+  if (assumedCrs) return true;
+  return state === 'refused' && isPath(source) && /no coordinate reference system/.test(reason ?? '');
 }
 
 function pageLinks(

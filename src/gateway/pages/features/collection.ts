@@ -1,4 +1,5 @@
 import { byData, hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import { describeAssumedCrs, explainAssumedCrs, findAssumedCrs } from '../../../core/catalog/assumed-crs.js';
 import type {
   ArchiveCollection,
   Collection,
@@ -34,6 +35,9 @@ export interface CollectionPage extends PageFrame {
   readonly sizes?: SampleSizes;
   /** Bands and colours of a raster. */
   readonly colors?: PageColors;
+  /** The caller can see the names of files, and reasons of warnings. */
+  readonly maySeeSources: boolean;
+  readonly mayChangeSources: boolean;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
@@ -42,6 +46,7 @@ export function renderCollectionPage(input: CollectionPage): string {
   const body = html`<h1><bdi>${collection.title}</bdi></h1>
 ${badgeLine(listBadges(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
+${crsNote(input)}
 ${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
 ${representationLine(links)}
 ${collectionMap(input)}
@@ -61,6 +66,22 @@ ${renderSection('All links', linkList([...selectResourceLinks(links), ...onEarth
     scripts: [...MAP_SCRIPTS, 'take.js', ...OWN_SCRIPTS[collection.kind]],
     alternates: links,
   });
+}
+
+/** Note about the assumed CRS, with the reason only for operators. */
+function crsNote({
+  baseUrl,
+  collection,
+  maySeeSources,
+  mayChangeSources,
+}: CollectionPage): Markup | undefined {
+  const assumed = findAssumedCrs(collection);
+  if (!assumed) return undefined;
+  if (!maySeeSources) return html`<p class="note" role="note">${describeAssumedCrs(assumed)}</p>`;
+  const link = mayChangeSources
+    ? html` <a href="${`${baseUrl}/sources/${encodeURIComponent(collection.id)}/crs`}">Choose the coordinate reference system</a>`
+    : undefined;
+  return html`<p class="note" role="note">${explainAssumedCrs(assumed)}${link}</p>`;
 }
 
 const DEFAULT_COLORS: PageColors = { query: '', look: undefined };

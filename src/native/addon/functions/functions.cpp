@@ -115,6 +115,25 @@ napi_value describeCrs(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/** () -> horizontal CRSs of EPSG */
+napi_value listCrs(napi_env env, napi_callback_info) {
+  const std::vector<CrsEntry> entries = graticule::listCrs(environmentOf(env).reprojectors.context());
+  napi_value result;
+  check(napi_create_array_with_length(env, entries.size(), &result));
+  uint32_t index = 0;
+  for (const CrsEntry& entry : entries) {
+    napi_value one;
+    check(napi_create_object(env, &one));
+    setProperty(env, one, "code", toText(env, entry.code));
+    setProperty(env, one, "name", toText(env, entry.name));
+    setProperty(env, one, "areaName", toText(env, entry.areaName));
+    setProperty(env, one, "isGeographic", toBoolean(env, entry.geographic));
+    if (entry.hasArea) setProperty(env, one, "areaOfUse", toBox(env, entry.area));
+    check(napi_set_element(env, result, index++, one));
+  }
+  return result;
+}
+
 /** (definition of a CRS) -> boolean */
 napi_value namesFile(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);

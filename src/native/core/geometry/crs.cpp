@@ -171,4 +171,37 @@ bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& o
   return true;
 }
 
+std::vector<CrsEntry> listCrs(PJ_CONTEXT* context) {
+  std::vector<CrsEntry> entries;
+  PROJ_CRS_LIST_PARAMETERS* parameters = proj_get_crs_list_parameters_create();
+  if (parameters == nullptr) return entries;
+  const PJ_TYPE types[] = {PJ_TYPE_GEOGRAPHIC_2D_CRS, PJ_TYPE_PROJECTED_CRS};
+  parameters->types = types;
+  parameters->typesCount = 2;
+  parameters->allow_deprecated = 0;
+  int count = 0;
+  PROJ_CRS_INFO** list = proj_get_crs_info_list_from_database(context, "EPSG", parameters, &count);
+  proj_get_crs_list_parameters_destroy(parameters);
+  if (list == nullptr) return entries;
+  entries.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; i++) {
+    const PROJ_CRS_INFO& info = *list[i];
+    CrsEntry entry;
+    entry.code = textOf(info.code);
+    entry.name = textOf(info.name);
+    entry.areaName = textOf(info.area_name);
+    entry.geographic = info.type == PJ_TYPE_GEOGRAPHIC_2D_CRS;
+    entry.hasArea = info.bbox_valid != 0;
+    if (entry.hasArea) {
+      entry.area.minX = info.west_lon_degree;
+      entry.area.minY = info.south_lat_degree;
+      entry.area.maxX = info.east_lon_degree;
+      entry.area.maxY = info.north_lat_degree;
+    }
+    entries.push_back(std::move(entry));
+  }
+  proj_crs_info_list_destroy(list);
+  return entries;
+}
+
 }  // namespace graticule

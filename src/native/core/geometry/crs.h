@@ -4,6 +4,7 @@
 #include <proj.h>
 
 #include <string>
+#include <vector>
 
 #include "geometry.h"
 
@@ -41,6 +42,19 @@ struct CrsDescription {
  */
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error,
                  bool identifies = true);
+
+/** A horizontal CRS of PROJ's database. */
+struct CrsEntry {
+  std::string code;
+  std::string name;
+  std::string areaName;
+  bool geographic = false;
+  bool hasArea = false;
+  Box area;
+};
+
+/** Geographic 2D and projected CRSs of EPSG that are not deprecated. */
+std::vector<CrsEntry> listCrs(PJ_CONTEXT* context);
 
 /**
  * Whether a definition names a file by a path. PROJ would open any such file as a grid or as a list of definitions.

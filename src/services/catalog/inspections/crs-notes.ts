@@ -1,22 +1,24 @@
-import { basename } from 'node:path';
+import type { AssumedCrs } from '../../../core/geometry/stated-crs.js';
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
+import type { Guess } from './guess-crs.js';
 
-/** Note for users about the CRS of data that declares none. */
-
-export function planeNote({ extent }: VectorLayerInfo, file: string): string {
-  const sides = extent ? `, and ${formatBoxSides(extent)} cannot be degrees` : '';
-  return `No coordinate reference system is declared${sides}. The collection is drawn in a local CRS and is not on maps of the Earth. ${howToState(file)}`;
+/** The assumption about the CRS of a layer. Undefined if the file declares it, also by names of columns. */
+export function findAssumption(
+  { takenFor, extent }: VectorLayerInfo,
+  { namesDegrees = false }: { namesDegrees?: boolean } = {},
+): AssumedCrs | undefined {
+  if (takenFor === undefined || (takenFor === 'degrees' && namesDegrees)) return undefined;
+  const can = takenFor === 'plane' ? 'cannot' : 'can';
+  return { as: takenFor, ...(extent && { because: `${formatBoxSides(extent)} ${can} be degrees` }) };
 }
 
-export function guessNote(crs: string, reason: string, file: string): string {
-  return `No coordinate reference system is declared. ${crs} was guessed, because ${reason}. If that is wrong: ${howToState(file, 'declare it')}`;
+export function createGuessAssumption({ crs, reason }: Guess): AssumedCrs {
+  return { as: 'guess', crs, because: reason };
 }
 
 export function formatBoxSides([minx, miny, maxx, maxy]: readonly [number, number, number, number]): string {
-  return `x ${minx} to ${maxx}, y ${miny} to ${maxy}`;
+  return `x ${shorten(minx)} to ${shorten(maxx)}, y ${shorten(miny)} to ${shorten(maxy)}`;
 }
 
-function howToState(file: string, what = 'Declare it'): string {
-  const name = basename(file);
-  return `${what} with --crs ${/[\s'"#]/.test(name) ? JSON.stringify(`${name}=EPSG:n`) : `${name}=EPSG:n`}, the setting data.crs, or a .prj file in its folder.`;
-}
+/** A coordinate without the digits that say nothing about a place: millimetres, or 0.1 m in degrees. */
+const shorten = (value: number) => Number(value.toPrecision(9));

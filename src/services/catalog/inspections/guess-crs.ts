@@ -24,23 +24,60 @@ export function guessCrs(extent: Box, neighbours: readonly Collection[]): Guess 
   return only(sameAsNeighbours(extent, near)) ?? only(usualNear(extent, near));
 }
 
+/** CRSs of which transformations are computed for one list. */
+const MAX_SYSTEMS = 24;
+
+/**
+ * All CRSs in which data of this extent is near its neighbours, and degrees if the coordinates can be degrees. Best
+ * first, each CRS once.
+ */
+export function listGuesses(extent: Box, neighbours: readonly Collection[]): Guess[] {
+  const near = neighbours.filter(({ extent84, storageCrs }) => extent84 && !storageCrs.isPlane);
+  const degrees: Guess[] = canBeDegrees(extent)
+    ? [{ crs: 'OGC:CRS84', reason: 'the coordinates can be degrees' }]
+    : [];
+  const byCrs = new Map<string, Guess>();
+  const tested = new Set<string>();
+  const isTested = (crs: string) => tested.has(crs) || (tested.size < MAX_SYSTEMS && !!tested.add(crs));
+  for (const guess of [
+    ...sameAsNeighbours(extent, near, isTested),
+    ...usualNear(extent, near, isTested),
+    ...degrees,
+  ])
+    if (!byCrs.has(guess.crs)) byCrs.set(guess.crs, guess);
+  return [...byCrs.values()];
+}
+
+/** Range of longitudes and latitudes, with values that are written across the antimeridian. */
+function canBeDegrees([minx, miny, maxx, maxy]: Box): boolean {
+  return minx >= -360 && maxx <= 360 && miny >= -90 && maxy <= 90;
+}
+
 function only(guesses: readonly Guess[]): Guess | undefined {
   const systems = new Set(guesses.map(({ crs }) => crs));
   return systems.size === 1 ? guesses[0] : undefined;
 }
 
-function sameAsNeighbours(extent: Box, near: readonly Collection[]): Guess[] {
+/** Decides whether a CRS is tested. */
+type CrsChoice = (crs: string) => boolean;
+
+function sameAsNeighbours(
+  extent: Box,
+  near: readonly Collection[],
+  isTested: CrsChoice = () => true,
+): Guess[] {
   return near.flatMap(({ storageCrs: { proj, geographic }, extent84, title }) => {
-    if (geographic || !isSmall(extent84!, SAME_SIDE) || !liesIn(extent, proj, extent84!)) return [];
+    if (geographic || !isSmall(extent84!, SAME_SIDE) || !isTested(proj)) return [];
+    if (!liesIn(extent, proj, extent84!)) return [];
     return [{ crs: proj, reason: `the data then overlaps '${title}', which has this CRS` }];
   });
 }
 
-function usualNear(extent: Box, near: readonly Collection[]): Guess[] {
+function usualNear(extent: Box, near: readonly Collection[], isTested: CrsChoice = () => true): Guess[] {
   return near.flatMap(({ extent84, title }) => {
     if (!isSmall(extent84!, OTHER_SIDE)) return [];
     return ['EPSG:3857', ...utmZones(extent84!)]
-      .filter((crs) => liesIn(extent, crs, extent84!))
+      .filter((crs) => isTested(crs) && liesIn(extent, crs, extent84!))
       .map((crs) => ({ crs, reason: `the data then overlaps '${title}'` }));
   });
 }

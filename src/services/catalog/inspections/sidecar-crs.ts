@@ -42,7 +42,7 @@ export function requireStatedCrs(stated: StatedCrs): void {
 const CRS_TEXT = /^(EPSG|OGC|ESRI|IAU|IGNF):[A-Za-z0-9_:]{1,40}$|^\+proj=|^[A-Z_]+\s*\[/i;
 
 /** Whether PROJ knows what a CRS is by this text. */
-function isCrs(text: string): boolean {
+export function isCrs(text: string): boolean {
   if (!CRS_TEXT.test(text)) return false;
   try {
     describeCrs(text);

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { fileState } from '../../../core/files/file-state.js';
 import { isBelow } from '../../../core/files/folders.js';
-import { findStatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { MakeCollection } from '../publish/collections.js';
 import { readFileSource, readTableDrafts } from '../publish/files.js';
 import { findFiles, type SourceFile } from '../publish/find.js';
@@ -238,7 +237,7 @@ function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
           BESIDE_RASTERS.map((name) => path + name),
         )
       : '';
-    return JSON.stringify([version ?? deps.versionOf(path), beside, findStatedCrs(deps.statedCrs, path)]);
+    return JSON.stringify([version ?? deps.versionOf(path), beside, deps.statedCrsOf(path)]);
   } catch {
     return '';
   }
@@ -252,9 +251,9 @@ function memoized(found: Found): Found {
     return {
       ...one,
       draft: drafts.get(one.draft)!,
-      in(crs, note) {
+      in(crs, assumed) {
         let draft = placed.get(crs);
-        if (!draft) placed.set(crs, (draft = one.in(crs, note).then(withMemory)));
+        if (!draft) placed.set(crs, (draft = one.in(crs, assumed).then(withMemory)));
         return draft;
       },
     };

@@ -3,6 +3,7 @@ import { hasVariables } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
 import { CRS84, CRS84H, type Crs } from '../../../core/geometry/crs.js';
+import type { AssumedCrs } from '../../../core/geometry/stated-crs.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import { defaultRasterStyle, defaultStyle } from '../../../core/styles/default-style.js';
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
@@ -23,12 +24,12 @@ export function vectorCollection(
   layer: VectorLayerInfo,
   file: string,
   { version, origin, readAt }: Versions,
-  note?: string,
+  assumedCrs?: AssumedCrs,
 ): MakeCollection {
   const storageCrs = crsOfData(layer.source.crs);
   const { extent84, extent, featureCount } = layer;
   const globe = storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84);
-  const warning = [note ?? findWarning(layer), ...(layer.remarks ?? [])]
+  const warning = [assumedCrs?.as === 'plane' ? undefined : findWarning(layer), ...(layer.remarks ?? [])]
     .filter((text) => text !== undefined)
     .join(' ');
   // A copy of the foreign file is served: edits of it would never reach the file.
@@ -43,6 +44,7 @@ export function vectorCollection(
     ...(storageCrs.isPlane && extent ? { extent } : {}),
     ...(warning === '' ? {} : { warning }),
     ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
+    ...(assumedCrs ? { assumedCrs } : {}),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,

@@ -15,7 +15,7 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const IMPORT_DEADLINE_MS = 600_000;
 
 /** Version in the names of copies. Increase it if copies are made in another way. */
-const MAKE = 7;
+const MAKE = 8;
 
 /** The copy of a file, and what of the file is not in it. */
 export interface Copy {
@@ -23,6 +23,8 @@ export interface Copy {
   refusals: Refusal[];
   /** Notes about assumptions and changes, for each table. */
   notes: Notes;
+  /** Tables from columns whose names say that they contain degrees, such as `longitude`. */
+  degrees: readonly string[];
 }
 
 /** Sentences by the names of tables. */
@@ -42,9 +44,16 @@ interface Refusal {
 export async function convert(path: string, version: string, deps: PublishDeps): Promise<Copy> {
   const folder = join(deps.dataDir, 'converted');
   const store = join(folder, `${version}-${MAKE}.gpkg`);
-  const [refused, noted] = [`${store}.refusals.json`, `${store}.notes.json`];
+  const [refused, noted, inDegrees] = ['refusals', 'notes', 'degrees'].map(
+    (name) => `${store}.${name}.json`,
+  ) as [string, string, string];
   if (existsSync(store))
-    return { store, refusals: await readNoted(refused, []), notes: await readNoted(noted, {}) };
+    return {
+      store,
+      refusals: await readNoted(refused, []),
+      notes: await readNoted(noted, {}),
+      degrees: await readNoted(inDegrees, []),
+    };
   await makeFolder(folder);
   await sweep(folder);
   const partial = `${store}.${process.pid}.partial`;
@@ -54,12 +63,14 @@ export async function convert(path: string, version: string, deps: PublishDeps):
     const layers = await layersIn(path, paths, refusals, deps);
     const notes: Notes = {};
     await convertLayers(path, layers, { partial, refusals, notes }, deps);
+    const degrees = layers.filter(({ namesDegrees }) => namesDegrees).map(({ table }) => table);
+    if (degrees.length > 0) await writeFile(inDegrees, JSON.stringify(degrees));
     if (refusals.length > 0) await writeFile(refused, JSON.stringify(refusals));
     if (Object.keys(notes).length > 0) await writeFile(noted, JSON.stringify(notes));
     await writeThrough(partial);
     // Renaming publishes the copy in one step. A crash before that leaves only the partial file.
     await rename(partial, store);
-    return { store, refusals, notes };
+    return { store, refusals, notes, degrees };
   } finally {
     deps.onConversion?.(path, 1);
     await rm(unpacked, { recursive: true, force: true });
@@ -106,6 +117,8 @@ interface SourceLayer {
   layer: string;
   table: string;
   title: string;
+  /** See `OgrLayerInfo.namesDegrees`. */
+  namesDegrees: boolean;
 }
 
 /** Tables in which programs store their settings. */
@@ -148,6 +161,7 @@ async function layersIn(
     layer: info.name,
     table: tables[i]!,
     title: formatTitle(words[i]!),
+    namesDegrees: info.namesDegrees === true,
   }));
 }
 

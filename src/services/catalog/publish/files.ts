@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describeRasterLocation, listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { findStatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { AssumedCrs } from '../../../core/geometry/stated-crs.js';
 import { contentTag } from '../../../core/http/content-tag.js';
 import type { FileRaster, RasterLayers } from '../../../core/rasters/rasters.js';
 import { TILE_INDEX } from '../../../core/sources/sources.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 import type { ArchiveContainer } from '../../../core/tiles/archives.js';
-import { planeNote } from '../inspections/crs-notes.js';
+import { findAssumption } from '../inspections/crs-notes.js';
 import type { Inspector } from '../inspections/inspections.js';
 import { sidecarCrs } from '../inspections/sidecar-crs.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
@@ -78,8 +78,8 @@ async function readFile({ path, version: stated }: SourceFile, deps: FileDeps): 
 }
 
 async function readCopy(path: string, version: string, deps: FileDeps): Promise<Found> {
-  const { store, refusals, notes } = await convert(path, version, deps);
-  const contents = await readTables({ kind: 'geopackage', path: store }, path, version, deps, notes);
+  const { refusals, ...copy } = await convert(path, version, deps);
+  const contents = await readTables({ kind: 'geopackage', path: copy.store }, path, version, deps, copy);
   return {
     ...contents,
     quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...contents.quarantined],
@@ -89,15 +89,18 @@ async function readCopy(path: string, version: string, deps: FileDeps): Promise<
 /** A file of tables, and the store that reads it. */
 type TableFile = Pick<InspectTask, 'kind' | 'path' | 'tables'>;
 
+/** Facts about the original file of a copy. */
+type CopyFacts = Partial<Pick<Copy, 'notes' | 'degrees'>>;
+
 /** Contents of tables. `file` is the path that users know: the tables can be a copy of it. */
 async function readTables(
   tables: TableFile,
   file: string,
   version: string,
   deps: FileDeps,
-  notes: Copy['notes'] = {},
+  copy: CopyFacts = {},
 ): Promise<Found> {
-  const { inspected, ...contents } = await readFeatureTables(tables, file, version, deps, notes);
+  const { inspected, ...contents } = await readFeatureTables(tables, file, version, deps, copy);
   const rasters = await readOtherTables(tables, version, deps, inspected);
   return {
     ...contents,
@@ -112,34 +115,34 @@ async function readFeatureTables(
   file: string,
   version: string,
   deps: FileDeps,
-  notes: Copy['notes'] = {},
+  copy: CopyFacts = {},
 ): Promise<Found & { inspected: string[] }> {
-  const stated = findStatedCrs(deps.statedCrs, file);
+  const stated = deps.statedCrsOf(file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
     const layers = await deps.inspector.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
     return layers.map((one) => {
       const layer = /\.km[lz]$/i.test(file) ? withSpan(one) : one;
-      const remarks = [...(notes[layer.source.table] ?? []), ...(layer.remarks ?? [])];
+      const remarks = [...(copy.notes?.[layer.source.table] ?? []), ...(layer.remarks ?? [])];
       return remarks.length > 0 ? { ...layer, remarks } : layer;
     });
   };
   const layers = await inspect(stated);
   const contents: Found = { collections: [], quarantined: [], unplaced: [] };
-  const buildDraft = (layer: VectorLayerInfo, note?: string): CollectionDraft => {
+  const buildDraft = (layer: VectorLayerInfo, assumed?: AssumedCrs): CollectionDraft => {
     const name = collectionName(layer);
     const versions = versionsIn(version, layer);
-    const make = vectorCollection(layer, file, versions, note);
+    const make = vectorCollection(layer, file, versions, assumed);
     return { name, group: getFileStem(file), table: layer.source.table, make };
   };
   for (const layer of layers) {
     const name = collectionName(layer);
     try {
-      const note = layer.takenFor === 'plane' ? planeNote(layer, file) : undefined;
-      const draft = buildDraft(layer, note);
+      const namesDegrees = copy.degrees?.includes(layer.source.table) ?? false;
+      const draft = buildDraft(layer, findAssumption(layer, { namesDegrees }));
       contents.collections.push(draft);
-      if (note === undefined || !layer.extent) continue;
+      if (layer.takenFor !== 'plane' || !layer.extent) continue;
       const { table } = layer.source;
       contents.unplaced!.push({
         draft,
@@ -263,7 +266,7 @@ async function readRaster(
 
 /** A raster in a separate file, so operators can assign its CRS. */
 async function readRasterFile(path: string, version: string, deps: FileDeps): Promise<Found> {
-  const { '': crs } = findStatedCrs(deps.statedCrs, path);
+  const { '': crs } = deps.statedCrsOf(path);
   const assumeCrs = await sidecarCrs(path);
   const source: FileRaster = {
     kind: 'file',

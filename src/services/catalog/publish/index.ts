@@ -5,7 +5,7 @@ import { listUnusedStatedCrs } from '../../../core/geometry/stated-crs.js';
 import { isDatabase, withoutPassword } from '../../../core/sources/database-url.js';
 import { isPath, isRemote, TILE_INDEX } from '../../../core/sources/sources.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
-import { guessNote } from '../inspections/crs-notes.js';
+import { createGuessAssumption } from '../inspections/crs-notes.js';
 import { guessCrs } from '../inspections/guess-crs.js';
 import type { SourceReader } from '../inspections/source-reader.js';
 import { withRegistered } from '../rasters/layers.js';
@@ -112,7 +112,7 @@ export async function publishCatalog(
     deps.given,
   );
   const stray = listUnusedStatedCrs(
-    deps.statedCrs,
+    deps.configuredCrs,
     files.map(({ path }) => path),
   ).map((path) => ({
     path,
@@ -137,7 +137,7 @@ async function placed(contents: readonly Found[]): Promise<readonly Found[]> {
       const folder = dirname(file);
       const neighbours = all.filter((other) => other.file !== file && dirname(other.file) === folder);
       const guess = guessCrs(extent, neighbours);
-      if (guess) moved.set(draft, await within(guess.crs, guessNote(guess.crs, guess.reason, file)));
+      if (guess) moved.set(draft, await within(guess.crs, createGuessAssumption(guess)));
     }
     return { ...one, collections: one.collections.map((draft) => moved.get(draft) ?? draft) };
   };

@@ -1,6 +1,6 @@
 import type { QuarantineEntry } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
-import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { AssumedCrs, StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { StacImagery } from '../../rasters/stac-imagery/searches.js';
 import type { Databases } from '../databases.js';
@@ -28,8 +28,10 @@ export interface PublishDeps extends CollectionNames {
   versionOf(path: string): string;
   /** The content that a file had when its version was found. See `FileWrites.content`. */
   contentAt(path: string): string | undefined;
-  /** CRSs that operators assigned to files. */
-  statedCrs: StatedCrs;
+  /** CRSs that the configuration assigns to files. */
+  configuredCrs: StatedCrs;
+  /** CRS that operators assigned to the layers of a file, by layer; `''` is all other layers. */
+  statedCrsOf(path: string): Record<string, string>;
   /** Receives the progress of the conversion of a file, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
   /** Folder for data derived from sources: converted files. */
@@ -52,8 +54,8 @@ export interface UnplacedData {
   file: string;
   /** Extent in the units of the local CRS. */
   extent: Box;
-  /** The same data in this CRS, with a note for users. */
-  in(crs: string, note: string): Promise<CollectionDraft>;
+  /** The same data in this CRS. */
+  in(crs: string, assumed: AssumedCrs): Promise<CollectionDraft>;
 }
 
 /** Contents of one source. */

@@ -1,7 +1,9 @@
 /** Detection of the geometry columns of a CSV file. */
 
-/** Names of columns with coordinates, in pairs: one of a pair is never taken with one of another. */
-const PAIRS: readonly (readonly [x: string, y: string])[] = [
+type Pairs = readonly (readonly [x: string, y: string])[];
+
+/** Names of columns with longitudes and latitudes. */
+const DEGREES: Pairs = [
   ['longitude', 'latitude'],
   ['lon', 'lat'],
   ['lng', 'lat'],
@@ -15,6 +17,11 @@ const PAIRS: readonly (readonly [x: string, y: string])[] = [
   ['loclong', 'loclat'],
   ['longdd', 'latdd'],
   ['xlong', 'ylat'],
+];
+
+/** Names of columns with coordinates, in pairs: one of a pair is never taken with one of another. */
+const PAIRS: Pairs = [
+  ...DEGREES,
   ['x', 'y'],
   ['coordx', 'coordy'],
   ['xcoord', 'ycoord'],
@@ -80,6 +87,14 @@ export function coordinateColumns(columns: readonly string[]): [x: string, y: st
     if (easting !== undefined && northing !== undefined) return [easting, northing];
   }
   return undefined;
+}
+
+/** Whether the names of columns, or the encoding, say that coordinates are degrees. */
+export function namesDegrees(geometry: CsvGeometry): boolean {
+  if (geometry.encoding !== 'coordinates')
+    return geometry.encoding === 'GeoJSON' || geometry.encoding === 'latitude, longitude';
+  const [x, y] = [plain(geometry.x), plain(geometry.y)];
+  return DEGREES.some(([longitude, latitude]) => longitude === x && latitude === y);
 }
 
 /** Returns longitude and latitude of a value that contains both, latitude first. Undefined for other values. */

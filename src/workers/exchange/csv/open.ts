@@ -1,8 +1,9 @@
 import { basename, join } from 'node:path';
-import { noteDataset } from '../../gdal/dataset-notes.js';
+import { markNamedDegrees, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import type { ValueReadOptions } from '../geojson/values.js';
+import { namesDegrees } from './columns.js';
 import { type CsvLayout, isPlain, readCsvLayout } from './layout.js';
 import { writeNormal } from './normal.js';
 
@@ -13,7 +14,8 @@ import { writeNormal } from './normal.js';
 export async function openCsv(path: string, exactness: ValueReadOptions): Promise<Dataset> {
   const reading = await readCsvLayout(path);
   const dataset = await openReading(path, reading, exactness);
-  const { encoding, encodingReason, isGuess } = reading;
+  const { encoding, encodingReason, geometry, isGuess } = reading;
+  if (geometry && namesDegrees(geometry)) markNamedDegrees(dataset);
   if (isGuess)
     noteDataset(
       dataset,

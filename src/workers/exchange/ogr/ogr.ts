@@ -9,9 +9,11 @@ import type { Box } from '../../../core/geometry/box.js';
 import type { Field, FieldType, GeometryType } from '../../../core/sources/vector-source.js';
 import { isCsv } from '../../../core/values/csv.js';
 import { readDatasetCrs } from '../../gdal/crs.js';
+import { isInNamedDegrees } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from '../../gdal/gdal.js';
 import { requireOwnFiles, requireOwnSidecars } from '../../gdal/sidecars.js';
 import { vectorDrivers } from '../../gdal/vector-drivers.js';
+import { namesDegrees } from '../csv/columns.js';
 import { openCsv } from '../csv/open.js';
 import { openEsriJson } from '../geojson/esri.js';
 import { openJson } from '../geojson/open.js';
@@ -111,7 +113,8 @@ export async function inspectLayers({ path }: { path: string }): Promise<OgrLaye
   try {
     const infos: OgrLayerInfo[] = [];
     const format = dataset.driver.description;
-    for (const layer of await dataset.layers) infos.push(await describeLayer(layer, format));
+    for (const layer of await dataset.layers)
+      infos.push(await describeLayer(layer, format, isInNamedDegrees(dataset)));
     if (infos.length === 0) throw new TaskFailure('source-unreadable', 'The file has no vector layer.');
     return infos;
   } catch (error) {
@@ -127,7 +130,7 @@ const UNNAMED =
 /** Formats whose layers have the same names in every file. */
 const FIXED_LAYERS = new Set(['GPX']);
 
-async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo> {
+async function describeLayer(layer: Layer, format: string, isInDegrees: boolean): Promise<OgrLayerInfo> {
   const featureCount = await layer.features.countAsync(true);
   const coordinates = findSheetCoordinates(layer, format);
   const info: OgrLayerInfo = {
@@ -137,6 +140,10 @@ async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo
     ...(UNNAMED.test(layer.name) || FIXED_LAYERS.has(format) ? { isUnnamed: true } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
+    ...(isInDegrees ||
+    (coordinates && namesDegrees({ encoding: 'coordinates', x: coordinates[0], y: coordinates[1] }))
+      ? { namesDegrees: true }
+      : {}),
     crs: readDatasetCrs(layer)?.text ?? null,
     fields: layer.fields.map(buildField),
   };

@@ -1,0 +1,69 @@
+import type { CrsEntry } from '../../../core/geometry/crs.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+
+interface SearchedCrs {
+  readonly entry: CrsEntry;
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface CrsHits {
+  readonly entries: readonly CrsEntry[];
+  /** Number of entries that match. */
+  readonly total: number;
+}
+
+/** Searches the CRSs of EPSG by code, name and area. The list is read once, by a worker. */
+export class CrsList {
+  #list: Promise<readonly SearchedCrs[]> | undefined;
+
+  constructor(private readonly pools: Pick<Pools, 'run'>) {}
+
+  /** Entries that contain all words, best first: equal codes, then names that start with the text, then by code. */
+  async search(text: string, limit: number): Promise<CrsHits> {
+    const list = await this.#read();
+    const words = simplify(text.replace(/\bEPSG:+/gi, ' '))
+      .split(/\s+/)
+      .filter(Boolean);
+    const whole = words.join(' ');
+    const hits = list.filter((one) => words.every((word) => one.text.includes(word)));
+    const ranked = hits.map((one, i) => ({ one, rank: rank(one, words, whole), i }));
+    ranked.sort((a, b) => a.rank - b.rank || a.i - b.i);
+    return { entries: ranked.slice(0, limit).map(({ one }) => one.entry), total: hits.length };
+  }
+
+  async find(code: string): Promise<CrsEntry | undefined> {
+    return (await this.#read()).find(({ entry }) => entry.code === code)?.entry;
+  }
+
+  #read(): Promise<readonly SearchedCrs[]> {
+    this.#list ??= this.pools.run('vector.crsList', {}).then(
+      (entries) => entries.map(describe),
+      (error: unknown) => {
+        this.#list = undefined;
+        throw error;
+      },
+    );
+    return this.#list;
+  }
+}
+
+function describe(entry: CrsEntry): SearchedCrs {
+  const name = simplify(entry.name);
+  return { entry, name, text: `${entry.code} ${name} ${simplify(entry.areaName)}` };
+}
+
+function rank({ entry, name }: SearchedCrs, words: readonly string[], whole: string): number {
+  if (entry.code === whole) return 0;
+  if (name === whole) return 1;
+  if (name.startsWith(whole)) return 2;
+  return words.every((word) => name.includes(word)) ? 3 : 4;
+}
+
+/** Text without case and accents. */
+function simplify(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/\p{Mn}/gu, '')
+    .toLowerCase();
+}

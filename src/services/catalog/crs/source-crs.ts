@@ -1,0 +1,287 @@
+import { dirname, extname } from 'node:path';
+import { hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import { type CatalogSnapshot, type Collection, readable } from '../../../core/catalog/collection.js';
+import { ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { type Box, globeExtent, liesOnGlobe, plainBoxes } from '../../../core/geometry/box.js';
+import { findStatedCrsEntry, type StatedCrs } from '../../../core/geometry/stated-crs.js';
+import { isPath } from '../../../core/sources/sources.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { describeCrs, hasLongitudes, transformBox } from '../../../native/index.js';
+import { type Guess, listGuesses } from '../inspections/guess-crs.js';
+import { isCrs } from '../inspections/sidecar-crs.js';
+import { RASTER } from '../publish/formats.js';
+import type { SourceState } from '../source-states.js';
+import type { ChosenCrsDocument, ChosenCrsStore } from './chosen-crs.js';
+
+/** Features of a preview. */
+const MAX_FEATURES = 100;
+/** Bytes of the features of a preview. */
+const MAX_BYTES = 2 << 20;
+const DEADLINE_MS = 20_000;
+/** Decimal places of longitudes and latitudes. */
+const PRECISION = 7;
+const MAX_CRS_LENGTH = 4096;
+
+type CrsOrigin = 'data' | 'configuration' | 'chosen' | 'assumed' | 'none';
+
+/** CRS of a source, where it comes from, and CRSs that the coordinates suggest. */
+export interface SourceCrsView {
+  readonly origin: CrsOrigin;
+  /** Code or definition. Undefined if the source is not published. */
+  readonly crs: string | undefined;
+  readonly name: string | undefined;
+  readonly chosen: ChosenCrsDocument | undefined;
+  /** Entry of the configuration, which overrides the chosen CRS. */
+  readonly configuredBy: string | undefined;
+  readonly guesses: readonly (Guess & { readonly name: string })[];
+  /** Extent of the coordinates, x,y ordered, in the units of the data. */
+  readonly extent: Box | undefined;
+}
+
+export interface CrsPreview {
+  /** GeoJSON features, joined by commas. */
+  readonly features: Uint8Array | string;
+  readonly count: number;
+  /** More features exist. */
+  readonly isSample: boolean;
+  /** Extent of all data in degrees. Undefined if the coordinates are not on Earth in this CRS. */
+  readonly extent84: Box | undefined;
+  /** Whether the extent overlaps the area of use. Undefined if the CRS has no such area. */
+  readonly isInArea: boolean | undefined;
+  readonly name: string;
+  readonly areaName: string | undefined;
+  readonly areaOfUse: Box | undefined;
+}
+
+export interface SourceCrsDeps {
+  readonly pools: Pick<Pools, 'run'>;
+  readonly store: ChosenCrsStore;
+  catalog(): CatalogSnapshot;
+  /** CRSs of the configuration in use. */
+  configured(): StatedCrs;
+  /** Extent of a collection in its own CRS. */
+  extentOf(collection: Collection): Box | undefined;
+  /** Resolves when all processes show the announced changes, or after one second. */
+  settle(): Promise<unknown>;
+}
+
+/** Reads and changes the CRS of files that operators choose on the running server. */
+export class SourceCrs {
+  constructor(private readonly deps: SourceCrsDeps) {}
+
+  async read(source: SourceState): Promise<SourceCrsView> {
+    const collection = this.#collectionOf(source);
+    const { file, layer } = keyOf(source);
+    const chosen = isPath(file) ? await this.deps.store.find(file, layer) : undefined;
+    const configured = findStatedCrsEntry(this.deps.configured(), file, layer);
+    const extent = collection && this.deps.extentOf(collection);
+    const assumed = hasFeatures(collection) ? (collection.takenFor ?? collection.assumedCrs) : undefined;
+    return {
+      origin: findOrigin({ configured, chosen, assumed, collection }),
+      crs: collection?.storageCrs.proj,
+      name: collection && nameCrs(collection.storageCrs.proj),
+      chosen,
+      configuredBy: configured?.key,
+      guesses: collection && extent ? this.#listGuesses(collection, extent) : [],
+      extent,
+    };
+  }
+
+  /** Up to 100 features in degrees, as they would be with a CRS. `catalog` contains what the caller can read. */
+  async preview(source: SourceState, crs: string, catalog: CatalogSnapshot): Promise<CrsPreview> {
+    requireAssignable(source, this.#collectionOf(source));
+    requireHorizontalCrs(crs, (detail) => badParameter('crs', detail));
+    const collection = source.collections[0] && catalog.byId(source.collections[0].id);
+    if (source.state !== 'refused' && !collection)
+      throw new ApiError('forbidden', 'The caller cannot read the data of this source.');
+    const facts = describeFacts(crs);
+    if (!hasFeatures(collection)) {
+      const outline = await this.#previewRaster(source.source, crs);
+      return { ...facts, ...outline, isInArea: overlapsArea(outline.extent84, facts.areaOfUse) };
+    }
+    const { source: stored, ...query } = readable(collection);
+    const task = {
+      ...query,
+      source: { ...stored, crs },
+      ...({ format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: PRECISION } as const),
+      ...{ fields: [], limit: MAX_FEATURES, offset: 0, maxBytes: MAX_BYTES },
+    };
+    const { features, returned, more } = await this.deps.pools.run('vector.items', task, {
+      deadlineMs: DEADLINE_MS,
+    });
+    const extent = this.deps.extentOf(collection);
+    const extent84 = extent && toDegrees(extent, crs);
+    return {
+      ...{ ...facts, features, count: returned, isSample: more, extent84 },
+      isInArea: overlapsArea(extent84, facts.areaOfUse),
+    };
+  }
+
+  async #previewRaster(path: string, crs: string): Promise<Omit<CrsPreview, keyof CrsFacts | 'isInArea'>> {
+    const task = { source: { kind: 'file', path, crs } } as const;
+    const { extent, extent84 } = await this.deps.pools
+      .run('raster.inspect', task, { deadlineMs: DEADLINE_MS })
+      .catch((error: unknown) => {
+        if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
+        throw new ApiError('conflict', `The raster cannot be read with this CRS: ${error.message}`);
+      });
+    const isOnEarth = !hasLongitudes(crs) || liesOnGlobe(extent);
+    const box = isOnEarth ? globeExtent(extent84) : undefined;
+    const features = box ? JSON.stringify(createBoxFeature(box)) : '';
+    return { features, count: box ? 1 : 0, isSample: false, extent84: box };
+  }
+
+  /** Chooses the CRS. Resolves when the source was read again. */
+  async put(source: SourceState, crs: string, by: string): Promise<void> {
+    requireAssignable(source, this.#collectionOf(source));
+    this.#requireNotConfigured(source);
+    requireHorizontalCrs(crs, (detail) => badMember('crs', detail));
+    const { file, layer } = keyOf(source);
+    await this.deps.store.put(file, layer, crs, by);
+    await this.deps.settle();
+  }
+
+  /** Removes the chosen CRS: the source has its own CRS again, or an assumed one. */
+  async remove(source: SourceState): Promise<void> {
+    const { file, layer } = keyOf(source);
+    if (!(await this.deps.store.remove(file, layer)))
+      throw new ApiError('not-found', `No CRS was chosen for ${source.source}.`);
+    await this.deps.settle();
+  }
+
+  #requireNotConfigured(source: SourceState): void {
+    const { file, layer } = keyOf(source);
+    const entry = findStatedCrsEntry(this.deps.configured(), file, layer);
+    if (!entry) return;
+    throw new ApiError(
+      'conflict',
+      `The CRS of ${file} is configured: data.crs (--crs) assigns ${entry.crs} to '${entry.key}'. Change it there.`,
+    );
+  }
+
+  #collectionOf({ state, collections: [first] }: SourceState): Collection | undefined {
+    return state === 'refused' || !first ? undefined : this.deps.catalog().byId(first.id);
+  }
+
+  #listGuesses(collection: Collection, extent: Box): SourceCrsView['guesses'] {
+    const { file } = collection;
+    const others = this.deps.catalog().collections.filter((one) => one.file !== file);
+    const folder = dirname(file);
+    const near = others.filter((one) => isPath(one.file) && dirname(one.file) === folder);
+    const guesses = listGuesses(extent, near);
+    const all = guesses.some(({ crs }) => crs !== 'OGC:CRS84') ? guesses : listGuesses(extent, others);
+    return all.map((guess) => ({ ...guess, name: nameCrs(guess.crs) ?? guess.crs }));
+  }
+}
+
+/** File and layer to which a CRS is assigned. The layer is `''` in a file of one layer. */
+function keyOf({ source, layer }: SourceState): { file: string; layer: string } {
+  return { file: source, layer: layer ?? '' };
+}
+
+interface OriginFacts {
+  configured: unknown;
+  chosen: unknown;
+  assumed: unknown;
+  collection: Collection | undefined;
+}
+
+function findOrigin({ configured, chosen, assumed, collection }: OriginFacts): CrsOrigin {
+  if (configured) return 'configuration';
+  if (chosen) return 'chosen';
+  if (!collection) return 'none';
+  return assumed ? 'assumed' : 'data';
+}
+
+/** Throws `conflict` for sources whose CRS is not that of a file. */
+function requireAssignable(source: SourceState, collection: Collection | undefined): void {
+  const problem = findProblem(source, collection);
+  if (problem !== undefined)
+    throw new ApiError('conflict', `The CRS of ${source.source} cannot be chosen: ${problem}.`);
+}
+
+function findProblem({ source, state }: SourceState, collection: Collection | undefined): string | undefined {
+  if (!isPath(source)) return 'the source is not a file';
+  if (hasFeatures(collection)) {
+    if (collection.stac) return 'items of STAC are in degrees';
+    return collection.source.kind === 'geopackage' ? undefined : 'the source is not a file';
+  }
+  if (!RASTER.has(extname(source).toLowerCase()))
+    return state === 'refused' ? 'the file is not published' : 'only vector files and rasters have one CRS';
+  if (hasCoverage(collection) && (collection.raster.source.kind !== 'file' || collection.raster.source.table))
+    return 'the raster is a part of a larger file';
+  return undefined;
+}
+
+/** Reason why operators cannot choose the CRS of a source. Undefined if they can. */
+export function findCrsProblem(source: SourceState, catalog: CatalogSnapshot): string | undefined {
+  const [first] = source.collections;
+  return findProblem(source, first && source.state !== 'refused' ? catalog.byId(first.id) : undefined);
+}
+
+/** Throws for texts that are not a geographic or projected CRS. */
+function requireHorizontalCrs(crs: string, fail: (detail: string) => ApiError): void {
+  if (crs.length > MAX_CRS_LENGTH || !isCrs(crs))
+    throw fail(`'${crs.slice(0, 100)}' is not a CRS that PROJ knows. Use a code such as EPSG:27700`);
+  if (!canTransform(crs))
+    throw fail(`'${crs.slice(0, 100)}' has no positions on Earth. Use a geographic or projected CRS`);
+}
+
+function canTransform(crs: string): boolean {
+  const { wkt } = describeCrs(crs);
+  if (!/^(PROJCRS|GEOGCRS|COMPOUNDCRS|BOUNDCRS|DERIVEDPROJCRS)/.test(wkt)) return false;
+  try {
+    transformBox([0, 0, 1, 1], crs, 'OGC:CRS84');
+    return true;
+  } catch (error) {
+    // A box outside the area of the CRS is not an error of the CRS.
+    return !/no transformation/.test((error as Error).message);
+  }
+}
+
+type CrsFacts = Pick<CrsPreview, 'name' | 'areaName' | 'areaOfUse'>;
+
+function describeFacts(crs: string): CrsFacts {
+  const { name, areaName, areaOfUse } = describeCrs(crs);
+  return { name, areaName, areaOfUse };
+}
+
+function nameCrs(crs: string): string | undefined {
+  try {
+    return describeCrs(crs).name;
+  } catch {
+    return undefined;
+  }
+}
+
+function toDegrees(extent: Box, crs: string): Box | undefined {
+  try {
+    if (hasLongitudes(crs) && !liesOnGlobe(extent)) return undefined;
+    const box = transformBox(extent, crs, 'OGC:CRS84');
+    return box.every(Number.isFinite) ? globeExtent(box) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function overlapsArea(extent: Box | undefined, area: Box | undefined): boolean | undefined {
+  if (!area) return undefined;
+  if (!extent) return false;
+  return plainBoxes(extent).some((one) => plainBoxes(area).some((other) => overlaps(one, other)));
+}
+
+function overlaps(one: Box, other: Box): boolean {
+  return one[0] <= other[2] && one[2] >= other[0] && one[1] <= other[3] && one[3] >= other[1];
+}
+
+function createBoxFeature([west, south, east, north]: Box): object {
+  const ring = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
+  return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [ring] } };
+}
