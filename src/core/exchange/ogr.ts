@@ -100,7 +100,18 @@ export interface TranslateResult {
  */
 export interface StageTask
   extends ForeignFile,
-    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs' | 'keepsValues'> {
+    Pick<
+      TranslateTask,
+      | 'path'
+      | 'layer'
+      | 'output'
+      | 'table'
+      | 'sourceCrs'
+      | 'targetCrs'
+      | 'keepsValues'
+      | 'mayLackCrs'
+      | 'maxFeatures'
+    > {
   /** The file comes from an archive, whose layers the name may not be of: then the first one is meant. */
   isUnpacked: boolean;
 }
@@ -120,7 +131,7 @@ export interface StagedLayer {
 /** Reason why no layer was read and written. */
 export type StageProblem =
   | { problem: 'no-layer'; names: string[] }
-  | { problem: 'no-crs' }
+  | { problem: 'no-crs'; namesDegrees: boolean }
   | { problem: 'too-many-features' };
 
 /** Preview of an untrusted file. */

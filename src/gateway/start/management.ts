@@ -182,6 +182,7 @@ export function startManagement(options: ManagementOptions): Management {
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     names,
+    neighbours: () => catalog.current.collections,
     storeOf: (id, first) => findStoreFile(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);

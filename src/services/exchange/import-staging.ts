@@ -1,9 +1,11 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { explainAssumedCrs } from '../../core/catalog/assumed-crs.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import type { StageProblem } from '../../core/exchange/ogr.js';
+import type { AssumedCrs } from '../../core/geometry/stated-crs.js';
 
 /** Returns the error for a file that cannot be staged. */
 export function describeStageProblem(problem: StageProblem): Error {
@@ -24,6 +26,12 @@ export function describeStageProblem(problem: StageProblem): Error {
         `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`,
       );
   }
+}
+
+/** Warning about an assumed CRS. It names no other collection, because a caller may not know it. */
+export function describeUndeclared(assumed: AssumedCrs): string {
+  const because = assumed.as === 'guess' ? 'the data then overlaps published data' : assumed.because;
+  return `${explainAssumedCrs({ ...assumed, because })} Set SourceSrid if that is wrong.`;
 }
 
 /** Removes a SQLite file with its logs. */

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import type { VectorCollection } from '../../core/catalog/collection.js';
+import type { Collection, VectorCollection } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
-import type { StagedLayer } from '../../core/exchange/ogr.js';
+import type { StagedLayer, StageProblem, StageTask } from '../../core/exchange/ogr.js';
 import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
 import type { Principal } from '../../core/http/operation.js';
@@ -34,7 +34,8 @@ import type {
   RemoteInput,
   RemoteKind,
 } from './import-input.js';
-import { describeStageProblem, removeDatabase, removeStaged } from './import-staging.js';
+import { describeStageProblem, describeUndeclared, removeDatabase, removeStaged } from './import-staging.js';
+import { findStagedCrs, type UndeclaredCrs } from './undeclared-crs.js';
 
 export interface ImportDeps {
   pools: Pools;
@@ -65,6 +66,8 @@ export interface ImportDeps {
   recordSources?(id: string, sources: readonly CopySourceLayer[]): Promise<void>;
   /** Milliseconds for reading a file. Default: `LIMITS.importReadMs`. */
   readMs?: number;
+  /** Collections near which data without a declared CRS is searched. Default: none. */
+  neighbours?(): readonly Collection[];
   /** Merges rows into collections. Default: merging is not available. */
   merges?: Merges;
 }
@@ -490,7 +493,15 @@ export class ImportService {
       ...(context.input.merge ? { keepsValues: true } : {}),
     };
     const onProgress = (part: number) => tell(context, UNPACKED + part * (TRANSLATED - UNPACKED));
-    const result = await this.#deps.pools.run('ogr.stage', task, { signal, onProgress });
+    const stage = (more: Partial<StageTask> = {}) =>
+      this.#deps.pools.run('ogr.stage', { ...task, ...more }, { signal, onProgress });
+    let result = await stage();
+    // Rows of an existing collection must not be at a place that is only assumed.
+    if ('problem' in result && result.problem === 'no-crs' && !context.input.merge) {
+      const undeclared = await this.#findUndeclaredCrs(stage, staging, result, signal);
+      if (undeclared) result = await stage({ sourceCrs: undeclared.crs });
+      if (undeclared?.assumed) await context.warn(describeUndeclared(undeclared.assumed));
+    }
     if ('problem' in result) throw describeStageProblem(result);
     if (layer === undefined && result.spatialLayers > 1)
       await context.warn(
@@ -498,6 +509,25 @@ export class ImportService {
       );
     for (const note of result.notes ?? []) await context.warn(note);
     return result;
+  }
+
+  /** Stages the file without a CRS, which shows where its coordinates are. */
+  async #findUndeclaredCrs(
+    stage: (more: Partial<StageTask>) => Promise<StagedLayer | StageProblem>,
+    staging: string,
+    { namesDegrees }: { namesDegrees: boolean },
+    signal: AbortSignal,
+  ): Promise<UndeclaredCrs | undefined> {
+    const output = `${staging}.part-crs.gpkg`;
+    await removeDatabase(output);
+    try {
+      const staged = await stage({ output, targetCrs: undefined, mayLackCrs: true });
+      if ('problem' in staged) throw describeStageProblem(staged);
+      const hints = { namesDegrees, neighbours: this.#deps.neighbours?.() ?? [] };
+      return await findStagedCrs(output, hints, this.#deps.pools, { signal });
+    } finally {
+      await removeDatabase(output);
+    }
   }
 
   /** Resolves with the file that has the table. */

@@ -27,12 +27,14 @@ export class FakePools implements Pools {
     if (failure) throw failure;
     if (name === 'ogr.stage') return (await this.#stage(input as TaskInput<'ogr.stage'>, options)) as never;
     if (name === 'vector.load') return (await this.#load(input as TaskInput<'vector.load'>)) as never;
+    // Data of an unknown place.
+    if (name === 'vector.inspect') return [{ takenFor: 'plane' }] as never;
     if (name === 'raster.inspect') return rasterAt(input as TaskInput<'raster.inspect'>) as never;
     throw new Error(`no fake of ${name}`);
   }
 
   async #stage(
-    { path, output, layer = 'towns', sourceCrs }: TaskInput<'ogr.stage'>,
+    { path, output, layer = 'towns', sourceCrs, mayLackCrs = false }: TaskInput<'ogr.stage'>,
     { signal, onProgress }: TaskOptions,
   ): Promise<StagedLayer | StageProblem> {
     if (!existsSync(path)) throw new TaskFailure('source-missing', 'There is no such file.');
@@ -40,7 +42,7 @@ export class FakePools implements Pools {
     const names = ['towns', 'rivers'];
     if (!names.includes(layer)) return { problem: 'no-layer', names };
     const hasCrs = !(await readFile(path, 'utf8')).includes('nocrs');
-    if (!hasCrs && sourceCrs === undefined) return { problem: 'no-crs' };
+    if (!hasCrs && sourceCrs === undefined && !mayLackCrs) return { problem: 'no-crs', namesDegrees: false };
     for (let part = 1; part <= 4; part++) {
       await sleep(this.stageMs / 4, undefined, signal ? { signal } : {}).catch(() => {
         throw new TaskFailure('cancelled', 'Cancelled.');

@@ -112,6 +112,22 @@ describe('preview', () => {
       availableLayers: [expect.any(String)],
       sampleProperties: { name: 'town 1', people: 1000 },
       warnings: [],
+      extent: [11, 50, 13, 50],
+      fields: [
+        { name: 'name', type: 'string' },
+        { name: 'people', type: 'integer' },
+      ],
+      sample: {
+        type: 'FeatureCollection',
+        features: [1, 2, 3].map((n) => ({
+          type: 'Feature',
+          id: n,
+          geometry: { type: 'Point', coordinates: [10 + n, 50] },
+          properties: { name: `town ${n}`, people: n * 1000 },
+        })),
+      },
+      crsGuesses: [],
+      assumedCrs: null,
     });
     const feature = { attributes: { name: 'a' }, geometry: { x: 7, y: 47 } };
     const esri = { geometryType: 'esriGeometryPoint', spatialReference: { wkid: 4326 }, features: [feature] };
@@ -124,15 +140,70 @@ describe('preview', () => {
     expect(await collections(server)).toEqual([]);
   });
 
-  it('warns of a file without a CRS', async () => {
-    const { body } = await send('/import/preview', {}, 'name,lon,lat\na,10,50\n', 'towns.csv');
-    expect(body).toMatchObject({
+  it('judges a file without a CRS as a published folder does', async () => {
+    const preview = async (content: string | Buffer, name: string) =>
+      (await send('/import/preview', {}, content, name)).body as {
+        totalFeatureCount: number;
+        sample: { features: unknown[] };
+        extent: number[];
+      };
+    const rows = 'name,lon,lat,built,floors\na,10,50,2023-01-02,3\n';
+    expect(await preview(rows, 'towns 2023.csv')).toMatchObject({
       format: 'Csv',
-      detectedSrid: null,
-      totalFeatureCount: 1,
-      sampleProperties: { name: 'a' },
-      warnings: [expect.stringContaining('SourceSrid')],
+      detectedSrid: 4326,
+      availableLayers: ['towns 2023'],
+      extent: [10, 50, 10, 50],
+      fields: [{ type: 'string' }, { name: 'built', type: 'date' }, { name: 'floors', type: 'integer' }],
+      sample: { features: [{ properties: { name: 'a', built: '2023-01-02', floors: 3 } }] },
+      warnings: [],
+      assumedCrs: null,
     });
+    expect(await preview('x,y\n10,50\n', 'points.csv')).toMatchObject({
+      detectedSrid: 4326,
+      warnings: [expect.stringMatching(/Longitudes and latitudes .* were assumed.* Set SourceSrid/)],
+      crsGuesses: [{ crs: 'OGC:CRS84' }],
+      assumedCrs: { as: 'degrees', crs: null },
+    });
+    expect(await preview('x,y\n4500000,5500000\n', 'plan.csv')).toMatchObject({
+      detectedSrid: null,
+      extent: null,
+      sample: { features: [{ geometry: null }] },
+      warnings: [expect.stringContaining('its place is unknown. Send SourceSrid')],
+    });
+    const rest = Array.from({ length: 150 }, (_, i) => `p${i},${i / 10},50\n`).join('');
+    const many = await preview(`name,lon,lat\n${rest}`, 'many.csv');
+    expect([many.totalFeatureCount, many.sample.features.length, many.extent[2]]).toEqual([150, 100, 14.9]);
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('and the import does the same, and says what it assumed', async () => {
+    const placesOf = async (table: string) =>
+      (await itemsOf(server, table)).features as { geometry: { coordinates: number[] } }[];
+    const imported = async (table: string, content: string) =>
+      send('/import/upload', { TableName: table }, content, `${table}.csv`);
+    expect((await imported('by_columns', 'name,lon,lat\na,10,50\n')).body).toMatchObject({
+      success: true,
+      warnings: [],
+    });
+    expect((await imported('assumed', 'x,y\n10,50\n')).body).toMatchObject({
+      success: true,
+      warnings: [expect.stringMatching(/Longitudes and latitudes .* were assumed/)],
+    });
+    expect((await placesOf('assumed'))[0]!.geometry.coordinates).toEqual([10, 50]);
+    const refused = await imported('plan', 'x,y\n4500000,5500000\n');
+    expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('SourceSrid')]);
+    // The data lies where the towns are, in the CRS that they were given.
+    const grid = { TableName: 'grid', SourceSrid: '25832', TargetSrid: '25832' };
+    await send('/import/upload', grid, 'x,y\n500000,5500000\n510000,5510000\n', 'grid.csv');
+    const guessed = await imported('guessed', 'x,y\n504000,5504000\n506000,5506000\n');
+    expect(guessed.body).toMatchObject({
+      success: true,
+      warnings: [
+        expect.stringContaining('EPSG:25832 was guessed, because the data then overlaps published data'),
+      ],
+    });
+    expect((await placesOf('guessed'))[0]!.geometry.coordinates[0]).toBeCloseTo(9.06, 1);
+    expect(leftovers(server)).toEqual([]);
   });
 
   it('looks into archives and geometries alone', async () => {

@@ -15,7 +15,7 @@ import { importRasterRows } from './import-raster.js';
 import { importTilePackage } from './import-tiles.js';
 import { PreviewSchema, previewReceived } from './upload-views.js';
 
-const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action } = createRowBuilders(SERVICES);
 

@@ -8,6 +8,7 @@ import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ImportInput, ImportResult } from '../../../services/exchange/import-input.js';
 import type { ImportPreview } from '../../../services/exchange/import-preview.js';
+import { MAX_SAMPLE } from '../../../services/exchange/import-sample.js';
 import { buildImportQuery, endsImport, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import { receiveUpload } from '../../../services/uploads/upload.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
@@ -26,7 +27,7 @@ import { cancelMessage, percent } from '../../jobs/admin/job-views.js';
 import { IMPORT_RESPONSES, importLinks, importUpload, MergeSchema } from './import-form.js';
 import { PreviewSchema, previewReceived, UploadSchema, uploadView } from './upload-views.js';
 
-const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
 
@@ -76,8 +77,8 @@ const IMPORT_LIMITS: Static<typeof ImportLimits> = {
   maxMemoryBytes: LIMITS.importMemoryBytes,
   backgroundJobThresholdBytes: EXCHANGE_LIMITS.importForegroundBytes,
   maxPreviewSizeBytes: EXCHANGE_LIMITS.previewBytes,
-  // One feature is shown, and all of a file are counted.
-  maxPreviewFeatures: 1,
+  // All features of a file are counted.
+  maxPreviewFeatures: MAX_SAMPLE,
   maxPreviewCountScan: EXCHANGE_LIMITS.importFeatures,
   streamBufferSize: LIMITS.uploadBuffer,
   useTransactions: true,

@@ -28,6 +28,32 @@ export const PreviewSchema = Type.Object({
   availableLayers: Type.Array(S),
   sampleProperties: Type.Object({}),
   warnings: Type.Array(S),
+  extent: Type.Union([Type.Array(Type.Number()), Type.Null()], {
+    description: 'West, south, east and north in degrees. Null if the place is unknown.',
+  }),
+  fields: Type.Array(Type.Object({ name: S, type: S }), {
+    description: 'Attributes. Types of columns of text, as in CSV, are those of the first 100 features.',
+  }),
+  sample: Type.Object(
+    { type: Type.Literal('FeatureCollection'), features: Type.Array(Type.Object({})) },
+    {
+      description:
+        'The first 100 features in degrees (GeoJSON), with simplified geometries. Geometries are null if the place is unknown.',
+    },
+  ),
+  crsGuesses: Type.Array(Type.Object({ crs: S, reason: S }), {
+    description: 'CRSs that the coordinates and published data suggest, if the file declares none.',
+  }),
+  assumedCrs: Type.Union(
+    [
+      Type.Object({
+        as: Type.Enum(['degrees', 'plane', 'guess']),
+        crs: Type.Union([S, Type.Null()], { description: 'Code of a guessed CRS.' }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Assumption of an import without SourceSrid. Null if the file declares its CRS.' },
+  ),
 });
 
 export const UploadSchema = Type.Object({
@@ -72,12 +98,13 @@ export function uploadView(upload: UploadView): Static<typeof UploadSchema> {
 /** Previews a file that `receive` writes to the upload folder, and removes the file. */
 export async function previewReceived(
   x: Exchange,
-  { imports, pools }: Services<'imports' | 'pools'>,
+  { imports, pools, visible }: Services<'imports' | 'pools' | 'visible'>,
   receive: () => Promise<Pick<UploadedFile, 'path' | 'fileName'>>,
 ): Promise<ImportPreview> {
   const file = await receive();
   try {
-    const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    const { collections: neighbours } = visible(x.principal);
+    const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs, neighbours };
     return await previewFile(file, imports.uploads, pools, options);
   } catch (error) {
     throw describeRefusal(error);

@@ -4,7 +4,7 @@ import type { Guess } from './guess-crs.js';
 
 /** The assumption about the CRS of a layer. Undefined if the file declares it, also by names of columns. */
 export function findAssumption(
-  { takenFor, extent }: VectorLayerInfo,
+  { takenFor, extent }: Pick<VectorLayerInfo, 'takenFor' | 'extent'>,
   { namesDegrees = false }: { namesDegrees?: boolean } = {},
 ): AssumedCrs | undefined {
   if (takenFor === undefined || (takenFor === 'degrees' && namesDegrees)) return undefined;

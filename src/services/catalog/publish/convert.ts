@@ -153,7 +153,7 @@ async function layersIn(
     });
   if (layers.length === 0 && refusals.length === 0) throw createEmptyFailure(empty);
   const words = layers.map(({ path, info }) =>
-    wordsFor(path === source ? getFileStem(source) : getFileStem(path), info, layers),
+    nameLayer(path === source ? getFileStem(source) : getFileStem(path), info, layers),
   );
   const tables = tableNames(words);
   return layers.map(({ path, info }, i) => ({
@@ -196,7 +196,7 @@ function createEmptyFailure(layers: readonly string[]): TaskFailure {
 }
 
 /** The name of a layer, unless it is meaningless. */
-function wordsFor(file: string, info: OgrLayerInfo, all: readonly unknown[]): string {
+export function nameLayer(file: string, info: OgrLayerInfo, all: readonly unknown[]): string {
   if (!info.isUnnamed) return info.name;
   return all.length === 1 ? file : `${file} ${info.name}`;
 }

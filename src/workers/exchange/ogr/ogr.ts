@@ -13,7 +13,6 @@ import { isInNamedDegrees } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from '../../gdal/gdal.js';
 import { requireOwnFiles, requireOwnSidecars } from '../../gdal/sidecars.js';
 import { vectorDrivers } from '../../gdal/vector-drivers.js';
-import { namesDegrees } from '../csv/columns.js';
 import { openCsv } from '../csv/open.js';
 import { openEsriJson } from '../geojson/esri.js';
 import { openJson } from '../geojson/open.js';
@@ -25,7 +24,12 @@ import { keepGeoPackageValues } from './formats/geopackage-values.js';
 import { guessPath, keepGmlDigits } from './formats/gml.js';
 import { openKml } from './formats/kml.js';
 import { openShapefile } from './formats/shapefile.js';
-import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './formats/spreadsheet.js';
+import {
+  findSheetCoordinates,
+  openSpreadsheet,
+  sheetNamesDegrees,
+  spreadsheetDriver,
+} from './formats/spreadsheet.js';
 import { requireNoDocumentType } from './formats/xml-prolog.js';
 import { describeUnreadable, requireJsonText } from './unreadable.js';
 
@@ -140,10 +144,7 @@ async function describeLayer(layer: Layer, format: string, isInDegrees: boolean)
     ...(UNNAMED.test(layer.name) || FIXED_LAYERS.has(format) ? { isUnnamed: true } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
-    ...(isInDegrees ||
-    (coordinates && namesDegrees({ encoding: 'coordinates', x: coordinates[0], y: coordinates[1] }))
-      ? { namesDegrees: true }
-      : {}),
+    ...(isInDegrees || sheetNamesDegrees(coordinates) ? { namesDegrees: true } : {}),
     crs: readDatasetCrs(layer)?.text ?? null,
     fields: layer.fields.map(buildField),
   };

@@ -5,11 +5,11 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../../core/exchange/ogr.js';
 import { readDatasetCrs } from '../../gdal/crs.js';
-import { findDatasetFeatures, getDatasetDriver } from '../../gdal/dataset-notes.js';
+import { findDatasetFeatures, getDatasetDriver, isInNamedDegrees } from '../../gdal/dataset-notes.js';
 import { type Dataset, unreadable } from '../../gdal/gdal.js';
 import { isParquet } from '../parquet/file.js';
 import { inspectParquet } from '../parquet/translate.js';
-import { findSheetCoordinates } from './formats/spreadsheet.js';
+import { findSheetCoordinates, sheetNamesDegrees } from './formats/spreadsheet.js';
 import { hasNoGeometry, openVector } from './ogr.js';
 import { writeStagedFeatures } from './staged-features.js';
 import { translate, translateOpened } from './translate.js';
@@ -23,6 +23,8 @@ interface Candidate {
   name: string;
   isSpatial: boolean;
   hasCrs: boolean;
+  /** See `OgrLayerInfo.namesDegrees`. */
+  namesDegrees: boolean;
   /** Number of features. Undefined if only a complete read would count them. */
   features: number | undefined;
 }
@@ -38,9 +40,12 @@ export async function stage(
       name,
       isSpatial: hasGeometry !== false,
       hasCrs: crs !== null,
+      namesDegrees: false,
       features: featureCount,
     }));
-    return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
+    return stageLayer(task, layers, (layer) =>
+      translate({ ...task, layer, maxFeatures: task.maxFeatures ?? maxFeatures }, part, onProgress),
+    );
   }
   const source = await openVector(task.path, task);
   try {
@@ -50,7 +55,12 @@ export async function stage(
       layers,
       async (layer) =>
         (await keepFeatures(source, task, layer, part, onProgress)) ??
-        translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
+        translateOpened(
+          source,
+          { ...task, layer, maxFeatures: task.maxFeatures ?? maxFeatures },
+          part,
+          onProgress,
+        ),
     );
     return { ...staged, driver: getDatasetDriver(source) };
   } finally {
@@ -78,19 +88,21 @@ async function listCandidates(source: Dataset): Promise<Candidate[]> {
   try {
     const format = source.driver.description;
     const layers: Candidate[] = [];
-    for (const layer of await source.layers) layers.push(await loadCandidate(layer, format));
+    for (const layer of await source.layers)
+      layers.push(await loadCandidate(layer, format, isInNamedDegrees(source)));
     return layers;
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   }
 }
 
-async function loadCandidate(layer: Layer, format: string): Promise<Candidate> {
+async function loadCandidate(layer: Layer, format: string, isInDegrees: boolean): Promise<Candidate> {
   const count = await layer.features.countAsync(false);
   return {
     name: layer.name,
     isSpatial: !hasNoGeometry(layer.geomType) || findSheetCoordinates(layer, format) !== undefined,
     hasCrs: readDatasetCrs(layer) !== null,
+    namesDegrees: isInDegrees || sheetNamesDegrees(findSheetCoordinates(layer, format)),
     features: count < 0 ? undefined : count,
   };
 }
@@ -103,8 +115,10 @@ async function stageLayer(
   const spatial = layers.filter(({ isSpatial }) => isSpatial);
   const layer = chooseLayer(task, layers, spatial);
   if (!layer) return { problem: 'no-layer', names: layers.map(({ name }) => name).slice(0, 20) };
-  if (!layer.hasCrs && task.sourceCrs === undefined) return { problem: 'no-crs' };
-  if ((layer.features ?? 0) > EXCHANGE_LIMITS.importFeatures) return { problem: 'too-many-features' };
+  if (!layer.hasCrs && task.sourceCrs === undefined && !task.mayLackCrs)
+    return { problem: 'no-crs', namesDegrees: layer.namesDegrees };
+  if (task.maxFeatures === undefined && (layer.features ?? 0) > EXCHANGE_LIMITS.importFeatures)
+    return { problem: 'too-many-features' };
   const { features, notes = [], idNote, keepsIds } = await write(layer.name);
   if (features > EXCHANGE_LIMITS.importFeatures)
     throw new TaskFailure('too-large', `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`);

@@ -131,8 +131,9 @@ export async function translateOpened(
     });
     // Write-only drivers cannot count the features that they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
-    const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
-    if (findSheetCoordinates(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
+    const coordinates = findSheetCoordinates(layer, source.driver.description);
+    const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table), coordinates);
+    if (coordinates) requirePlaces(copy.layers.get(0));
     copy.close();
     if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
     if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
@@ -190,10 +191,11 @@ async function notesOfLayer(
 const listsIn = (layer: Layer): string[] =>
   layer.fields.map(({ name, type }) => (type.endsWith('[]') ? name : '')).filter(Boolean);
 
-/** Returns a note about renamed fields. GeoPackage field names are case-insensitive. */
-function noteOfNames(layer: Layer, copy: Layer): string | undefined {
+/** Returns a note about renamed fields. GeoPackage field names are case-insensitive. Columns of coordinates are not copied. */
+function noteOfNames(layer: Layer, copy: Layer, coordinates: readonly string[] = []): string | undefined {
   const names = copy.fields.getNames();
-  const renamed = layer.fields.getNames().flatMap((name, i) => {
+  const copied = layer.fields.getNames().filter((name) => !coordinates.includes(name));
+  const renamed = copied.flatMap((name, i) => {
     const other = names[i];
     return names.includes(name) || other === undefined ? [] : [`${name} (now ${other})`];
   });

@@ -5,7 +5,7 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { type Dataset, gdal, unreadable } from '../../../gdal/gdal.js';
-import { coordinateColumns } from '../../csv/columns.js';
+import { coordinateColumns, namesDegrees } from '../../csv/columns.js';
 import { checkArchive } from '../unpack.js';
 
 const DRIVERS: Readonly<Record<string, string>> = { '.xlsx': 'XLSX', '.ods': 'ODS' };
@@ -29,6 +29,13 @@ export async function openSpreadsheet(path: string, driver: string): Promise<Dat
 export function findSheetCoordinates(layer: Layer, driver: string): [x: string, y: string] | undefined {
   if (!Object.values(DRIVERS).includes(driver)) return undefined;
   return coordinateColumns(layer.fields.map(({ name }) => name));
+}
+
+/** Whether columns of coordinates have names of longitudes and latitudes. */
+export function sheetNamesDegrees(coordinates: [x: string, y: string] | undefined): boolean {
+  if (!coordinates) return false;
+  const [x, y] = coordinates;
+  return namesDegrees({ encoding: 'coordinates', x, y });
 }
 
 /** SQL of OGR's SQLite dialect: the rows of a sheet as points. Rows without numbers have no geometry. */
