@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../src/core/catalog/collection.js';
 import { withLayers } from '../../src/services/catalog/publish/catalog-layers.js';
+import { formatTitle } from '../../src/services/catalog/publish/collections.js';
 import { assignIds, withAwaited } from '../../src/services/catalog/publish/names.js';
 import { hostProblem } from '../../src/services/connections/hosts.js';
 
@@ -70,6 +71,55 @@ describe('a collection keeps its id, by which rules name it', () => {
       'parcels',
     ]);
   });
+});
+
+describe('files of one name in several folders', () => {
+  const titled = (file: string, name = 'cycle_hire') => ({
+    name,
+    group: file.split('/').at(-1)!.split('.')[0]!,
+    make: (id: string, layerId: number) => ({ ...collection(id, layerId, file), title: 'Cycle hire' }),
+  });
+  const named = async (drafts: ReturnType<typeof titled>[], kept = names()) =>
+    (await assignIds(drafts, kept)).map(({ id, title }) => `${id}: ${title}`);
+
+  it('get the plain name and the names of their folders', async () => {
+    const files = ['/data/cycle_hire.geojson', '/data/from colleagues/cycle_hire.geojson'];
+    expect(await named(files.map((file) => titled(file)))).toEqual([
+      'cycle_hire: Cycle hire',
+      'from-colleagues-cycle_hire: Cycle hire (from colleagues)',
+    ]);
+    expect(await named(files.toReversed().map((file) => titled(file)))).toEqual([
+      'from-colleagues-cycle_hire: Cycle hire (from colleagues)',
+      'cycle_hire: Cycle hire',
+    ]);
+    const years = ['/data/2024/roads.gpkg', '/data/2025/roads.gpkg', '/data/old/2025/roads.gpkg'];
+    expect(await named(years.map((file) => titled(file, 'roads')))).toEqual([
+      'roads: Cycle hire',
+      'data-2025-roads: Cycle hire (data 2025)',
+      'old-2025-roads: Cycle hire (old 2025)',
+    ]);
+  });
+
+  it('get their extensions in one folder', async () => {
+    const files = ['/data/cycle_hire.csv', '/data/cycle_hire.geojson'];
+    expect(await named(files.map((file) => titled(file)))).toEqual([
+      'cycle_hire: Cycle hire',
+      'cycle_hire-geojson: Cycle hire (geojson)',
+    ]);
+  });
+
+  it('keep the ids that they have', async () => {
+    const kept = names();
+    const [first, second] = [titled('/data/z/cycle_hire.csv'), titled('/data/a/cycle_hire.csv')];
+    expect(await named([first], kept)).toEqual(['cycle_hire: Cycle hire']);
+    const both = ['a-cycle_hire: Cycle hire (a)', 'cycle_hire: Cycle hire'];
+    expect(await named([second, first], kept)).toEqual(both);
+    expect(await named([second, first], kept)).toEqual(both);
+  });
+});
+
+it('a title has no extension of a file', () => {
+  expect(['nc.gpkg', 'sf_bna2', 'v1.2', '.csv'].map(formatTitle)).toEqual(['Nc', 'Sf bna2', 'V1.2', '.csv']);
 });
 
 it('a source that could not be read keeps the ids of what it held', async () => {

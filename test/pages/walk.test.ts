@@ -16,6 +16,8 @@ import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
  */
 
 const PICTURES = process.env.SCREENSHOTS ? 'test/pages/screenshots' : undefined;
+/** With SCREENSHOT_PAGES, only these pages are walked, and the pictures of the others stay: `docs,stac-search`. */
+const ONLY = process.env.SCREENSHOT_PAGES?.split(',');
 const IS_FULL = PICTURES !== undefined || isFullRun(import.meta.url);
 
 /** Pages by their names in pictures; `{n}` is the number of the countries. */
@@ -47,9 +49,10 @@ const PAGES = {
   'coverage-bands': '/ogc/coverages/collections/l7_etms',
   stac: '/stac',
   'stac-collections': '/stac/collections',
+  'stac-item': '/stac/collections/l7_etms/items/l7_etms',
   'stac-collection': '/stac/collections/l7_etms',
-  // One item: axe looks at 5,000 elements of ten for 14 seconds, and they repeat each other.
   'stac-search': '/stac/search?limit=1',
+  'rest-query': '/rest/services/default/FeatureServer/{n}/query?where=1%3D1&outFields=*&resultRecordCount=5',
   nothing: '/nothing',
   manual: '/manual/',
   'manual-page': '/manual/how-to/install/behind-nginx',
@@ -87,6 +90,7 @@ const NARROW: ReadonlySet<string> = new Set([
   'docs-operation',
   'refusal',
   'stac-search',
+  'rest-query',
   'manual-page',
 ]);
 
@@ -96,7 +100,7 @@ let browser: Browser;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-walk-'));
   browser = await launchBrowser();
-  if (PICTURES && existsSync(PICTURES))
+  if (PICTURES && !ONLY && existsSync(PICTURES))
     for (const file of readdirSync(PICTURES)) rmSync(join(PICTURES, file));
   if (PICTURES) mkdirSync(PICTURES, { recursive: true });
 });
@@ -105,7 +109,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) => {
+describe.each(PICTURES && !ONLY ? [7, 1, 69, 2000] : [7])('with %i collections', (count) => {
   let server: TestServer;
   let number: string;
 
@@ -118,7 +122,8 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
   });
   afterAll(() => server?.stop());
 
-  const pages = count === 7 ? (Object.keys(PAGES) as (keyof typeof PAGES)[]) : BY_SIZE;
+  const all = count === 7 ? (Object.keys(PAGES) as (keyof typeof PAGES)[]) : BY_SIZE;
+  const pages = ONLY ? all.filter((name) => ONLY.includes(name)) : all;
   const addressOf = (name: keyof typeof PAGES) => server.url + PAGES[name].replace('{n}', number);
 
   describe.each(WIDTHS)('pages at %i pixels', (width) => {

@@ -167,8 +167,12 @@ function advertised(storage: Crs, hasZ = false): Crs[] {
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }
 
+/** Extensions of files, which tables can have in their names. */
+const EXTENSION =
+  /\.(gpkg|shp|geojson|json|csv|kml|gml|fgb|parquet|tiff?|nc|mbtiles|pmtiles|sqlite|dxf|xlsx)$/i;
+
 /** A name as words. */
 export function formatTitle(name: string): string {
-  const words = name.replace(/[_-]+/g, ' ').trim();
+  const words = name.replace(EXTENSION, '').replace(/[_-]+/g, ' ').trim();
   return words ? words[0]!.toUpperCase() + words.slice(1) : name;
 }

@@ -1,6 +1,6 @@
 import type { AwaitedCollection, Collection, QuarantineEntry } from '../../../core/catalog/collection.js';
-import { countBy } from '../../../core/features/count-by.js';
 import { createCollectionId } from '../../kit/slug.js';
+import { groupNamesakes, type Namesakes } from './namesakes.js';
 import type { CollectionDraft } from './source.js';
 
 /** Ids of collections that outlive their catalog: rules and settings name layers by them. */
@@ -45,8 +45,9 @@ export class GivenNames {
 }
 
 /**
- * Assigns readable ids: the layer name, preceded by the name of the file or schema if two layers share it. A source
- * keeps its id regardless of later sources, because rules for the layer would not apply under another id.
+ * Assigns readable ids: the layer name, preceded by the name of the file or schema if two layers share it. If files of
+ * one name share it, the file in the highest folder gets the layer name. Ids of further files start with their folder. A source keeps its
+ * id regardless of later sources, because rules for the layer would not apply under another id.
  */
 export async function assignIds(
   drafts: readonly CollectionDraft[],
@@ -75,19 +76,22 @@ export async function assignIds(
   // Another source must not take the id of a collection that comes back, because rules name the collection by this id.
   // The source itself keeps the id: its former contents may be served while its file cannot be read.
   for (const id of awaited) names.add(id);
-  let uses: ReadonlyMap<string, number> | undefined;
   const elsewhere = drafts.every((draft) => kept.has(draft)) ? new Set<string>() : await listElsewhere();
+  const namesakes = groupNamesakes(drafts, (draft) => given.slugOf(draft));
   const collections: Collection[] = [];
   for (const draft of drafts) {
+    const plain = given.slugOf(draft);
+    const others = namesakes.get(plain);
     let name = kept.get(draft);
     if (!name) {
-      const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), { names, elsewhere });
+      const id = freeId(draft, plain, others, { names, elsewhere });
       names.add(id);
       // Only what changes is written.
       name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? formatHolder(draft)) };
     }
     given.set(draft, name);
-    collections.push(draft.make(name.id, name.layerId));
+    const collection = draft.make(name.id, name.layerId);
+    collections.push(name.id === plain || !others ? collection : others.qualifyTitle(collection));
   }
   return collections;
 }
@@ -112,15 +116,20 @@ export async function withAwaited(
 
 function freeId(
   draft: CollectionDraft,
-  uses: ReadonlyMap<string, number>,
+  plain: string,
+  namesakes: Namesakes | undefined,
   { names, elsewhere }: { names: ReadonlySet<string>; elsewhere: ReadonlySet<string> },
 ): string {
-  const plain = createCollectionId(draft.name);
+  const isFree = (id: string) => !names.has(id) && !elsewhere.has(id);
+  if (namesakes?.isOneGroup && !elsewhere.has(plain)) {
+    const id = namesakes.listIds(draft, plain).find(isFree);
+    if (id !== undefined) return id;
+  }
   // The server that has the other collection gives the same id to this one.
-  const base =
-    uses.get(plain)! > 1 || elsewhere.has(plain) ? createCollectionId(`${draft.group}-${draft.name}`) : plain;
+  const isShared = namesakes !== undefined || elsewhere.has(plain);
+  const base = isShared ? createCollectionId(`${draft.group}-${draft.name}`) : plain;
   let id = base;
-  for (let n = 2; names.has(id) || elsewhere.has(id); n++) id = `${base}-${n}`;
+  for (let n = 2; !isFree(id); n++) id = `${base}-${n}`;
   return id;
 }
 
