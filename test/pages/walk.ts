@@ -78,7 +78,7 @@ export async function settled(page: Page): Promise<void> {
     await page
       .locator('[data-map-state="idle"], [data-map-state="folded"]')
       .first()
-      .waitFor({ timeout: 90_000 });
+      .waitFor({ state: 'attached', timeout: 90_000 });
   if ((await page.locator('#docs-data').count()) > 0)
     await page.locator('.opblock').first().waitFor({ timeout: 30_000 });
 }
