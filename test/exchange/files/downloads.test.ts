@@ -233,9 +233,9 @@ describe('an export job of a reader', () => {
     const accept = { headers: { accept: 'text/html' } };
     const { status, location } = await start('f=gpkg&ids=1,2', accept);
     expect([status, location.endsWith('?f=html')]).toEqual([303, true]);
-    const job = location.replace('?f=html', '');
+    const job = new URL(location, server.url).href.replace('?f=html', '');
     await finish(job);
-    const page = await (await fetch(location)).text();
+    const page = await (await fetch(`${job}?f=html`)).text();
     expect(page).toContain(`href="${job}/file" download>Download places.gpkg</a>`);
     expect(page).toContain('Available until');
     await remove(job);
