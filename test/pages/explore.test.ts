@@ -537,11 +537,11 @@ describe('a refused source', () => {
     const context = await browser.newContext({ extraHTTPHeaders: headers });
     const page = await context.newPage();
     await page.goto(server.url);
-    const banner = page.getByRole('region', { name: '1 source is not published' });
+    const banner = page.getByRole('region', { name: /^1 source is not published/ });
     await banner.locator('summary').click();
     expect(await banner.textContent()).toMatch(/cut\.geojson.*ends at byte/s);
     await banner.getByRole('link', { name: 'All sources' }).click();
-    const retry = page.getByRole('button', { name: /Read again/ });
+    const retry = page.getByRole('button', { name: 'Read again: cut.geojson' });
     await retry.click();
     await page.waitForLoadState();
     await page.getByText('ends at byte').waitFor();

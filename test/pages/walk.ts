@@ -78,7 +78,7 @@ export async function settled(page: Page): Promise<void> {
     await page
       .locator('[data-map-state="idle"], [data-map-state="folded"]')
       .first()
-      .waitFor({ timeout: 90_000 });
+      .waitFor({ state: 'attached', timeout: 90_000 });
 }
 
 /** A place that the focus comes to. */

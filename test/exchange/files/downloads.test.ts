@@ -97,6 +97,16 @@ describe('a streamed export', () => {
     expect(head.status).toBe(200);
   });
 
+  it('is counted by the same parameters', async () => {
+    const count = async (query: string) =>
+      (await fetch(exportUrl(query).replace('/export?', '/count?'))).json();
+    expect(await count('')).toEqual({ numberMatched: PLACES });
+    expect(await count('status=offline')).toEqual({ numberMatched: PLACES / 5 });
+    expect(await count('status=offline&filter=size%20%3E%202490')).toEqual({ numberMatched: 2 });
+    expect((await count('sortby=name')).status).toBe(400);
+    expect((await count('filter=nothing%20%3D%201')).status).toBe(400);
+  });
+
   it('names what is wrong with its parameters', async () => {
     for (const [query, name] of [
       ['f=gpkg', 'f'],
@@ -223,9 +233,9 @@ describe('an export job of a reader', () => {
     const accept = { headers: { accept: 'text/html' } };
     const { status, location } = await start('f=gpkg&ids=1,2', accept);
     expect([status, location.endsWith('?f=html')]).toEqual([303, true]);
-    const job = location.replace('?f=html', '');
+    const job = new URL(location, server.url).href.replace('?f=html', '');
     await finish(job);
-    const page = await (await fetch(location)).text();
+    const page = await (await fetch(`${job}?f=html`)).text();
     expect(page).toContain(`href="${job}/file" download>Download places.gpkg</a>`);
     expect(page).toContain('Available until');
     await remove(job);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ItemsTask, PageKey, SortKey } from '../../../src/core/features/features.js';
 import type { PostgisSource } from '../../../src/core/sources/vector-source.js';
+import { countWithin } from '../../../src/workers/features/timed-count.js';
 import { closeAll } from '../../../src/workers/providers/postgis/connections/database.js';
 import { postgisStore } from '../../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
@@ -42,6 +43,9 @@ beforeAll(async () => {
   );
   const tables = ['sorted', 'uuids', 'texts', 'bigs', 'empty', 'solid', 'globe', 'dateline', 'wide'];
   for (const table of tables) sources[table] = (await layerOf(postgres.url, table)).source as PostgisSource;
+  // Layers are found first, because that reads views.
+  const numbers = 'generate_series(1, 1000000) a, generate_series(1, 1000000) b';
+  await run(postgres.url, `CREATE VIEW forever AS SELECT sorted.* FROM sorted, ${numbers}`);
 });
 afterAll(async () => {
   closeAll();
@@ -53,6 +57,15 @@ const item = (table: string, id: string) =>
 const box = (bbox: number[], column = 'geom') => ({
   op: 's_intersects',
   args: [{ property: column }, { bbox }],
+});
+
+it('counts for a limited time, and then serves again', async () => {
+  const source = { ...sources.sorted!, table: 'forever' };
+  const none = { op: '=', args: [{ property: 'a' }, 9] };
+  const count = await countWithin({ source, filter: none, withinMs: 300 });
+  expect(count).toEqual({ count: 0, isExact: false });
+  const all = { source: sources.sorted!, filter: undefined, withinMs: 60_000 };
+  expect(await countWithin(all)).toEqual({ count: 40, isExact: true });
 });
 
 describe('pages', () => {

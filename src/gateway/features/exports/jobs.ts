@@ -13,6 +13,7 @@ import { findView } from '../../../services/features/view.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import { fileReply } from '../../http/replies/file-reply.js';
 import { renderExportPage } from '../../pages/features/export.js';
+import { sitePath } from '../../pages/layout.js';
 import {
   documentReply,
   type Link,
@@ -103,14 +104,17 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
           ...buildCaller(x.principal, x.operation),
           correlationId: x.correlationId,
         });
-        const location = `${x.baseUrl}${exportPath(own.visible, job.id)}`;
-        if (x.header('accept')?.includes('text/html'))
-          return { status: 303, headers: { location: `${location}?f=html` }, cacheControl: 'no-store' };
+        const path = exportPath(own.visible, job.id);
+        if (x.header('accept')?.includes('text/html')) {
+          // A path also works behind a proxy that ends TLS without saying so.
+          const page = `${sitePath(x.baseUrl)}${path}?f=html`;
+          return { status: 303, headers: { location: page }, cacheControl: 'no-store' };
+        }
         const found = await readerExports.find(own.visible.id, job.id, x.principal);
         return {
           status: 201,
           mediaType: 'application/json',
-          headers: { location },
+          headers: { location: `${x.baseUrl}${path}` },
           cacheControl: 'no-store',
           body: JSON.stringify(buildStatus(x, own.visible, found)),
         };
