@@ -128,6 +128,7 @@ const LAYOUT = `(() => {
 /** In the page: looks at what has the focus. */
 const PREPARE = `(() => {
   const seen = new Set();
+  let last;
   const label = (e) => e.tagName.toLowerCase() + ' ' + JSON.stringify((e.getAttribute('aria-label') || e.innerText || e.name || e.id || '').trim().slice(0, 40));
   const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length > 0;
   const look = (e) => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor, s.backgroundColor, s.color, s.textDecorationLine].join('|'); };
@@ -140,8 +141,11 @@ const PREPARE = `(() => {
   const outlined = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0; };
   window.walkStop = () => {
     const e = document.activeElement;
+    // A date has several parts that Tab comes to.
+    if (e && e === last && e.type === 'date') return { name: label(e), faults: [] };
     if (!e || e === document.body || seen.has(e)) return null;
     seen.add(e);
+    last = e;
     const faults = [];
     const r = e.getBoundingClientRect();
     const host = e.closest('label, .map, .maplibregl-map, summary') ?? e;
