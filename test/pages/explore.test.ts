@@ -520,8 +520,8 @@ describe('a layer of many points', () => {
         await legend.waitFor({ state: 'hidden' });
         expect(new URL(page.url()).hash).toBe('#drawn=crowd:points');
         await page.reload();
-        expect(await page.getByLabel('Points', { exact: true }).isChecked()).toBe(true);
         await page.locator('[data-map-state="idle"]').waitFor();
+        expect(await page.getByLabel('Points', { exact: true }).isChecked()).toBe(true);
         expect(await legend.isVisible()).toBe(false);
       },
       '/ogc/features/collections/crowd',
