@@ -35,10 +35,16 @@ function readPaths(diff) {
     else if (from === undefined && line.startsWith('--- ')) from = line.slice(6);
     else if (to === undefined && line.startsWith('+++ '))
       to = line === '+++ /dev/null' ? from : line.slice(6);
-    else if (line.startsWith('Binary files ')) paths.add(/ and b\/(.*) differ$/.exec(line)?.[1]);
+    else if (line.startsWith('Binary files ')) paths.add(readBinaryPath(line));
     else if (to !== undefined && /^[+-]/.test(line) && !NO_CODE.test(line.slice(1))) paths.add(to);
   }
   return [...paths];
+}
+
+/** The path of a changed, added or removed binary file. */
+function readBinaryPath(line) {
+  const [, before, after] = /^Binary files (.*) and (.*) differ$/.exec(line);
+  return (after === '/dev/null' ? before : after).slice(2);
 }
 
 /** Undefined without the history that tells. */
