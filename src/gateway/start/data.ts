@@ -234,6 +234,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   );
   const published = publishing(foundation, { catalog, databases, imagery, allowed, derivations });
   const extents = new ExtentRefresh({ catalog, pools, log });
+  const crsList = new CrsList(pools);
   const data: Data = {
     ...published,
     databases,
@@ -256,13 +257,14 @@ export async function startData(foundation: Foundation): Promise<Data> {
     chosenCrs,
     sourceCrs: new SourceCrs({
       pools,
+      crsList,
       store: chosenCrs,
       catalog: current,
       configured: () => catalog.configuredCrs,
       extentOf: storageExtent,
       settle: () => cluster.settle(),
     }),
-    crsList: new CrsList(pools),
+    crsList,
     extents,
     activity: new TableActivity({ catalog, pools, extents }),
     events,

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Collection } from '../../../src/core/catalog/collection.js';
+import type { Box } from '../../../src/core/geometry/box.js';
 import { findStatedCrsEntry, mergeStatedCrs } from '../../../src/core/geometry/stated-crs.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
 import { listCrs } from '../../../src/native/index.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
 import { CrsList } from '../../../src/services/catalog/crs/crs-list.js';
-import { listGuesses } from '../../../src/services/catalog/inspections/guess-crs.js';
+import { listGridGuesses, listGuesses } from '../../../src/services/catalog/inspections/guess-crs.js';
 import { openState, type State } from '../../../src/stores/state/state.js';
 import { stateWorker } from '../../support/state.js';
 
@@ -92,6 +93,25 @@ describe('the list of CRSs', () => {
     expect((await list.search('', 5)).total).toBeGreaterThan(5000);
     expect(runs).toBe(1);
   });
+});
+
+it('guesses include the grids of the region', async () => {
+  const list = new CrsList({ run: async () => listCrs() } as unknown as Pools);
+  const bern = [7.4, 46.8, 7.9, 47.1] as const;
+  const near = [
+    { title: 'Places', extent84: bern, storageCrs: { proj: 'OGC:CRS84', geographic: true } },
+  ] as unknown as Collection[];
+  const find = async (region: Box) =>
+    (await list.listProjectedAround(region, 40)).map(({ code }) => `EPSG:${code}`);
+  const reason = "the data then overlaps 'Places'";
+  expect(await listGridGuesses([2_600_000, 1_199_000, 2_602_500, 1_200_700], near, find)).toEqual([
+    { crs: 'EPSG:2056', reason },
+  ]);
+  expect(await listGridGuesses([600_000, 199_000, 602_500, 200_700], near, find)).toContainEqual({
+    crs: 'EPSG:21781',
+    reason,
+  });
+  expect(await listGridGuesses([9e6, 9e6, 9.1e6, 9.1e6], near, find)).toEqual([]);
 });
 
 it('guesses list each CRS once, with degrees last', () => {

@@ -1,3 +1,4 @@
+import type { Box } from '../../../core/geometry/box.js';
 import type { CrsEntry } from '../../../core/geometry/crs.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 
@@ -36,6 +37,21 @@ export class CrsList {
     return (await this.#read()).find(({ entry }) => entry.code === code)?.entry;
   }
 
+  /** Projected CRSs whose area of use contains a box, smallest area first. */
+  async listProjectedAround(box: Box, limit: number): Promise<CrsEntry[]> {
+    const list = await this.#read();
+    const around = list.flatMap(({ entry }) => {
+      const { areaOfUse } = entry;
+      if (entry.isGeographic || !areaOfUse || !contains(areaOfUse, box)) return [];
+      const [west, south, east, north] = areaOfUse;
+      return [{ entry, size: (east - west) * (north - south) }];
+    });
+    return around
+      .sort((a, b) => a.size - b.size)
+      .slice(0, limit)
+      .map(({ entry }) => entry);
+  }
+
   #read(): Promise<readonly SearchedCrs[]> {
     this.#list ??= this.pools.run('vector.crsList', {}).then(
       (entries) => entries.map(describe),
@@ -46,6 +62,11 @@ export class CrsList {
     );
     return this.#list;
   }
+}
+
+/** Whether a box contains another one; neither crosses the antimeridian. */
+function contains([west, south, east, north]: Box, [w, s, e, n]: Box): boolean {
+  return west <= w && south <= s && east >= e && north >= n;
 }
 
 function describe(entry: CrsEntry): SearchedCrs {

@@ -8,11 +8,12 @@ import { findStatedCrsEntry, type StatedCrs } from '../../../core/geometry/state
 import { isPath } from '../../../core/sources/sources.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { describeCrs, hasLongitudes, transformBox } from '../../../native/index.js';
-import { type Guess, listGuesses } from '../inspections/guess-crs.js';
+import { type Guess, listGridGuesses, listGuesses } from '../inspections/guess-crs.js';
 import { isCrs } from '../inspections/sidecar-crs.js';
 import { RASTER } from '../publish/formats.js';
 import type { SourceState } from '../source-states.js';
 import type { ChosenCrsDocument, ChosenCrsStore } from './chosen-crs.js';
+import type { CrsList } from './crs-list.js';
 
 /** Features of a preview. */
 const MAX_FEATURES = 100;
@@ -22,6 +23,9 @@ const DEADLINE_MS = 20_000;
 /** Decimal places of longitudes and latitudes. */
 const PRECISION = 7;
 const MAX_CRS_LENGTH = 4096;
+/** Grids of a region that are tested, and grids among the guesses. */
+const TESTED_GRIDS = 40;
+const MAX_GRIDS = 6;
 
 type CrsOrigin = 'data' | 'configuration' | 'chosen' | 'assumed' | 'none';
 
@@ -57,6 +61,7 @@ export interface CrsPreview {
 export interface SourceCrsDeps {
   readonly pools: Pick<Pools, 'run'>;
   readonly store: ChosenCrsStore;
+  readonly crsList: Pick<CrsList, 'listProjectedAround'>;
   catalog(): CatalogSnapshot;
   /** CRSs of the configuration in use. */
   configured(): StatedCrs;
@@ -83,7 +88,7 @@ export class SourceCrs {
       name: collection && nameCrs(collection.storageCrs.proj),
       chosen,
       configuredBy: configured?.key,
-      guesses: collection && extent ? this.#listGuesses(collection, extent) : [],
+      guesses: collection && extent ? await this.#listGuesses(collection, extent) : [],
       extent,
     };
   }
@@ -164,14 +169,24 @@ export class SourceCrs {
     return state === 'refused' || !first ? undefined : this.deps.catalog().byId(first.id);
   }
 
-  #listGuesses(collection: Collection, extent: Box): SourceCrsView['guesses'] {
+  async #listGuesses(collection: Collection, extent: Box): Promise<SourceCrsView['guesses']> {
     const { file } = collection;
     const others = this.deps.catalog().collections.filter((one) => one.file !== file);
     const folder = dirname(file);
     const near = others.filter((one) => isPath(one.file) && dirname(one.file) === folder);
     const guesses = listGuesses(extent, near);
-    const all = guesses.some(({ crs }) => crs !== 'OGC:CRS84') ? guesses : listGuesses(extent, others);
-    return all.map((guess) => ({ ...guess, name: nameCrs(guess.crs) ?? guess.crs }));
+    const [all, neighbours] = guesses.some(({ crs }) => crs !== 'OGC:CRS84')
+      ? [guesses, near]
+      : [listGuesses(extent, others), near.length > 0 ? near : others];
+    const grids = await listGridGuesses(extent, neighbours, (region) => this.#findGrids(region));
+    const systems = new Set(all.map(({ crs }) => crs));
+    const further = grids.filter(({ crs }) => !systems.has(crs)).slice(0, MAX_GRIDS);
+    return [...all, ...further].map((guess) => ({ ...guess, name: nameCrs(guess.crs) ?? guess.crs }));
+  }
+
+  async #findGrids(region: Box): Promise<string[]> {
+    const entries = await this.deps.crsList.listProjectedAround(region, TESTED_GRIDS);
+    return entries.map(({ code }) => `EPSG:${code}`);
   }
 }
 

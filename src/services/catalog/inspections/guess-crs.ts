@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { describeCrs, transformBox } from '../../../native/index.js';
@@ -46,6 +47,30 @@ export function listGuesses(extent: Box, neighbours: readonly Collection[]): Gue
   ])
     if (!byCrs.has(guess.crs)) byCrs.set(guess.crs, guess);
   return [...byCrs.values()];
+}
+
+/** Finds projected CRSs of a region. */
+export type FindGrids = (region: Box) => Promise<readonly string[]>;
+
+/** Regions whose grids are tested for one list. */
+const MAX_REGIONS = 3;
+
+/** Grids of the regions of neighbours in which data of this extent is near them. Other tasks run between the tests. */
+export async function listGridGuesses(
+  extent: Box,
+  neighbours: readonly Collection[],
+  findGrids: FindGrids,
+): Promise<Guess[]> {
+  const near = neighbours.filter(({ extent84, storageCrs }) => extent84 && !storageCrs.isPlane);
+  const regions = near.filter(({ extent84 }) => isSmall(extent84!, OTHER_SIDE)).slice(0, MAX_REGIONS);
+  const guesses = new Map<string, Guess>();
+  for (const { extent84, title } of regions)
+    for (const crs of await findGrids(extent84!)) {
+      await setImmediate();
+      if (!guesses.has(crs) && liesIn(extent, crs, extent84!))
+        guesses.set(crs, { crs, reason: `the data then overlaps '${title}'` });
+    }
+  return [...guesses.values()];
 }
 
 /** Range of longitudes and latitudes, with values that are written across the antimeridian. */
