@@ -225,6 +225,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     sourceCrs: new SourceCrs({
       pools,
       store: new ChosenCrsStore(t.state.documents),
+      crsList: new CrsList(pools),
       catalog: visible,
       configured: () => ({}),
       extentOf: () => undefined,
