@@ -92,7 +92,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
         collections: defineListParam(
           'collections',
           LIMITS.collectionsPerRequest,
-          'Ids or URLs; all when absent.',
+          'Ids or URLs. Default: all.',
         ),
         ...mapQuery,
       },

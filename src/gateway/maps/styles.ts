@@ -53,7 +53,7 @@ const styleId = pathString('styleId', 'Identifier of a style.');
 const collections = defineListParam(
   'collections',
   LIMITS.collectionsPerRequest,
-  'Identifiers, bottom first; all when absent.',
+  'Identifiers, bottom first. Default: all.',
 );
 
 /** Entry of a style in a list. */

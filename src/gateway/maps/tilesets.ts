@@ -27,7 +27,7 @@ const tileMatrixSetId = pathString('tileMatrixSetId', 'Identifier of a tile matr
 const collections = defineListParam(
   'collections',
   LIMITS.collectionsPerRequest,
-  'Identifiers; all when absent.',
+  'Identifiers. Default: all.',
 );
 
 /** Descriptions of map tiles (OGC 20-057, clauses 9 and 10); the tiles themselves are those of /ogc/tiles. */

@@ -82,7 +82,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       collections: defineListParam(
         'collections',
         LIMITS.collectionsPerRequest,
-        'Identifiers; a few that lie together when absent.',
+        'Identifiers. Default: a few that lie together.',
       ),
     },
     formats: [HTML_FORMAT],

@@ -37,7 +37,7 @@ export const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left
 export const collections = defineListParam(
   'collections',
   LIMITS.collectionsPerRequest,
-  'Ids, numbers or URLs of the collections to show; all when absent.',
+  'Ids, numbers or URLs of the collections to show. Default: all.',
 );
 const SIDE = { min: 1, max: LIMITS.mapSide, default: undefined };
 

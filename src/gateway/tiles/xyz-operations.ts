@@ -69,7 +69,7 @@ const row = {
 const encoding = choice(
   'encoding',
   ['mvt', 'mlt'],
-  'Encoding of vector tiles: mvt when absent, or that of the archive.',
+  'Encoding of vector tiles. Default: mvt, or the encoding of the archive.',
 );
 
 const { datetime, subset, filter, filterLang, filterCrs, aggregate, properties } = tileQuery;

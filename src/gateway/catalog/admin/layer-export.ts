@@ -54,7 +54,7 @@ const params = {
   outFields: defineListParam(
     'outFields',
     MAX_FIELDS,
-    'Names of the attributes that are written; all when absent, or *.',
+    'Names of the attributes that are written, or *. Default: all.',
   ),
   csvFormulas,
   outSR: defineTextParam(

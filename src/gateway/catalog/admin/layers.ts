@@ -124,8 +124,8 @@ const ExtentRefresh = Type.Object({
 });
 const Enabled = Type.Object({ enabled: Type.Boolean() });
 
-const serviceName = defineFilterParam('serviceName', 'Service of the layers; all when absent.');
-const service = defineFilterParam('serviceName', `Service of the layers: ${SERVICE} when absent.`);
+const serviceName = defineFilterParam('serviceName', 'Service of the layers. Default: all.');
+const service = defineFilterParam('serviceName', `Service of the layers. Default: ${SERVICE}.`);
 const byConnection = { id: connectionId };
 const byLayer = { id: connectionId, layerId: layerIdParam, serviceName };
 

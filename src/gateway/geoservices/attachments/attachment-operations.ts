@@ -82,13 +82,16 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
 
 const queryParams = {
   objectIds: member('objectIds', 'Only attachments of these features.'),
-  definitionExpression: member('definitionExpression', 'Only those of features that pass, in SQL.'),
+  definitionExpression: member('definitionExpression', 'SQL condition on the features.'),
   attachmentTypes: member('attachmentTypes', 'Media types, separated by commas.'),
-  keywords: member('keywords', 'Only attachments that have one of these.'),
-  size: member('size', 'Least and greatest size in bytes: 1000,20000.'),
-  returnUrl: member('returnUrl', 'true: with the URL of each.'),
-  returnCountOnly: member('returnCountOnly', 'true: how many each feature has.'),
-  resultOffset: member('resultOffset', 'Attachments to leave out first.'),
+  keywords: member('keywords', 'Only attachments with one of these keywords, separated by commas.'),
+  size: member('size', 'Minimum and maximum size in bytes: 1000,20000.'),
+  returnUrl: member('returnUrl', 'Return the URL of each attachment. Default: false.'),
+  returnCountOnly: member(
+    'returnCountOnly',
+    'Return only the number of attachments of each feature. Default: false.',
+  ),
+  resultOffset: member('resultOffset', 'Number of attachments to skip.'),
   resultRecordCount: member('resultRecordCount', `At most ${GEOSERVICES_LIMITS.attachmentsListed}.`),
 };
 

@@ -76,8 +76,8 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
     path: `${LAYER}/queryH3`,
     pathParams: layerParams,
     params: {
-      resolution: member('resolution', 'Of the cells: 0 to 15.'),
-      where: member('where', 'A condition in SQL.'),
+      resolution: member('resolution', 'Resolution of the cells: 0 to 15.'),
+      where: member('where', 'SQL condition.'),
       outStatistics: member('outStatistics', 'Statistics of each cell, as JSON.'),
     },
     summary: 'Count features by H3 cells',

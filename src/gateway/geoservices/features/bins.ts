@@ -32,7 +32,7 @@ const filterParams = Object.fromEntries(
 const params = {
   ...filterParams,
   outStatistics: groupParams.outStatistics,
-  binOrder: member('binOrder', 'ASC when absent, or DESC.'),
+  binOrder: member('binOrder', 'ASC or DESC. Default: ASC.'),
   outTimeReference: member('outTimeReference', 'JSON with ianaTimeZone.'),
   resultOffset: featureParams.resultOffset,
   resultRecordCount: featureParams.resultRecordCount,
@@ -45,9 +45,15 @@ export function binOperations(deps: QueryDeps): Operation[] {
       summary: 'Statistics of a layer in bins',
       read: binsRequest,
       params: {
-        bin: member('bin', 'JSON of type, onField, parameters and splitBy.'),
-        lowerBoundaryAlias: member('lowerBoundaryAlias', 'lowerBoundary when absent.'),
-        upperBoundaryAlias: member('upperBoundaryAlias', 'upperBoundary when absent.'),
+        bin: member('bin', 'JSON with type, onField, parameters and splitBy.'),
+        lowerBoundaryAlias: member(
+          'lowerBoundaryAlias',
+          'Name of the lower boundary. Default: lowerBoundary.',
+        ),
+        upperBoundaryAlias: member(
+          'upperBoundaryAlias',
+          'Name of the upper boundary. Default: upperBoundary.',
+        ),
       },
     }),
     ...operation(deps, {
@@ -55,9 +61,9 @@ export function binOperations(deps: QueryDeps): Operation[] {
       summary: 'Statistics of a layer in bins of time',
       read: dateBinsRequest,
       params: {
-        binField: member('binField', 'A field of times.'),
-        bin: member('bin', 'JSON of calendarBin or fixedBin.'),
-        binStart: member('binStart', 'Milliseconds since 1970 at which a fixed bin begins.'),
+        binField: member('binField', 'Date field.'),
+        bin: member('bin', 'JSON with calendarBin or fixedBin.'),
+        binStart: member('binStart', 'Start of a fixed bin in milliseconds since 1970.'),
       },
     }),
   ];

@@ -29,7 +29,7 @@ export type ServerType =
 /** Forms of every POST: browsers send the first, ArcGIS API for Python the second. */
 export const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
-export const f = member('f', 'json, or pjson for people.');
+export const f = member('f', 'json, or pjson with line breaks.');
 
 const responses = {
   200: {

@@ -29,7 +29,7 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       name: 'queryDomains',
       path: `${SERVICE}/queryDomains`,
       pathParams: { serviceId },
-      params: { layers: member('layers', 'Numbers of layers; all when absent.') },
+      params: { layers: member('layers', 'Numbers of layers. Default: all.') },
       summary: 'Domains of the fields of layers',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -79,7 +79,10 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       name: 'validateSql',
       path: `${SERVICE}/{layerId}/validateSQL`,
       pathParams: layerParams,
-      params: { sql: member('sql', 'A condition.'), sqlType: member('sqlType', 'Only where is supported.') },
+      params: {
+        sql: member('sql', 'SQL condition to validate.'),
+        sqlType: member('sqlType', 'Type of the condition. Only where is supported.'),
+      },
       summary: 'Validate a condition',
       run(x, path, members) {
         const layerId = wholeNumber('layerId', path['layerId']);

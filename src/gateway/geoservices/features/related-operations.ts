@@ -47,14 +47,17 @@ const path = {
 };
 
 const params = {
-  objectIds: member('objectIds', 'Features whose related ones are asked for.'),
+  objectIds: member('objectIds', 'Ids of the features whose related features are requested.'),
   relationshipId: member('relationshipId', 'Number of a relationship of the layer.'),
-  definitionExpression: member('definitionExpression', 'A condition in SQL that related features pass.'),
+  definitionExpression: member('definitionExpression', 'SQL condition on the related features.'),
   outFields: member('outFields', 'Names of fields of the related layer, or *.'),
-  outSR: member('outSR', 'Spatial reference of the answer.'),
-  returnGeometry: member('returnGeometry', 'true when absent.'),
-  orderByFields: member('orderByFields', 'Names of fields, each perhaps with DESC.'),
-  returnCountOnly: member('returnCountOnly', 'How many each feature has.'),
+  outSR: member('outSR', 'Spatial reference of the response.'),
+  returnGeometry: member('returnGeometry', 'Default: true.'),
+  orderByFields: member(
+    'orderByFields',
+    'Names of fields, separated by commas. DESC after a name reverses its order.',
+  ),
+  returnCountOnly: member('returnCountOnly', 'Return only the number of related features of each feature.'),
 };
 
 /** Features of other layers that belong to those of a layer. */

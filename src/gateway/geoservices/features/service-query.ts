@@ -15,7 +15,7 @@ const { geometry, geometryType, inSR, spatialRel, distance, units, time } = feat
 const { outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset } = featureParams;
 const { resultRecordCount, returnCountOnly, returnIdsOnly } = featureParams;
 const params = {
-  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  layerDefs: member('layerDefs', 'SQL conditions by layer number, such as {"0":"a > 1"}.'),
   geometry,
   geometryType,
   inSR,

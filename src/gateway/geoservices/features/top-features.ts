@@ -23,7 +23,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryTopFeatures`,
     params: {
       ...featureParams,
-      topFilter: member('topFilter', 'JSON of groupByFields, topCount and orderByFields.'),
+      topFilter: member('topFilter', 'JSON with groupByFields, topCount and orderByFields.'),
     },
     summary: 'First features of each group of a layer',
     async run(x, { serviceId, layerId }, members) {

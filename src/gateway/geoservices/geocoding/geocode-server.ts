@@ -24,10 +24,10 @@ export interface GeocodeDeps {
 
 const SERVER = 'GeocodeServer';
 
-const OUT = { outSR: member('outSR', 'Spatial reference of the answer; WGS 84 when absent.') };
+const OUT = { outSR: member('outSR', 'Spatial reference of the response. Default: WGS 84.') };
 const FILTER = {
-  searchExtent: member('searchExtent', 'Envelope that places lie in.'),
-  location: member('location', 'Point, x,y or JSON, near which places go before others.'),
+  searchExtent: member('searchExtent', 'Only places in this envelope.'),
+  location: member('location', 'Point as x,y or JSON. Places near it come first.'),
   countryCode: member('countryCode', 'Codes or names of countries.'),
   category: member('category', 'Types of places.'),
   langCode: member('langCode', 'Language of the names.'),
@@ -35,36 +35,36 @@ const FILTER = {
 
 const CANDIDATES = {
   SingleLine: member('SingleLine', 'The address or the name in one line.'),
-  singleLine: member('singleLine', 'As SingleLine.'),
+  singleLine: member('singleLine', 'The same as SingleLine.'),
   ...Object.fromEntries(
     ['address', 'neighborhood', 'city', 'subregion', 'region', 'postal'].map((part) => [
       part,
-      member(part, 'Part of the address, where it is not in one line.'),
+      member(part, 'Part of an address that has several parts.'),
     ]),
   ),
-  maxLocations: member('maxLocations', 'Candidates at most.'),
-  outFields: member('outFields', 'Attributes of candidates, * for all; none when absent.'),
-  magicKey: member('magicKey', 'Of a suggestion: the place that it meant.'),
+  maxLocations: member('maxLocations', 'Maximum number of candidates.'),
+  outFields: member('outFields', 'Attributes of candidates, or * for all. Default: none.'),
+  magicKey: member('magicKey', 'magicKey of a suggestion, which identifies its place.'),
   ...FILTER,
   ...OUT,
 };
 
 const SUGGEST = {
-  text: member('text', 'What was typed so far.'),
-  maxSuggestions: member('maxSuggestions', 'Suggestions at most.'),
+  text: member('text', 'Text that the user has typed.'),
+  maxSuggestions: member('maxSuggestions', 'Maximum number of suggestions.'),
   ...FILTER,
 };
 
 const REVERSE = {
   location: member('location', 'Point: longitude,latitude, or JSON with its spatial reference.'),
-  distance: member('distance', 'Metres within which the place lies.'),
+  distance: member('distance', 'Maximum distance of the place in metres.'),
   featureTypes: member('featureTypes', 'Types of places.'),
   langCode: FILTER.langCode,
   ...OUT,
 };
 
 const BATCH = {
-  addresses: member('addresses', 'JSON: records whose attributes are an OBJECTID and an address.'),
+  addresses: member('addresses', 'JSON: records with an OBJECTID and an address as attributes.'),
   sourceCountry: member('sourceCountry', 'Codes or names of countries.'),
   category: FILTER.category,
   langCode: FILTER.langCode,

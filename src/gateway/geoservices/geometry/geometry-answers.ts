@@ -26,8 +26,8 @@ export const parameterDescriptions = {
   geometries: 'Geometries as JSON, or points as x,y,x,y.',
   geometry: 'A geometry as JSON.',
   calculationType: 'planar or geodesic.',
-  geodesic: 'Over the ground; false when absent.',
-  lengthUnit: 'Unit of lengths; that of the spatial reference when absent.',
+  geodesic: 'Measure over the ground instead of in the plane. Default: false.',
+  lengthUnit: 'Unit of lengths. Default: that of the spatial reference.',
 };
 
 /** Geometries without a position, by type. */

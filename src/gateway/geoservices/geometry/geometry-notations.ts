@@ -21,7 +21,7 @@ import { requireReference } from './geometry-requests.js';
 
 const conversion = {
   sr: parameterDescriptions.sr,
-  conversionType: `${NOTATIONS.join(', ')}; MGRS when absent.`,
+  conversionType: `${NOTATIONS.join(', ')}. Default: MGRS.`,
   conversionMode: 'mgrsNewWith180InZone01, utmNorthSouth, garsCenter and others.',
 };
 
@@ -32,7 +32,7 @@ export const NOTATION_OPERATIONS: readonly GeometryServerOperation[] = [
       ...conversion,
       coordinates: '[[x,y],…]',
       numOfDigits: 'Digits of each number, or decimals of angles.',
-      rounding: 'Whether numbers are rounded; true when absent.',
+      rounding: 'Round the numbers. Default: true.',
       addSpaces: 'Whether spaces stand between parts.',
     },
     toStrings,

@@ -47,9 +47,10 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     {
       geometries: parameterDescriptions.geometries,
       inSR: parameterDescriptions.sr,
-      outSR: 'Of the answer.',
+      outSR: 'Spatial reference of the response.',
       transformation: 'Of datums, as findTransformations names it.',
-      transformForward: 'Its direction; the one that fits when absent.',
+      transformForward:
+        'Direction of the transformation. Default: the one that matches the spatial references.',
     },
     project,
   ],
@@ -58,12 +59,12 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     {
       geometries: parameterDescriptions.geometries,
       inSR: parameterDescriptions.sr,
-      outSR: 'Of the answer.',
+      outSR: 'Spatial reference of the response.',
       bufferSR: 'In which it is computed.',
       distances: 'Distances, by commas.',
       unit: 'Of the distances.',
       geodesic: parameterDescriptions.geodesic,
-      unionResults: 'One area of all; false when absent.',
+      unionResults: 'Merge the results into one geometry. Default: false.',
     },
     buffer,
   ],
@@ -214,7 +215,7 @@ const about = (verb: string) => common(SERVER, verb, SERVER);
 export const PROJECT_PARAMS = {
   geometries: member('geometries', parameterDescriptions.geometries),
   inSR: member('inSR', parameterDescriptions.sr),
-  outSR: member('outSR', 'Of the answer.'),
+  outSR: member('outSR', 'Spatial reference of the response.'),
 };
 
 /** Projects geometries as the geometry service does. */

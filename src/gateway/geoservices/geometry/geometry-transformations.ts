@@ -15,7 +15,7 @@ export const TRANSFORMATIONS: readonly GeometryServerOperation[] = [
       inSR: 'From which.',
       outSR: 'To which.',
       extentOfInterest: 'An envelope where they shall be good.',
-      numOfResults: '1 when absent; -1 for all.',
+      numOfResults: 'Maximum number of results, or -1 for all. Default: 1.',
     },
     findTransformations,
   ],

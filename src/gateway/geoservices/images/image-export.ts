@@ -33,23 +33,20 @@ import { type ImageRendering, parseRenderingRule } from './rendering-rule.js';
 const MAX_TEXT = 1000;
 
 const params = {
-  bbox: member('bbox', 'xmin,ymin,xmax,ymax; the whole raster when absent.'),
-  bboxSR: member('bboxSR', 'Spatial reference of bbox; that of the raster when absent.'),
-  size: member('size', 'width,height in pixels; 400,400 when absent.'),
-  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax. Default: the extent of the raster.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox. Default: that of the raster.'),
+  size: member('size', 'width,height in pixels. Default: 400,400.'),
+  imageSR: member('imageSR', 'Spatial reference of the image. Default: that of bbox.'),
   format: member(
     'format',
-    `${IMAGE_FORMATS.join(', ')}; jpgpng when absent. tiff and lerc have the values themselves.`,
+    `${IMAGE_FORMATS.join(', ')}. Default: jpgpng. tiff and lerc have the values themselves.`,
   ),
   bandIds: member('bandIds', 'Bands, counted from 0.'),
   noData: member('noData', 'Value that is transparent.'),
-  interpolation: member('interpolation', 'RSP_NearestNeighbor and the like, of tiff and lerc.'),
-  compressionTolerance: member(
-    'compressionTolerance',
-    'By how much values of lerc may be off; 0 when absent.',
-  ),
-  lercVersion: member('lercVersion', '1, or 2, which is 1 where pixels have no value.'),
-  compressionQuality: member('compressionQuality', 'Of jpg and webp, 1 to 100.'),
+  interpolation: member('interpolation', 'Resampling method for tiff and lerc, such as RSP_NearestNeighbor.'),
+  compressionTolerance: member('compressionTolerance', 'By how much values of lerc may be off. Default: 0.'),
+  lercVersion: member('lercVersion', 'Version of LERC: 1 or 2. The server uses 1 if pixels have no value.'),
+  compressionQuality: member('compressionQuality', 'Quality of jpg and webp, 1 to 100.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
   renderingRule: member('renderingRule', 'Raster functions as JSON: Stretch, Colormap, NDVI and others.'),

@@ -27,7 +27,7 @@ export const AREA_PARAMS = {
   geometryType: member('geometryType', 'esriGeometryEnvelope or esriGeometryPolygon.'),
   pixelSize: member(
     'pixelSize',
-    'Size of the pixels that are read: x,y, or JSON; those of the raster when absent.',
+    'Size of the pixels that are read: x,y, or JSON. Default: those of the raster.',
   ),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),

@@ -21,14 +21,17 @@ import { type PlaceGeometry, type PlacePosition, placeGeometry, transformToDegre
 type Deps = Pick<SurfaceDeps, 'pools'>;
 
 export const MEASURE_PARAMS = {
-  fromGeometry: member('fromGeometry', 'What is measured, or where: x,y, or a geometry as JSON.'),
-  toGeometry: member('toGeometry', 'The other end of a distance.'),
+  fromGeometry: member(
+    'fromGeometry',
+    'Position, start of a distance, or area to measure: x,y, or a geometry as JSON.',
+  ),
+  toGeometry: member('toGeometry', 'End of a distance: x,y, or a point as JSON.'),
   geometryType: member('geometryType', 'esriGeometryPoint, esriGeometryPolygon or esriGeometryEnvelope.'),
-  measureOperation: member('measureOperation', 'esriMensurationPoint when absent.'),
-  linearUnit: member('linearUnit', 'esriMeters when absent.'),
-  angularUnit: member('angularUnit', 'esriDUDecimalDegrees when absent.'),
-  areaUnit: member('areaUnit', 'esriSquareMeters when absent.'),
-  mosaicRule: member('mosaicRule', 'Which rasters.'),
+  measureOperation: member('measureOperation', 'Default: esriMensurationPoint.'),
+  linearUnit: member('linearUnit', 'Default: esriMeters.'),
+  angularUnit: member('angularUnit', 'Default: esriDUDecimalDegrees.'),
+  areaUnit: member('areaUnit', 'Default: esriSquareMeters.'),
+  mosaicRule: member('mosaicRule', 'Selection of rasters: esriMosaicNone or esriMosaicLockRaster, as JSON.'),
 };
 
 const OPERATIONS = {

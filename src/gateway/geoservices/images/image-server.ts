@@ -51,8 +51,8 @@ const MAX_SAMPLES = 100;
 const MAX_TEXT = 1000;
 
 const place = {
-  geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
-  geometryType: member('geometryType', 'esriGeometryPoint when absent.'),
+  geometry: member('geometry', 'Position or area: x,y, or a geometry as JSON.'),
+  geometryType: member('geometryType', 'Type of geometry. Default: esriGeometryPoint.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
 };
@@ -115,7 +115,7 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
         objectIds: member('objectIds', 'Numbers of rasters, from 1.'),
         outSR: member('outSR', 'Spatial reference.'),
         time: place.time,
-        returnGeometry: member('returnGeometry', 'true when absent.'),
+        returnGeometry: member('returnGeometry', 'Default: true.'),
         returnCountOnly: member('returnCountOnly', ''),
         returnIdsOnly: member('returnIdsOnly', ''),
         resultOffset: member('resultOffset', ''),

@@ -27,8 +27,8 @@ export function rendererOperations(deps: QueryDeps, server: ServerType): Operati
     path: `/rest/services/{serviceId}/${server}/{layerId}/generateRenderer`,
     pathParams: layerParams,
     params: {
-      classificationDef: member('classificationDef', 'JSON of a classBreaksDef or a uniqueValueDef.'),
-      where: member('where', 'A condition in SQL.'),
+      classificationDef: member('classificationDef', 'JSON with a classBreaksDef or a uniqueValueDef.'),
+      where: member('where', 'SQL condition.'),
     },
     summary: 'A renderer by the values of a layer',
     async run(x, { serviceId, layerId }, members) {

@@ -45,20 +45,20 @@ export const MAP_EXPORT_FORMATS: Readonly<Record<(typeof MAP_SERVER_FORMATS)[num
 };
 
 const params = {
-  bbox: member('bbox', 'xmin,ymin,xmax,ymax; all layers when absent.'),
-  bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax. Default: the extent of all layers.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox. Default: Web Mercator.'),
   size: member('size', 'width,height in pixels. Default: the default size of the service, else 400,400.'),
-  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  imageSR: member('imageSR', 'Spatial reference of the image. Default: that of bbox.'),
   format: member(
     'format',
-    `${MAP_SERVER_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`,
+    `${MAP_SERVER_FORMATS.join(', ')}. Default: the format of the service, which is png without a setting.`,
   ),
-  layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
-  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  layers: member('layers', 'show:, hide:, include: or exclude:, followed by layer numbers.'),
+  layerDefs: member('layerDefs', 'SQL conditions by layer number, such as {"0":"a > 1"}.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
-  transparent: member('transparent', 'false when absent.'),
-  dpi: member('dpi', `${DPI} when absent, ${MAX_DPI} at most.`),
-  dynamicLayers: member('dynamicLayers', 'Layers with conditions and drawings of their own, as JSON.'),
+  transparent: member('transparent', 'Default: false.'),
+  dpi: member('dpi', `Default: ${DPI}, ${MAX_DPI} at most.`),
+  dynamicLayers: member('dynamicLayers', 'Layers with their own conditions and styles, as JSON.'),
 };
 
 /** Unsupported parameters that would change the image. */

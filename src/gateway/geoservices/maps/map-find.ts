@@ -18,13 +18,13 @@ import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
 const MAX_TEXT = 200;
 
 const params = {
-  searchText: member('searchText', 'What to look for.'),
-  contains: member('contains', 'Whether values may hold more than the text; true when absent.'),
-  searchFields: member('searchFields', 'Names of fields; all with texts or numbers when absent.'),
+  searchText: member('searchText', 'Text to find.'),
+  contains: member('contains', 'Whether values can contain more than the text. Default: true.'),
+  searchFields: member('searchFields', 'Names of fields. Default: all fields with text or numbers.'),
   layers: member('layers', 'Numbers of layers.'),
-  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
-  sr: member('sr', 'Spatial reference of the answer; that of the layer when absent.'),
-  returnGeometry: member('returnGeometry', 'true when absent.'),
+  layerDefs: member('layerDefs', 'SQL conditions by layer number, such as {"0":"a > 1"}.'),
+  sr: member('sr', 'Spatial reference of the response. Default: that of the layer.'),
+  returnGeometry: member('returnGeometry', 'Default: true.'),
 };
 
 /** Find features by field values. */

@@ -17,16 +17,16 @@ import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
 import { MAP_CRS, parseMapBox } from './map-window.js';
 
 const params = {
-  geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
-  geometryType: member('geometryType', 'esriGeometryPoint when absent.'),
-  sr: member('sr', 'Spatial reference of geometry, mapExtent and the answer; Web Mercator when absent.'),
-  layers: member('layers', 'top, visible or all, perhaps with : and numbers of layers.'),
-  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  geometry: member('geometry', 'Position or area: x,y, or a geometry as JSON.'),
+  geometryType: member('geometryType', 'Type of geometry. Default: esriGeometryPoint.'),
+  sr: member('sr', 'Spatial reference of geometry, mapExtent and the response. Default: Web Mercator.'),
+  layers: member('layers', 'top, visible or all, optionally followed by a colon and layer numbers.'),
+  layerDefs: member('layerDefs', 'SQL conditions by layer number, such as {"0":"a > 1"}.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
-  tolerance: member('tolerance', 'Pixels around a point in which features count, too.'),
-  mapExtent: member('mapExtent', 'xmin,ymin,xmax,ymax of what is shown.'),
-  imageDisplay: member('imageDisplay', 'width,height,dpi of what is shown.'),
-  returnGeometry: member('returnGeometry', 'true when absent.'),
+  tolerance: member('tolerance', 'Distance in pixels around a point within which features are found.'),
+  mapExtent: member('mapExtent', 'xmin,ymin,xmax,ymax of the displayed map.'),
+  imageDisplay: member('imageDisplay', 'width,height,dpi of the displayed map.'),
+  returnGeometry: member('returnGeometry', 'Default: true.'),
 };
 
 /** Identify features at a position. */

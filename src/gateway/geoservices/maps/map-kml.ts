@@ -24,9 +24,9 @@ const VIEW = 'bbox=[bboxWest],[bboxSouth],[bboxEast],[bboxNorth]';
 
 const params = {
   docName: member('docName', 'Name of the document.'),
-  layers: member('layers', 'Numbers of layers, by commas; all of them when absent.'),
+  layers: member('layers', 'Numbers of layers, separated by commas. Default: all.'),
   layerOptions: member('layerOptions', `${OPTIONS.join(' or ')}: one picture, or one of each layer.`),
-  bbox: member('bbox', 'west,south,east,north in degrees: what links ask for.'),
+  bbox: member('bbox', 'west,south,east,north in degrees. Network links send it.'),
 };
 
 export function kmlOperations(deps: MapDeps): Operation[] {

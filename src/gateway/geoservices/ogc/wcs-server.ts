@@ -56,7 +56,7 @@ export function wcsOperation(deps: MapDeps): Operation {
       serviceId: pathString('serviceId', 'Identifier of a collection of rasters.'),
       // The name is case-insensitive, as all names in the query are.
       SUBSET: {
-        ...member('SUBSET', 'axis(low,high) or axis(place), once for each axis; * for an open end.'),
+        ...member('SUBSET', 'axis(low,high) or axis(position), once for each axis. * is an open end.'),
         repeatable: true,
       },
     },

@@ -28,16 +28,16 @@ const replicaID = pathString('replicaID', 'Id of a replica.');
 
 const changeParams = {
   layers: member('layers', 'Numbers of layers, separated by commas.'),
-  layerServerGens: member('layerServerGens', 'JSON array of {id, serverGen}.'),
+  layerServerGens: member('layerServerGens', 'JSON array of {id, serverGen} objects.'),
   layerQueries: member('layerQueries', 'JSON object: by layer {where, useGeometry, queryOption}.'),
-  geometry: member('geometry', 'Only features that touch it.'),
-  geometryType: member('geometryType', 'esriGeometryEnvelope and the like.'),
+  geometry: member('geometry', 'Only features that intersect this geometry.'),
+  geometryType: member('geometryType', 'Type of geometry, such as esriGeometryEnvelope.'),
   inSR: member('inSR', 'Spatial reference of the geometry.'),
-  outSR: member('outSR', 'Spatial reference of the answer.'),
-  returnInserts: member('returnInserts', 'true when absent.'),
-  returnUpdates: member('returnUpdates', 'true when absent.'),
-  returnDeletes: member('returnDeletes', 'true when absent.'),
-  returnIdsOnly: member('returnIdsOnly', 'false when absent.'),
+  outSR: member('outSR', 'Spatial reference of the response.'),
+  returnInserts: member('returnInserts', 'Default: true.'),
+  returnUpdates: member('returnUpdates', 'Default: true.'),
+  returnDeletes: member('returnDeletes', 'Default: true.'),
+  returnIdsOnly: member('returnIdsOnly', 'Default: false.'),
   dataFormat: member('dataFormat', 'json.'),
 };
 

@@ -56,9 +56,9 @@ const Body = Type.Object({
   svcApiKeySecretReference: Type.Optional(
     Type.String({ description: 'Refused: the caller is authenticated already.' }),
   ),
-  workspaceNames: Names('All when absent.'),
-  dataStoreNames: Names('Stores of data and of coverages: name, or workspace:name. All when absent.'),
-  layerNames: Names('Name, or workspace:name. All when absent.'),
+  workspaceNames: Names('Default: all.'),
+  dataStoreNames: Names('Stores of data and of coverages: name, or workspace:name. Default: all.'),
+  layerNames: Names('Name, or workspace:name. Default: all.'),
   dryRun: Type.Optional(Type.Boolean({ default: false })),
   applyMode: Type.Optional(
     Type.Boolean({ default: false, description: 'Must be true where dryRun is not.' }),
