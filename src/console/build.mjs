@@ -106,7 +106,7 @@ async function minifyCss(from, name) {
 async function bundleWorker() {
   const { outputFiles } = await build({
     stdin: {
-      contents: "import 'map-library-worker'; import './points/counted.js';",
+      contents: "import 'map-library-worker'; import './points/tile-counter.js';",
       resolveDir: browser,
     },
     alias: { 'map-library-worker': join(mapLibre, 'maplibre-gl-worker.mjs') },

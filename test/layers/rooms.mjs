@@ -48,7 +48,7 @@ const ROOMS = {
     },
     processes: {
       holds: 'processes and their plans',
-      uses: ['cql2', 'features', 'geometry', 'geoservices', 'sources'],
+      uses: ['cql2', 'features', 'geometry', 'geoservices', 'sources', 'values'],
     },
     rasters: {
       holds: 'rasters, looks, colour ramps, band math',

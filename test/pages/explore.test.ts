@@ -554,8 +554,10 @@ describe('a refused source', () => {
     await expect
       .poll(async () => (await fetched('/ogc/features/collections/cut')).status, { timeout: 20_000 })
       .toBe(200);
-    await page.goto(server.url);
-    expect(await page.getByText('is not published').count()).toBe(0);
+    // The page of the sources may still be loading.
+    const start = await context.newPage();
+    await start.goto(server.url);
+    expect(await start.getByText('source is not published').count()).toBe(0);
     await context.close();
   }, 60_000);
 });

@@ -1,4 +1,12 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -59,6 +67,8 @@ beforeAll(async () => {
   });
   writeFileSync(join(folder, 'cut.geojson'), geojson(POINTS).slice(0, 150));
   writeBareShapefile('lonely', POINTS);
+  gdalTool('ogr2ogr', join(folder, 'short.shp'), join(folder, 'places.geojson'));
+  truncateSync(join(folder, 'short.shp'), 140);
   rmSync(join(folder, 'lonely.shx'));
   rmSync(join(folder, 'lonely.dbf'));
   [server, browser] = await Promise.all([startServer({ sources: [folder] }), launchBrowser()]);
@@ -115,12 +125,20 @@ it('reads which files are not published, by folder, with reason and remedy', asy
   const text = (await banner.textContent())!;
   expect(text).toMatch(/cut\.geojson.*ends at byte 150/s);
   expect(text).toMatch(/lonely\.shp.*\.shx.*\.dbf/s);
+  expect(text).toMatch(/short\.shp.*truncated: it ends at byte 140 of at least 184.*have no geometry/s);
 });
 
 it('gives a place to a file that does not say where it is, and sees it there', async () => {
   await open('Bern');
   const note = page.getByRole('note');
   await note.getByRole('link', { name: /Choose the coordinate reference system/ }).click();
+  await page
+    .getByLabel(/EPSG:2056/)
+    .first()
+    .waitFor();
+  // Without scripts, the search sends the selected CRS as well.
+  const searched = await page.request.get(`${page.url()}?crs=EPSG%3A2056&q=Switzerland`);
+  expect(await searched.text()).toMatch(/value="EPSG:2056" checked/);
   await page
     .getByLabel(/EPSG:2056/)
     .first()
@@ -147,4 +165,16 @@ it('takes all features of a file with one press', async () => {
   expect(features).toHaveLength(3);
   expect(features[0]!.geometry.coordinates[0]).toBeCloseTo(7.4386, 3);
   expect(basename((await download).suggestedFilename())).toBe('bern.geojson');
+});
+
+it('does not send a password before the script can', async () => {
+  const text = await (
+    await fetch(`${server.url}/account/sign-in`, { headers: { accept: 'text/html' } })
+  ).text();
+  const forms = [...text.matchAll(/<form[^>]*>.*?<\/form>/gs)].map(([form]) => form);
+  expect(forms.length).toBeGreaterThan(0);
+  for (const form of forms) {
+    expect(form).toMatch(/^<form method="post"/);
+    expect(form).toMatch(/<button class="button[^"]*" disabled>/);
+  }
 });

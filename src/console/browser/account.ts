@@ -29,6 +29,7 @@ function connect(selector: string, submit: (fields: Record<string, string>) => P
     const fields = Object.fromEntries(new FormData(form)) as Record<string, string>;
     void attempt(() => submit(fields));
   });
+  for (const button of form?.querySelectorAll('button') ?? []) button.disabled = false;
 }
 
 /** Shows the message of an error. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { AssumedCrs } from '../geometry/stated-crs.js';
+import { hasFeatures } from './abilities.js';
 import type { Collection } from './collection.js';
 
 const UNDECLARED = 'No coordinate reference system is declared.';
@@ -38,5 +39,5 @@ export function describeWarning(collection: Collection): string | undefined {
 
 /** Undefined if the CRS of the data is declared. */
 export function findAssumedCrs(collection: Collection): AssumedCrs | undefined {
-  return collection.kind === 'vector' ? collection.assumedCrs : undefined;
+  return hasFeatures(collection) ? collection.assumedCrs : undefined;
 }

@@ -304,8 +304,10 @@ export interface Operation {
   readonly callbacks?: Readonly<Record<string, string>>;
   /** Whether a request with an Idempotency-Key is executed only once, and repetitions get the first response. */
   readonly repeatable?: boolean;
-  /** Whether responses have an ETag in addition to those of the API. `checked`: If-Match is also checked (412). */
-  readonly entityTag?: 'sent' | 'checked';
+  /**
+   * Whether responses have an ETag. Default: those of APIs whose documents have them. `checked`: If-Match is also checked (412).
+   */
+  readonly entityTag?: 'none' | 'sent' | 'checked';
   /** Whether responses also have the header X-Correlation-Id. */
   readonly correlates?: boolean;
   /**

@@ -2,12 +2,12 @@
 
 import type { Operand } from '../cql2/index.js';
 import type { ClusterAlgorithm, Statistic } from '../features/analytics.js';
-import { findFreeName, namesInUse } from '../features/column-names.js';
 import type { FeatureQuery } from '../features/features.js';
 import type { Box } from '../geometry/box.js';
 import type { CollectionOperation, GeometryOperation } from '../geometry/geometry-operations.js';
 import type { GeometryServiceResult, GeometryServiceTask } from '../geoservices/geometry-service.js';
 import type { FieldType } from '../sources/vector-source.js';
+import { findFreeName, namesInUse } from '../values/column-names.js';
 import type { MapPageTask } from './map-pages.js';
 
 /** Features of a source that a process reads, with these fields. */

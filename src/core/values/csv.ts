@@ -1,3 +1,5 @@
+import { findFreeName, namesInUse } from './column-names.js';
+
 /** Files of text columns, which have no types. */
 export function isCsv(path: string): boolean {
   return /\.[ctp]sv$/i.test(path);
@@ -27,12 +29,17 @@ export interface CsvTextColumn {
 /** Beginnings of texts that spreadsheets take for formulas. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** The first record of features as CSV: `id`, `geometry` (WKT), then the fields. */
+/**
+ * The first record of features as CSV: `id`, `geometry` (WKT), then the fields. A field that has one of these names keeps it:
+ * the id of the feature is then `feature_id`, and the geometry `geometry_`.
+ */
 export function csvHeader(
   fields: readonly { readonly name: string }[],
   { guardsFormulas = false }: { guardsFormulas?: boolean | undefined } = {},
 ): string {
-  const names = ['id', 'geometry', ...fields.map(({ name }) => name)];
+  const taken = namesInUse(fields);
+  const id = taken.has('id') ? findFreeName('feature_id', taken) : 'id';
+  const names = [id, findFreeName('geometry', taken), ...fields.map(({ name }) => name)];
   const shown = guardsFormulas ? names.map((name) => (FORMULA.test(name) ? `'${name}` : name)) : names;
   return `${shown.map(csvValue).join(',')}\r\n`;
 }

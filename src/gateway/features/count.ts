@@ -22,6 +22,7 @@ export function countOperation(deps: SurfaceDeps): Operation {
     method: 'GET',
     tag: 'Features',
     id: 'features.getCount',
+    entityTag: 'none',
     path: `${FEATURES_PATH}/collections/{collectionId}/count`,
     summary: 'Number of features',
     description: `Counts the selected features for at most ${FEATURE_LIMITS.countMs / 1000} second. The response contains numberMatched, or moreThan if the time is too short.`,

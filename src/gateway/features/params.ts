@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
+import { HTML_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Param } from '../../core/http/operation.js';
 import {
   bboxParam,
@@ -33,6 +34,11 @@ const limit = {
   description: `Maximum number of features to return: 1 to ${LIMITS.itemsMax}.`,
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
+
+/** Throws 400 for an empty box, which only forms of pages send. */
+export function rejectEmptyBox({ format, query }: Pick<Exchange, 'format' | 'query'>): void {
+  if (format !== HTML_FORMAT && new URLSearchParams(query).get('bbox') === '') bboxParam.parse('');
+}
 
 /** A form that was left empty sends an empty box. */
 const bbox: typeof bboxParam = {

@@ -159,7 +159,8 @@ const CORRELATION_ID = {
 
 /** Response headers of an operation, in addition to those of every response. */
 function headerDocuments({ entityTag, correlates }: Operation, status: number): Record<string, unknown> {
-  return { ...(entityTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
+  const hasTag = entityTag === 'sent' || entityTag === 'checked';
+  return { ...(hasTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
 }
 
 function responseDocuments(operation: Operation) {
@@ -172,7 +173,8 @@ function responseDocuments(operation: Operation) {
     const headers = headerDocuments(operation, Number(status));
     if (Object.keys(headers).length > 0) documents[status] = { ...document, headers };
   }
-  const hasTag = WITH_ENTITY_TAGS.has(operation.surface) || operation.entityTag === 'sent';
+  const { entityTag } = operation;
+  const hasTag = entityTag === 'sent' || (entityTag !== 'none' && WITH_ENTITY_TAGS.has(operation.surface));
   if (operation.method === 'GET' && hasTag)
     documents['304'] ??= {
       description: 'The cached representation of the client is current (If-None-Match)',

@@ -38,6 +38,11 @@ export function sourceCrsOperation(deps: SourceCrsPageDeps): Operation {
     summary: 'Coordinate reference system of a source',
     params: {
       id: pathString('id', 'sourceId of `GET /api/v1/admin/sources`, or id of a collection.'),
+      crs: defineTextParam(
+        'crs',
+        { description: 'Selected CRS. Forms send it together with q.' },
+        { maxLength: 4096 },
+      ),
       q: defineTextParam('q', { description: 'Words in code, name or area of a CRS.' }, { maxLength: 200 }),
     },
     formats: [HTML_FORMAT],
@@ -62,6 +67,7 @@ export function sourceCrsOperation(deps: SourceCrsPageDeps): Operation {
         problem: findCrsProblem(source, catalog),
         mayChange: mayChangeSources(x.principal),
         q,
+        selected: x.params.crs,
         hits,
         bounds: first && catalog.byId(first.id)?.extent84,
       });

@@ -83,7 +83,7 @@ export function documentReply(x: Exchange, document: unknown, page: () => string
 }
 
 /** The reply with a document that is text already. */
-export function jsonReply({ format }: Exchange, body: JsonText): Reply {
+export function replyWithJsonText({ format }: Exchange, body: JsonText): Reply {
   return { status: 200, mediaType: format.mediaType, body, etag: contentTag(body), cacheControl: REVALIDATE };
 }
 

@@ -14,7 +14,7 @@ import {
 import type { RegionBoxes } from '../../services/exchange/places.js';
 import { type Finder, type ListLayout, VIEWS } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
-import { documentReply, jsonReply, type Link } from './common.js';
+import { documentReply, type Link, replyWithJsonText } from './common.js';
 import type { MemberTexts } from './member-texts.js';
 
 /** Collections on one page. */
@@ -174,7 +174,7 @@ export function collectionsReply<
   }
   const chosen = chosenCollections(x.params, places, collections);
   if (x.format !== XML_FORMAT)
-    return jsonReply(x, texts.write(x.baseUrl, chosen as C[], describe, { links }));
+    return replyWithJsonText(x, texts.write(x.baseUrl, chosen as C[], describe, { links }));
   const whole = document(chosen);
   return documentReply(x, whole, () => '', xml && (() => xml(whole)));
 }

@@ -1,6 +1,6 @@
-import { findFreeName, namesInUse } from '../../core/features/column-names.js';
 import { resultColumns } from '../../core/processes/feature-processes.js';
 import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
+import { findFreeName, namesInUse } from '../../core/values/column-names.js';
 import type { FeaturesFacts, InputValues, ProcessWork } from './definition.js';
 import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
 import { crsFacts } from './sources.js';

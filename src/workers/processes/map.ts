@@ -1,7 +1,7 @@
-import { findFreeName, namesInUse } from '../../core/features/column-names.js';
 import type { FeatureRow } from '../../core/features/features.js';
 import type { FeatureProcess } from '../../core/processes/feature-processes.js';
 import { hasIntegerIds } from '../../core/sources/vector-source.js';
+import { findFreeName, namesInUse } from '../../core/values/column-names.js';
 import { geometryParts, processGeometries } from '../../native/processing.js';
 import { getFeatureStore } from '../providers/store.js';
 import { mapByStatement } from './map-statement.js';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { findFreeName } from '../../core/features/column-names.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
 import { RESULT_TABLE, resultColumns } from '../../core/processes/feature-processes.js';
 import type { FieldType } from '../../core/sources/vector-source.js';
+import { findFreeName } from '../../core/values/column-names.js';
 import { type ExactNumber, isExactNumber } from '../../core/values/exact-number.js';
 import Database from '../../native/sqlite.js';
 import { removeDatabaseFiles } from '../files/database-files.js';

@@ -1,6 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { findFreeName } from '../../core/features/column-names.js';
 import type {
   DropTask,
   LayerStylesTask,
@@ -8,6 +7,7 @@ import type {
   LoadResult,
   LoadTask,
 } from '../../core/tasks/vector-tasks.js';
+import { findFreeName } from '../../core/values/column-names.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {

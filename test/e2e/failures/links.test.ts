@@ -231,7 +231,8 @@ describe('the OpenAPI document of each surface', () => {
     const values: Record<string, string> = { collectionId: 'countries', featureId: '1' };
     const wrong: string[] = [];
     for (const [path, methods] of Object.entries<Record<string, unknown>>(document.paths)) {
-      if (!('get' in methods)) continue;
+      // The test has no export job.
+      if (!('get' in methods) || path.includes('{exportId}')) continue;
       const url = `${document.servers[0].url}${path.replace(/\{(\w+)\}/g, (_, name) => values[name]!)}`;
       const { status } = await raw(url);
       if (status === 404 || status === 500) wrong.push(`${status} ${url}`);

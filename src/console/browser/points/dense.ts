@@ -34,7 +34,11 @@ export function connectDensePoints(map: MapLibreMap, data: MapData, ids: LayerId
   }
   const place = document.querySelector<HTMLElement>('[data-sample]');
   map.on('idle', () => {
-    for (const layer of data.layers) if (layer.kind === 'vector' && layer.cells) colorCells(map, layer);
+    for (const layer of data.layers)
+      if (layer.kind === 'vector' && layer.cells) {
+        colorCells(map, layer);
+        toggleCellColors(map, layer);
+      }
     if (!place) return;
     const text = data.layers.flatMap((layer) => describeSample(map, data, layer)).join(' ');
     if (place.textContent !== text) place.textContent = text;
@@ -52,7 +56,7 @@ function connectChoice(
   const boxes = [...field.querySelectorAll<HTMLInputElement>('input[type="radio"]')];
   const apply = (drawing: PointDrawing) => {
     for (const box of boxes) box.checked = box.value === drawing;
-    field.querySelector<HTMLElement>('[data-cell-colors]')!.hidden = drawing !== 'cells';
+    toggleCellColors(map, layer);
     for (const id of ids.get(layer.id) ?? []) drawAs(map, layer, id, drawing);
   };
   for (const box of boxes)
@@ -93,7 +97,16 @@ function colorCells(map: MapLibreMap, layer: VectorLayerData): void {
   map.setPaintProperty(id, 'fill-color', computeRamp(rounded) as never);
 }
 
-/** Shows the legend of the cells in the choice of the drawing. */
+/** Shows the legend of the cells while the map draws cells. */
+function toggleCellColors(map: MapLibreMap, { id, cells }: VectorLayerData): void {
+  const field = document.querySelector(`[data-drawn-as="${CSS.escape(id)}"]`);
+  const legend = field?.querySelector<HTMLElement>('[data-cell-colors]');
+  if (!legend) return;
+  const isCells = field!.querySelector<HTMLInputElement>('input[value="cells"]')!.checked;
+  legend.hidden = !isCells || map.getZoom() >= cells!.below;
+}
+
+/** Writes the legend of the cells. */
 function showCellColors({ id }: VectorLayerData, top: number): void {
   const place = document.querySelector(`[data-drawn-as="${CSS.escape(id)}"] [data-cell-colors]`);
   place?.replaceChildren(

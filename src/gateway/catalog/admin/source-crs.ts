@@ -7,7 +7,7 @@ import type { CrsPreview, SourceCrsView } from '../../../services/catalog/crs/so
 import type { SourceState } from '../../../services/catalog/source-states.js';
 import { OptionalStringSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
-import { findSource } from './sources-view.js';
+import { requireSource } from './sources-view.js';
 
 const { implement, report } = createRowBuilders(['sources', 'sourceCrs', 'crsList', 'visible']);
 
@@ -147,7 +147,7 @@ export const sourceCrsRows: readonly OperationRow[] = [
         data: SourceCrsSchema,
         errors: [404],
         async answer({ params }, { sources, sourceCrs }) {
-          const source = findSource(params.id, sources);
+          const source = requireSource(params.id, sources);
           return view(source, await sourceCrs.read(source));
         },
       }),
@@ -159,7 +159,7 @@ export const sourceCrsRows: readonly OperationRow[] = [
         data: SourceCrsSchema,
         errors: [400, 404, 409],
         async answer({ params, body, principal }, { sources, sourceCrs }) {
-          const source = findSource(params.id, sources);
+          const source = requireSource(params.id, sources);
           await sourceCrs.put(source, body.crs.trim(), formatActor(principal));
           const now = sources.findSame(source);
           return view(now, await sourceCrs.read(now));
@@ -172,7 +172,7 @@ export const sourceCrsRows: readonly OperationRow[] = [
         status: 204,
         errors: [404],
         async answer({ params }, { sources, sourceCrs }) {
-          await sourceCrs.remove(findSource(params.id, sources));
+          await sourceCrs.remove(requireSource(params.id, sources));
           return null;
         },
       }),
@@ -187,7 +187,7 @@ export const sourceCrsRows: readonly OperationRow[] = [
     },
     errors: [400, 403, 404, 409],
     async reply({ params, principal }, { sources, sourceCrs, visible }) {
-      const source = findSource(params.id, sources);
+      const source = requireSource(params.id, sources);
       const preview = await sourceCrs.preview(source, params.crs, visible(principal));
       return { status: 200, mediaType: 'application/geo+json', body: writePreview(preview) };
     },

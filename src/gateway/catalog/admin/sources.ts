@@ -5,7 +5,7 @@ import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/en
 import { createRowBuilders, group, resource } from '../../admin/kit.js';
 import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
 import { sourceCrsRows } from './source-crs.js';
-import { findSource } from './sources-view.js';
+import { requireSource } from './sources-view.js';
 
 const { action, implement } = createRowBuilders(['sources']);
 
@@ -138,7 +138,7 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
         data: Source,
         errors: [404],
         answer({ params }, { sources }) {
-          return view(findSource(params.id, sources));
+          return view(requireSource(params.id, sources));
         },
       }),
     },
@@ -150,7 +150,7 @@ export const catalogSources = group({ tag: 'Sources', scope: 'services', envelop
     data: Type.Object({ sources: Type.Array(Source) }),
     errors: [404],
     async answer({ params }, { sources }) {
-      const retried = findSource(params.id, sources);
+      const retried = requireSource(params.id, sources);
       await sources.retry(retried);
       return {
         sources: sources

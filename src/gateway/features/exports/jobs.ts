@@ -163,6 +163,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       ...COMMON,
       method: 'GET',
       id: 'features.getExportFile',
+      entityTag: 'none',
       path: `${EXPORT_PATH}/{exportId}/file`,
       summary: 'Download the file of an export job',
       params: places,

@@ -26,6 +26,7 @@ export function streamOperation(deps: SurfaceDeps): Operation {
     method: 'GET',
     tag: 'Exports',
     id: 'features.export',
+    entityTag: 'none',
     path: EXPORT_PATH,
     summary: 'Download all features',
     description: `Returns all selected features as one GeoJSON or CSV file of any size. Each queryable of the collection is also a parameter, as for items. If the server cannot send the complete file, it closes the connection before the end of the response. Maximum exports at the same time: ${EXCHANGE_LIMITS.exportStreamsPerCaller} for a client, ${EXCHANGE_LIMITS.exportStreams} for a server process.`,

@@ -70,7 +70,7 @@ ${user?.keys ? renderSection('Keys', keyList(user.keys)) : undefined}
 
 function passwordForm(): Markup {
   const { least } = PASSWORD_LENGTH;
-  return html`<form class="card-form" data-password>
+  return html`<form class="card-form" method="post" data-password>
 ${renderPassword({ name: 'current', label: 'Current password', autocomplete: 'current-password' })}
 ${renderPassword({ name: 'new', label: `New password, at least ${least} characters`, autocomplete: 'new-password', least })}
 <p><button class="button">Change the password</button> <output role="status" data-changed></output></p>
@@ -102,7 +102,7 @@ function keyList(keys: readonly KeyEntry[]): Markup {
   const choices = DAYS.map((days) => html`<option value="${days}">${days} days</option>`);
   return html`<p>Programs such as QGIS, GDAL and scripts send a key instead of your password. A key always has your present rights.</p>
 ${rows.length > 0 ? table('Keys', ['Name', 'Key', 'Created', 'Expires', 'Last used', 'Action'], rows) : undefined}
-<form class="card-form" data-new-key>
+<form class="card-form" method="post" data-new-key>
 ${renderField({ name: 'key-name', label: 'Name of the new key', autocomplete: 'off' })}
 <p class="field"><label for="days">Valid for</label>
 <select id="days" name="days">${choices}<option value="">No limit</option></select></p>

@@ -13,7 +13,10 @@ export interface SignInPage {
 
 export const ACCOUNT_SCRIPTS = ['account.js'];
 
-/** Page with the ways to sign in. Until there is an administrator, it is also the page to create one. */
+/**
+ * Page with the ways to sign in. Its forms need the script, so their buttons are disabled without it. Until there is an administrator, it is also the page to
+ * create one.
+ */
 export function signInPage({ frame, providers, to, isFirst }: SignInPage): string {
   const { baseUrl } = frame;
   const body = html`<div class="sign-in" data-account="${sitePath(baseUrl)}" data-to="${to}">
@@ -21,10 +24,10 @@ export function signInPage({ frame, providers, to, isFirst }: SignInPage): strin
 <p role="alert" class="fault" data-fault hidden></p>
 ${isFirst ? firstAdministrator() : undefined}
 ${isFirst ? html`<h2>Sign in with a user name</h2>` : undefined}
-<form data-sign-in>
+<form method="post" data-sign-in>
 ${renderField({ name: 'name', label: 'User name', autocomplete: 'username' })}
 ${renderPassword({ name: 'password', label: 'Password', autocomplete: 'current-password' })}
-<p><button class="button primary">Sign in</button></p>
+<p><button class="button primary" disabled>Sign in</button></p>
 </form>
 ${providers.map(
   ({ key, displayName }) =>
@@ -38,12 +41,12 @@ ${providers.map(
 function firstAdministrator(): Markup {
   const { least } = PASSWORD_LENGTH;
   return html`<h2>Set up the first administrator</h2>
-<p>This server has no administrator yet. It printed a key when it started for the first time. Use this key to set your user name and password.</p>
-<form data-first>
+<p>This server has no administrator yet. Use the administrator key to set your user name and password: the value of <code>SVC_ADMIN_KEY</code>, or the key that the server printed when it started for the first time.</p>
+<form method="post" data-first>
 ${renderPassword({ name: 'key', label: 'Administrator key', autocomplete: 'off' })}
 ${renderField({ name: 'first-name', label: 'User name', autocomplete: 'username' })}
 ${renderPassword({ name: 'first-password', label: `New password, at least ${least} characters`, autocomplete: 'new-password', least })}
-<p><button class="button">Create the administrator</button></p>
+<p><button class="button" disabled>Create the administrator</button></p>
 </form>`;
 }
 

@@ -20,6 +20,8 @@ export interface SourceCrsPage extends PageFrame {
   readonly problem: string | undefined;
   readonly mayChange: boolean;
   readonly q: string;
+  /** CRS of the request. */
+  readonly selected: string | undefined;
   readonly hits: { readonly entries: readonly CrsEntry[]; readonly total: number } | undefined;
   /** Extent in degrees at present. */
   readonly bounds: Box | undefined;
@@ -115,10 +117,10 @@ function nameSystem(crs: string | undefined, name: string | undefined): string |
   return isCode ? `${name} (${crs})` : name;
 }
 
-function chooser({ view, q, hits }: SourceCrsPage, path: string): Markup {
+function chooser({ source, view, q, hits, selected: requested }: SourceCrsPage, path: string): Markup {
   const { guesses, chosen, crs, origin } = view;
   // A CRS that was only assumed is not selected: the operator must choose it.
-  const selected = chosen?.crs ?? (origin === 'data' ? crs : undefined);
+  const selected = requested || (chosen?.crs ?? (origin === 'data' ? crs : undefined));
   const guessed = guesses.map((guess) =>
     option(guess.crs, guess.name, `because ${guess.reason}`, guess.crs === selected),
   );
@@ -135,7 +137,7 @@ function chooser({ view, q, hits }: SourceCrsPage, path: string): Markup {
 <p role="status" data-search-status>${hits === undefined ? undefined : countHits(hits.total, hits.entries.length)}</p>
 <fieldset data-hits${found === undefined || found.length === 0 ? html` hidden` : undefined}><legend>Search results</legend>
 <ul class="plain">${found}</ul></fieldset>
-<noscript><p>Preview and Save require JavaScript. The API offers the same: <code>PUT /api/v1/admin/sources/ID/crs</code>.</p></noscript>
+<noscript><p>Preview and Save require JavaScript. The API offers the same: <code>PUT /api/v1/admin/sources/${source.id}/crs</code>.</p></noscript>
 </form>`;
 }
 

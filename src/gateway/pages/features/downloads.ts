@@ -111,8 +111,13 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   const scale = Math.min(1, LIMITS.coverageSide / Math.max(raster.width, raster.height));
   const bytes = raster.bands.reduce((sum, { type }) => sum + (TYPE_BYTES[type] ?? 8), 0);
   const size = raster.width * raster.height * scale * scale * bytes;
+  const { times = [] } = raster;
+  const what =
+    times.length > 1 ? `all bands of ${times.at(-1)}, the newest of ${times.length} times` : 'all bands';
   const how =
-    scale < 1 ? `the values at ${Math.floor(scale * 100)} % of their resolution` : 'all values of all bands';
+    scale < 1
+      ? `the values of ${what} at ${Math.floor(scale * 100)} % of their resolution`
+      : `all values of ${what}`;
   return [
     { control: anchor(wholeCoverage(subject), 'GeoTIFF'), about: how, size: `at most ${formatBytes(size)}` },
     {

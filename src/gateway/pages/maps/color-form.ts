@@ -9,6 +9,7 @@ import type { Colormap, RasterLook } from '../../../core/rasters/raster-look.js'
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { renderSection } from '../layout.js';
+import { formatCount } from '../values.js';
 
 /** Bands and colours of a raster on a page. */
 export interface PageColors {
@@ -55,11 +56,17 @@ export function colorSection(
   const note = expression ? html`<p class="muted">Shown: <code>${expression}</code></p>` : undefined;
   return renderSection(
     'Bands and colours',
-    html`${note}<div class="colors">
+    html`${shownTime(collection)}${note}<div class="colors">
 <form class="filter" method="get" data-colors="${collection.id}"><input type="hidden" name="f" value="html">${colorFields(collection, colors)}<button type="submit">Show</button><button type="button" data-colors-reset hidden>Reset</button></form>
 <p class="legend"><img src="${withColors(legend, colors)}" alt="${describeLegend(collection, look)}" data-colored="${legend}"></p>
 </div>`,
   );
+}
+
+/** The sentence that names the time on the map, and that of the statistics of bands. */
+function shownTime({ raster: { times = [] } }: RasterCollection): Markup | undefined {
+  if (times.length < 2) return undefined;
+  return html`<p class="muted">The map and the statistics of the bands are of ${times.at(-1)}, the newest of ${formatCount(times.length)} times. The colours have the same range at all times.</p>`;
 }
 
 /** Fields for bands, range and colour ramp. Their names are those of the parameters of maps. */

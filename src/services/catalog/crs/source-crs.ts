@@ -1,10 +1,12 @@
 import { dirname, extname } from 'node:path';
 import { hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
 import { type CatalogSnapshot, type Collection, readable } from '../../../core/catalog/collection.js';
+import { findOwnFile, hasVariables } from '../../../core/catalog/raster-sources.js';
 import { ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { type Box, globeExtent, liesOnGlobe, plainBoxes } from '../../../core/geometry/box.js';
 import { findStatedCrsEntry, type StatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { RasterSource } from '../../../core/rasters/rasters.js';
 import { isPath } from '../../../core/sources/sources.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { describeCrs, hasLongitudes, transformBox } from '../../../native/index.js';
@@ -220,14 +222,16 @@ function findProblem({ source, state }: SourceState, collection: Collection | un
   if (!isPath(source)) return 'the source is not a file';
   if (hasFeatures(collection)) {
     if (collection.stac) return 'items of STAC are in degrees';
-    return collection.source.kind === 'geopackage' ? undefined : 'the source is not a file';
+    return collection.source.path === undefined ? 'the source is not a file' : undefined;
   }
   if (!RASTER.has(extname(source).toLowerCase()))
     return state === 'refused' ? 'the file is not published' : 'only vector files and rasters have one CRS';
-  if (hasCoverage(collection) && (collection.raster.source.kind !== 'file' || collection.raster.source.table))
+  if (hasCoverage(collection) && !hasOwnFile(collection.raster.source))
     return 'the raster is a part of a larger file';
   return undefined;
 }
+
+const hasOwnFile = (source: RasterSource) => findOwnFile(source) !== undefined && !hasVariables(source);
 
 /** Reason why operators cannot choose the CRS of a source. Undefined if they can. */
 export function findCrsProblem(source: SourceState, catalog: CatalogSnapshot): string | undefined {

@@ -1,7 +1,7 @@
 import type { Layer } from 'gdal-async';
 import type { ExportDraft, TranslateTask } from '../../../core/exchange/ogr.js';
-import { findFreeName } from '../../../core/features/column-names.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
+import { findFreeName } from '../../../core/values/column-names.js';
 import { escapeHtml } from '../../../core/values/html.js';
 import { getCrs } from '../../gdal/crs.js';
 import { gdal } from '../../gdal/gdal.js';

@@ -88,10 +88,16 @@ async function findMissingParts(path: string): Promise<string | undefined> {
 }
 
 async function findShapefileFault(path: string): Promise<string | undefined> {
-  const { size } = await stat(path);
   const head = await readFileStart(path, SHAPE_HEADER);
   if (head.length >= SHAPE_LENGTH + 4 && head.readInt32BE(0) !== 9994)
     return `${describeKind(path)}: it does not start with the file code 9994. Export it again.`;
+  return describeTruncation(path);
+}
+
+/** The sentence for a .shp file that is shorter than its header states. */
+export async function describeTruncation(path: string): Promise<string | undefined> {
+  const { size } = await stat(path);
+  const head = await readFileStart(path, SHAPE_HEADER);
   const stated = head.length < SHAPE_HEADER ? SHAPE_HEADER : head.readInt32BE(SHAPE_LENGTH) * 2;
   if (size >= stated) return undefined;
   return `The .shp file is truncated: it ends at byte ${format(size)} of at least ${format(stated)}. Copy it again.`;

@@ -2,7 +2,7 @@
 
 import type { SchemaElement } from 'hyparquet';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
-import { findFreeName, namesInUse } from '../../../core/features/column-names.js';
+import { findFreeName, namesInUse } from '../../../core/values/column-names.js';
 import { describeCrs } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';

@@ -1,8 +1,8 @@
 /** Features with numbers behind their attributes. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { findFreeName, namesInUse } from '../../../core/features/column-names.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
+import { findFreeName, namesInUse } from '../../../core/values/column-names.js';
 import { INT64_MAX } from '../../../core/values/exact-number.js';
 import type Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';

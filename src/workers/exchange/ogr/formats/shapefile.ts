@@ -9,6 +9,7 @@ import { type Dataset, gdal, openWith } from '../../../gdal/gdal.js';
 import { openInScratch } from '../../../gdal/scratch.js';
 import { findSidecar, requirePlainPrj } from '../../../gdal/sidecars.js';
 import { findCharacterEnd, likelyEncoding, parseEncodingLabel } from '../../csv/text.js';
+import { describeTruncation } from '../unreadable.js';
 import { vrtFields } from '../virtual-fields.js';
 import { copyWithForms, readDbfForms } from './dbf.js';
 
@@ -23,6 +24,9 @@ export async function openShapefile(path: string): Promise<Dataset> {
   const assumed = await encodingFor(path);
   const encoding = assumed && gdalName(assumed.encoding);
   const dataset = await keepValues(await openEncoded(path, encoding), path, encoding);
+  const truncation = await describeTruncation(path);
+  if (truncation !== undefined)
+    noteDataset(dataset, `${truncation} Features after that byte have no geometry.`);
   if ((await findSidecar(path, '.dbf')) === undefined)
     noteDataset(
       dataset,
