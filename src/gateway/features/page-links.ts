@@ -20,8 +20,13 @@ export function pageLinks(
 ): Link[] {
   const { collection } = page.view;
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
-  const links = formatLinks(x, path, ITEM_FORMATS, x.query);
-  const parameters = x.query.split('&').filter((part) => part !== '' && !PLACE.test(part));
+  // Only pages accept the empty field of their form.
+  const query = x.query
+    .split('&')
+    .filter((part) => part !== 'bbox=')
+    .join('&');
+  const links = formatLinks(x, path, ITEM_FORMATS, query);
+  const parameters = query.split('&').filter((part) => part !== '' && !PLACE.test(part));
   const to = (place: string) => ({
     href: withQuery(
       `${x.baseUrl}${path}`,
