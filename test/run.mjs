@@ -11,7 +11,7 @@ const DURATIONS = join(
   'test-durations.json',
 );
 
-/** What remains of an earlier duration if the last run was shorter. */
+/** Share of an earlier duration that is expected if the last run was shorter. */
 const REMEMBERED = 0.9;
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));

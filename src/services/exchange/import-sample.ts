@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import type { Collection } from '../../core/catalog/collection.js';
 import type { OgrLayerInfo } from '../../core/exchange/ogr.js';
 import { makeFolder } from '../../core/files/own-folder.js';
-import { type Box, globeExtent, liesOnGlobe } from '../../core/geometry/box.js';
+import { type Box, liesOnGlobe } from '../../core/geometry/box.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 import type { Pools, TaskOptions } from '../../core/tasks/tasks.js';
 import type { VectorLayerInfo } from '../../core/tasks/vector-tasks.js';
 import { isCsv } from '../../core/values/csv.js';
 import { parseJsonExactly, utf8 } from '../../core/values/json.js';
-import { hasLongitudes, transformBox } from '../../native/index.js';
+import { computeExtentInDegrees } from '../catalog/crs/extent-in-degrees.js';
 import { type Guess, listGuesses } from '../catalog/inspections/guess-crs.js';
 import { findUndeclaredCrs, type UndeclaredCrs } from './undeclared-crs.js';
 
@@ -83,7 +83,7 @@ export async function readSample(
   const undeclared = isDeclared ? undefined : findUndeclaredCrs(judged, hints);
   const crs = isDeclared ? source.crs : undeclared?.crs;
   return {
-    extent: (crs !== undefined && extent && toDegrees(extent, crs)) || null,
+    extent: (crs !== undefined && extent && computeExtentInDegrees(extent, crs)) || null,
     fields: source.fields.map(({ name, type }) => ({ name, type })),
     features: await readFeatures({ ...source, ...(crs && { crs }) }, info, crs !== undefined, pools, options),
     crsGuesses: isDeclared || !extent ? [] : listGuesses(extent, neighbours),
@@ -98,7 +98,7 @@ async function readFeatures(
   pools: Pick<Pools, 'run'>,
   options: TaskOptions,
 ): Promise<unknown[]> {
-  const box = isPlaced && extent ? toDegrees(extent, source.crs) : undefined;
+  const box = isPlaced && extent ? computeExtentInDegrees(extent, source.crs) : undefined;
   const side = box ? Math.max(box[2] - box[0], box[3] - box[1]) : 0;
   const task = {
     ...{ source, filter: undefined, limit: MAX_SAMPLE, offset: 0, maxBytes: MAX_BYTES },
@@ -108,14 +108,4 @@ async function readFeatures(
   };
   const { features } = await pools.run('vector.items', task, options);
   return parseJsonExactly(`[${utf8(features)}]`, 'all') as unknown[];
-}
-
-function toDegrees(extent: Box, crs: string): Box | undefined {
-  try {
-    if (hasLongitudes(crs) && !liesOnGlobe(extent)) return undefined;
-    const box = transformBox(extent, crs, 'OGC:CRS84');
-    return box.every(Number.isFinite) ? globeExtent(box) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Feature } from 'geojson';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
-import type { Box } from '../../../core/geometry/box.js';
+import { type Box, unwrapped } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { hasItems } from '../../../services/stac/footprints.js';
 import {
@@ -98,8 +98,7 @@ function extentMap(baseUrl: string, collections: readonly Collection[]): Markup 
 function outline(collection: Collection): Feature {
   const { id, extent84 } = collection;
   const title = stacTitle(collection);
-  const [west, south, right, north] = extent84 as Box;
-  const east = west > right ? right + 360 : right;
+  const [west, south, east, north] = unwrapped(extent84 as Box);
   const ring = [
     [west, south],
     [east, south],

@@ -4,7 +4,7 @@ import { type CatalogSnapshot, type Collection, readable } from '../../../core/c
 import { findOwnFile, hasVariables } from '../../../core/catalog/raster-sources.js';
 import { ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type Box, globeExtent, liesOnGlobe, plainBoxes } from '../../../core/geometry/box.js';
+import { type Box, boxesTouch, globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
 import { findStatedCrsEntry, type StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { RasterSource } from '../../../core/rasters/rasters.js';
 import { isPath } from '../../../core/sources/sources.js';
@@ -16,6 +16,7 @@ import { RASTER } from '../publish/formats.js';
 import type { SourceState } from '../source-states.js';
 import type { ChosenCrsDocument, ChosenCrsStore } from './chosen-crs.js';
 import type { CrsList } from './crs-list.js';
+import { computeExtentInDegrees } from './extent-in-degrees.js';
 
 /** Features of a preview. */
 const MAX_FEATURES = 100;
@@ -118,7 +119,7 @@ export class SourceCrs {
       deadlineMs: DEADLINE_MS,
     });
     const extent = this.deps.extentOf(collection);
-    const extent84 = extent && toDegrees(extent, crs);
+    const extent84 = extent && computeExtentInDegrees(extent, crs);
     return {
       ...{ ...facts, features, count: returned, isSample: more, extent84 },
       isInArea: overlapsArea(extent84, facts.areaOfUse),
@@ -274,24 +275,9 @@ function nameCrs(crs: string): string | undefined {
   }
 }
 
-function toDegrees(extent: Box, crs: string): Box | undefined {
-  try {
-    if (hasLongitudes(crs) && !liesOnGlobe(extent)) return undefined;
-    const box = transformBox(extent, crs, 'OGC:CRS84');
-    return box.every(Number.isFinite) ? globeExtent(box) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function overlapsArea(extent: Box | undefined, area: Box | undefined): boolean | undefined {
   if (!area) return undefined;
-  if (!extent) return false;
-  return plainBoxes(extent).some((one) => plainBoxes(area).some((other) => overlaps(one, other)));
-}
-
-function overlaps(one: Box, other: Box): boolean {
-  return one[0] <= other[2] && one[2] >= other[0] && one[1] <= other[3] && one[3] >= other[1];
+  return extent !== undefined && boxesTouch(extent, area);
 }
 
 function createBoxFeature([west, south, east, north]: Box): object {

@@ -79,7 +79,7 @@ export class ReaderExports {
     deps.jobs.register(this.#kind());
   }
 
-  /** Starts a job. Throws 400 for a wrong parameter, 429, 503 or 507 if there is no place for it. */
+  /** Starts a job. Throws 400 for a wrong parameter, and 429, 503 or 507 if a limit of the reader or server is reached. */
   async submit(
     view: CollectionView,
     request: SelectionExport,
