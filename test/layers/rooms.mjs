@@ -15,6 +15,7 @@ const ROOMS = {
       uses: ['errors', 'values'],
     },
     access: { holds: 'principals, field masks, rate limits, certificates', uses: ['sources', 'values'] },
+    alerts: { holds: 'triggers, incidents and messages of alerts', uses: ['values'] },
     cql2: {
       holds: 'CQL2: syntax trees, parsers, checks, printers',
       uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
@@ -156,7 +157,8 @@ const ROOMS = {
       holds: 'requests and reading of coverages, choice of granules and scenes, mosaics of STAC APIs',
       uses: ['features', 'filters', 'kit', 'storage'],
     },
-    alerts: { holds: 'notices to operators', uses: ['access', 'cluster', 'telemetry'] },
+    notices: { holds: 'receivers of notices to operators', uses: [] },
+    alerts: { holds: 'the stream of alerts and notices', uses: ['access', 'cluster', 'notices', 'telemetry'] },
     connections: {
       holds: 'databases, object stores and services, their secrets',
       uses: ['access', 'storage'],
@@ -196,7 +198,7 @@ const ROOMS = {
     },
     streams: {
       holds: 'subscriptions, the hub, relays of the feed',
-      uses: ['access', 'alerts', 'catalog', 'cluster', 'filters', 'kit', 'telemetry'],
+      uses: ['access', 'catalog', 'cluster', 'filters', 'kit', 'notices', 'telemetry'],
     },
     tiles: {
       holds: 'tiles, checked tile requests, filters of tiles, the tile cache, tile jobs',
@@ -221,7 +223,7 @@ const ROOMS = {
     },
     webhooks: {
       holds: 'deliveries to other servers and CDN purges',
-      uses: ['alerts', 'cluster', 'streams', 'telemetry', 'tiles'],
+      uses: ['cluster', 'notices', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',

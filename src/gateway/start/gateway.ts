@@ -144,7 +144,7 @@ function sendWebhooks(
     store: state.deliveries,
     feed: events.feed,
     log,
-    alerts,
+    notices: alerts,
     instance,
     catalog: () => catalog.current,
   });
@@ -212,7 +212,7 @@ function serve(
 
 function hear(note: Note, { alerts, cluster }: Foundation, { caching, events }: Data): void {
   if ('fed' in note) return events.fed();
-  if ('alert' in note) return alerts.hear(note.alert);
+  if ('notice' in note) return alerts.hear(note.notice);
   if ('ask' in note || 'answerTo' in note) return cluster.peers.hear(note);
   if ('announced' in note || 'applied' in note || 'members' in note) return cluster.hear(note);
   caching.hear(note);

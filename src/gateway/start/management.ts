@@ -16,7 +16,7 @@ import { listPermissions } from '../../services/access/rules/policy.js';
 import type { PresentRights } from '../../services/access/rules/present-rights.js';
 import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
-import type { AlertStream } from '../../services/alerts/alerts.js';
+import type { AlertStream } from '../../services/alerts/stream.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
 import type { Catalog } from '../../services/catalog/catalog.js';

@@ -6,7 +6,7 @@ import type { Principal } from '../../core/http/operation.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { FeedStore } from '../../stores/streams/feed.js';
-import type { Alerts } from '../alerts/alerts.js';
+import type { Notices } from '../notices/notices.js';
 import type { DataVersions } from '../catalog/data-versions.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
@@ -25,7 +25,7 @@ export interface EventsOptions {
   /** Detects writes by other programs to a file. */
   versions: DataVersions;
   log: Log;
-  alerts: Alerts;
+  notices: Notices;
   /** Name of this process among the processes that share the state database. */
   instance: string;
   sessions: SessionLimits;
@@ -64,16 +64,16 @@ const LOOK_MS = 1000;
 const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
-  const { pools, store, log, alerts, visible, sessions, tell } = options;
+  const { pools, store, log, notices, visible, sessions, tell } = options;
   const feed = await Feed.open(store, options.retention.count);
   const { current } = options;
-  const hub = new Hub({ feed, pools, visible, sessions, alerts, ...(current ? { current } : {}) });
+  const hub = new Hub({ feed, pools, visible, sessions, notices, ...(current ? { current } : {}) });
   const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,
     store,
     log,
-    alerts,
+    notices,
     instance: options.instance,
     retention: options.retention,
     appended(entries) {

@@ -23,7 +23,7 @@ import { Derivations } from '../../../src/services/access/rules/derivations.js';
 import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
-import { AlertStream } from '../../../src/services/alerts/alerts.js';
+import { AlertStream } from '../../../src/services/alerts/stream.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
 import { CrsList } from '../../../src/services/catalog/crs/crs-list.js';
