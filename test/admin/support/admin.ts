@@ -179,7 +179,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     pools,
     visible: () => new CatalogSnapshot([], [], 0),
     sessions: { total: 10, perAddress: 10, perKey: 10 },
-    alerts,
+    notices: alerts,
   });
   const connections = new Connections({
     documents: t.state.documents,
