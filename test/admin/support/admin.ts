@@ -23,6 +23,7 @@ import { Derivations } from '../../../src/services/access/rules/derivations.js';
 import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
+import { AlertRules } from '../../../src/services/alerts/rules.js';
 import { AlertStream } from '../../../src/services/alerts/stream.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
@@ -300,6 +301,12 @@ export async function adminHarness(temporary = () => temporaryState()) {
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
+    alertRules: new AlertRules({
+      ...{ zones: t.state.alertZones, rules: t.state.alertRules, pools, visible },
+      hasEvents: () => true,
+      simulation: { feed, pools, catalog: visible },
+      isConfigured: () => false,
+    }),
     streams: new SessionDirectory(hub, peers),
     pools,
     replicas: new Replicas({
