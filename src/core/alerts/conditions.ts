@@ -4,8 +4,8 @@ import { parseJsonExactly } from '../values/json.js';
 import type { TriggerType } from './alerts.js';
 import type { ZoneRelation } from './tasks.js';
 
-/** Conditions of a rule, from the text of its member `conditionsJson`. */
-export interface Conditions {
+/** RuleConditions of a rule, from the text of its member `conditionsJson`. */
+export interface RuleConditions {
   readonly relation: ZoneRelation;
   /** A move across the zone also enters and leaves it. */
   readonly path: boolean;
@@ -23,7 +23,7 @@ export interface Conditions {
   readonly threshold: Threshold | undefined;
 }
 
-export interface Threshold {
+interface Threshold {
   readonly field: string;
   /** Starts and continues an incident. Undefined: each change of the field is an incident. */
   readonly start: Expression | undefined;
@@ -55,7 +55,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   },
   ...{ in: 'in', between: 'between', changed: 'changed' },
 };
-export const OPERATOR_NAMES = '=, <>, <, <=, >, >=, in, between and changed';
+const OPERATOR_NAMES = '=, <>, <, <=, >, >=, in, between and changed';
 
 const COMMON = ['filter', 'notifyEnd', 'settleSeconds', 'timeField'];
 const ZONE_MEMBERS = [...COMMON, 'exitBuffer', 'path', 'relation'];
@@ -75,7 +75,7 @@ export class ConditionsError extends Error {
 }
 
 /** Reads conditions. Throws `ConditionsError`. Whether fields exist is checked with the layer. */
-export function parseConditions(text: string, trigger: TriggerType): Conditions {
+export function parseConditions(text: string, trigger: TriggerType): RuleConditions {
   return new ConditionsReader(parseMembers(text), trigger).read();
 }
 
@@ -101,7 +101,7 @@ class ConditionsReader {
     private readonly trigger: TriggerType,
   ) {}
 
-  read(): Conditions {
+  read(): RuleConditions {
     const allowed = MEMBERS[this.trigger];
     for (const name of Object.keys(this.members))
       if (!allowed.includes(name))
@@ -110,7 +110,7 @@ class ConditionsReader {
           `is not a condition of ${this.trigger} rules, which can have ${allowed.join(', ')}`,
         );
     const isThreshold = this.trigger === 'threshold';
-    const conditions: Conditions = {
+    const conditions: RuleConditions = {
       relation: this.#oneOf('relation', ['intersects', 'within']),
       path: this.#boolean('path'),
       exitBuffer: this.#number('exitBuffer', 0, MAX_METRES) ?? 0,

@@ -1,5 +1,5 @@
 import type { AlertSeverity, Channel, TriggerType } from '../../core/alerts/alerts.js';
-import { type Conditions, ConditionsError, parseConditions } from '../../core/alerts/conditions.js';
+import { ConditionsError, parseConditions, type RuleConditions } from '../../core/alerts/conditions.js';
 import type { ZoneArea } from '../../core/alerts/tasks.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
@@ -45,7 +45,7 @@ export const WGS84_SRID = 4326;
 
 export interface CheckedRule {
   readonly collection: VectorCollection;
-  readonly conditions: Conditions;
+  readonly conditions: RuleConditions;
 }
 
 export interface DraftDeps {
@@ -126,7 +126,7 @@ function readConditions(
   text: string,
   trigger: TriggerType,
   problems: DraftProblem[],
-): Conditions | undefined {
+): RuleConditions | undefined {
   try {
     return parseConditions(text, trigger);
   } catch (error) {
@@ -141,7 +141,7 @@ function readConditions(
 }
 
 function checkFields(
-  { filter, threshold, timeField }: Conditions,
+  { filter, threshold, timeField }: RuleConditions,
   { source }: VectorCollection,
 ): DraftProblem[] {
   const expressions = [filter, threshold?.start, threshold?.clear];

@@ -252,7 +252,7 @@ function buildRule(draft: RuleDraft, { collection }: CheckedRule, author: JobCal
   };
 }
 
-export const ownerOf = ({ tenantId }: Principal) => ({ tenant: tenantId });
+const ownerOf = ({ tenantId }: Principal) => ({ tenant: tenantId });
 
 /** Throws the problems of a draft, if there are any. */
 function refuse(problems: readonly DraftProblem[]): void {

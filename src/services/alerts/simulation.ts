@@ -5,9 +5,9 @@ import type { LoadedRules } from '../../stores/alerts/evaluation.js';
 import type { NewAlertRule } from '../../stores/alerts/rules.js';
 import type { NewAlertZone } from '../../stores/alerts/zones.js';
 import type { Feed } from '../streams/feed.js';
+import { buildActiveRules } from './evaluation/active-rules.js';
 import { Batch } from './evaluation/batch.js';
-import { matchRules, readChange } from './evaluation/rule-matches.js';
-import { buildRuleSet } from './evaluation/rule-set.js';
+import { convertEvent, matchRules } from './evaluation/rule-matches.js';
 
 /** Triggers of a rule that is applied to past edits. */
 export interface Simulation {
@@ -47,12 +47,12 @@ export async function simulateRule(
   { feed, pools, catalog }: SimulationDeps,
 ): Promise<Simulation> {
   const start = Date.now() - HOUR_MS;
-  const set = await buildRuleSet(loadDraft(rule, zone), catalog(), async () => visible);
+  const set = await buildActiveRules(loadDraft(rule, zone), catalog(), async () => visible);
   const layer = set.layers.get(rule.layer_id);
   const { edits, isComplete } = await readEdits(feed, rule.layer_id, start);
   const batch = new Batch(Date.now(), []);
   for (let i = 0; layer && i < edits.length; i += BATCH) {
-    const features = edits.slice(i, i + BATCH).map(readChange);
+    const features = edits.slice(i, i + BATCH).map(convertEvent);
     batch.apply(layer, features, await matchRules(layer, features, pools), 'event');
   }
   const times =

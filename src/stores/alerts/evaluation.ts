@@ -45,10 +45,10 @@ export interface StateChange {
   readonly ruleId: number;
   readonly featureId: string;
   /** Undefined: the row is deleted. */
-  readonly state: FeatureState | undefined;
+  readonly state: AlertState | undefined;
 }
 
-export interface FeatureState {
+export interface AlertState {
   isInside: boolean;
   since: number;
   /** The open incident: one of the database, or one of the same batch. */
@@ -60,7 +60,7 @@ export interface FeatureState {
 }
 
 /** Kind of a timer: for the dwell time, or for the time that a new side must last. */
-export type DueKind = 'dwell' | 'settle';
+type DueKind = 'dwell' | 'settle';
 
 export interface EvaluationChanges {
   /** Cursor of the feed that is evaluated now. */
@@ -359,7 +359,7 @@ async function writeStates(db: StateDb, changes: readonly StateChange[]): Promis
       .execute();
 }
 
-function buildState({ isInside, since, incident, dueAt, due, coolsUntil, newest }: FeatureState) {
+function buildState({ isInside, since, incident, dueAt, due, coolsUntil, newest }: AlertState) {
   return {
     is_inside: isInside ? 1 : 0,
     since,

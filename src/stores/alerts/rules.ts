@@ -12,9 +12,6 @@ export type NewAlertRule = Omit<
   'id' | 'scan' | 'scan_since' | 'view' | 'problem' | 'created_at' | 'updated_at'
 >;
 
-/** Why a rule ended its incidents. */
-export type RuleEnd = 'rule-changed' | 'rule-disabled' | 'rule-deleted';
-
 /** Members whose change gives the states another meaning. */
 const MEANING = ['layer_id', 'collection', 'zone_id', 'trigger_type', 'conditions_json'] as const;
 

@@ -4,7 +4,7 @@ import type { Principal } from '../../../core/http/operation.js';
 import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { JobCaller } from '../../access/identity/submitter.js';
 import type { PresentRights } from '../../access/rules/present-rights.js';
-import type { AuthorView } from './rule-set.js';
+import type { AuthorView } from './active-rules.js';
 
 /** Milliseconds for which the rights of an author count as present. */
 const PRESENT_MS = 2000;

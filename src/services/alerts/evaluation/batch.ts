@@ -1,18 +1,18 @@
 import type { DetectedBy } from '../../../core/alerts/alerts.js';
 import type { EventImage } from '../../../core/streams/events.js';
 import type {
+  AlertState,
   AlertStateRow,
   EndedIncident,
   EvaluationChanges,
-  FeatureState,
   Incident,
   StateChange,
 } from '../../../stores/alerts/evaluation.js';
 import { computeObjectId } from '../../streams/frames.js';
+import type { EvaluatedRule, LayerRules } from './active-rules.js';
 import { formatMessage } from './message.js';
-import type { FeatureChange, RuleMatches } from './rule-matches.js';
-import type { EvaluatedRule, LayerRules } from './rule-set.js';
-import { applyChange, applyTimer, type Effect, isForgettable, type Transition } from './transitions.js';
+import type { FeatureRevision, RuleMatches } from './rule-matches.js';
+import { type AlertEffect, applyChange, applyTimer, isForgettable, type Transition } from './transitions.js';
 
 /** A rule and a feature whose state contradicts an edit. */
 export interface Doubt {
@@ -25,10 +25,7 @@ export class Batch {
   readonly doubts: Doubt[] = [];
   /** Messages that were not sent because of a cooldown, by channel. */
   readonly suppressed: string[] = [];
-  readonly #states = new Map<
-    string,
-    { ruleId: number; featureId: string; state: FeatureState | undefined }
-  >();
+  readonly #states = new Map<string, { ruleId: number; featureId: string; state: AlertState | undefined }>();
   readonly #changed = new Set<string>();
   readonly #started: Incident[] = [];
   readonly #ended: EndedIncident[] = [];
@@ -66,7 +63,7 @@ export class Batch {
   /** Applies changes in their order. `only`: the rules of a comparison. */
   apply(
     layer: LayerRules,
-    features: readonly FeatureChange[],
+    features: readonly FeatureRevision[],
     matches: RuleMatches,
     detectedBy: DetectedBy,
     only?: ReadonlyMap<EvaluatedRule, 'silent' | 'loud'>,
@@ -98,17 +95,15 @@ export class Batch {
 
   #rules(
     layer: LayerRules,
-    { featureId }: FeatureChange,
+    { featureId }: FeatureRevision,
     candidates: ReadonlySet<EvaluatedRule>,
-  ): ReadonlySet<EvaluatedRule> {
-    const known = this.#rulesOf.get(featureId);
-    if (!known) return candidates;
+  ): Iterable<EvaluatedRule> {
     const rules = new Set(candidates);
-    for (const id of known) {
+    for (const id of this.#rulesOf.get(featureId) ?? []) {
       const rule = layer.byId.get(id);
       if (rule) rules.add(rule);
     }
-    return rules;
+    return rules.size > 1 ? [...rules].sort((a, b) => a.row.id - b.row.id) : rules;
   }
 
   #note(featureId: string, ruleId: number): void {
@@ -117,14 +112,14 @@ export class Batch {
     else this.#rulesOf.set(featureId, new Set([ruleId]));
   }
 
-  #stateOf({ row }: EvaluatedRule, featureId: string): FeatureState | undefined {
+  #stateOf({ row }: EvaluatedRule, featureId: string): AlertState | undefined {
     return this.#states.get(formatKey(row.id, featureId))?.state;
   }
 
   #take(
     rule: EvaluatedRule,
     featureId: string,
-    former: FeatureState | undefined,
+    former: AlertState | undefined,
     { state, effects }: Transition,
     feature: EventImage | null,
     detectedBy: DetectedBy,
@@ -141,8 +136,8 @@ export class Batch {
   #effect(
     rule: EvaluatedRule,
     featureId: string,
-    state: FeatureState,
-    effect: Effect,
+    state: AlertState,
+    effect: AlertEffect,
     feature: EventImage | null,
     detectedBy: DetectedBy,
   ): void {
@@ -172,7 +167,7 @@ export class Batch {
   #start(
     rule: EvaluatedRule,
     featureId: string,
-    state: FeatureState,
+    state: AlertState,
     at: number,
     feature: EventImage | null,
     detectedBy: DetectedBy,
@@ -213,18 +208,18 @@ export class Batch {
 
 const formatKey = (ruleId: number, featureId: string) => `${ruleId} ${featureId}`;
 
-function readState(row: AlertStateRow): FeatureState {
+function readState(row: AlertStateRow): AlertState {
   return {
     isInside: row.is_inside === 1,
     since: row.since,
     incident: row.event_id ?? undefined,
     dueAt: row.due_at ?? undefined,
-    due: (row.due ?? undefined) as FeatureState['due'],
+    due: (row.due ?? undefined) as AlertState['due'],
     coolsUntil: row.cools_until ?? undefined,
     newest: row.newest ?? undefined,
   };
 }
 
-function isOther(one: FeatureState, other: FeatureState): boolean {
-  return (Object.keys(one) as (keyof FeatureState)[]).some((member) => one[member] !== other[member]);
+function isOther(one: AlertState, other: AlertState): boolean {
+  return (Object.keys(one) as (keyof AlertState)[]).some((member) => one[member] !== other[member]);
 }

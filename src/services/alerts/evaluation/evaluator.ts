@@ -14,11 +14,11 @@ import type { Feed } from '../../streams/feed.js';
 import * as metrics from '../../telemetry/alert-metrics.js';
 import type { Log } from '../../telemetry/log.js';
 import { exception } from '../../telemetry/log.js';
+import { type ActiveRules, type AuthorView, buildActiveRules, isStillSeen } from './active-rules.js';
 import { Batch, type Doubt } from './batch.js';
 import { readFeatures } from './features.js';
-import { type FeatureChange, matchRules, readChange } from './rule-matches.js';
-import { type AuthorView, buildRuleSet, isStillSeen, type RuleSet } from './rule-set.js';
-import { Scan } from './scan.js';
+import { Rescan } from './rescan.js';
+import { convertEvent, type FeatureRevision, matchRules } from './rule-matches.js';
 
 export interface EvaluatorOptions {
   readonly pools: Pools;
@@ -31,6 +31,8 @@ export interface EvaluatorOptions {
   readonly instance: string;
   catalog(): CatalogSnapshot;
   readonly viewOf: AuthorView;
+  /** Milliseconds of the lease. Default: 10,000. */
+  readonly leaseMs?: number;
 }
 
 /** After the end of the process with the lease, another process takes the lease within 15 seconds. */
@@ -51,6 +53,7 @@ const MOST_DUE = 500;
  */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
+  readonly #leaseMs: number;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #again = false;
@@ -59,17 +62,18 @@ export class Evaluator {
   #isLost = false;
   #position = 0;
   #writtenAt = 0;
-  #rules: RuleSet | undefined;
+  #rules: ActiveRules | undefined;
   #checkedAt = 0;
   #catalog: CatalogSnapshot | undefined;
   #isChanged = true;
   /** This process noted something in rules, which is not counted as a change. */
   #isNoted = false;
-  #scan: Scan | undefined;
+  #scan: Rescan | undefined;
   #trimmedAt = Date.now();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
   }
 
   /** There may be entries, rules or timers to evaluate. */
@@ -87,6 +91,11 @@ export class Evaluator {
   changed(): void {
     this.#isChanged = true;
     this.wake();
+  }
+
+  /** Whether everything up to a cursor is evaluated. */
+  isIdleAt(cursor: number): boolean {
+    return this.#lease !== undefined && this.#position >= cursor && !this.#running;
   }
 
   async close(): Promise<void> {
@@ -108,7 +117,7 @@ export class Evaluator {
           metrics.evaluationNoLeader.cell().set(0);
           return;
         }
-        if (!(await this.#claim())) return this.#later(LEASE_MS / 3);
+        if (!(await this.#claim())) return this.#later(this.#leaseMs / 3);
         const waitMs = await this.#step();
         if (waitMs === 0) this.#again = true;
         else this.#later(waitMs);
@@ -130,7 +139,7 @@ export class Evaluator {
     if (this.#lease && !this.#isLost) return true;
     await this.#letGo();
     const { lanes, instance, feed, log } = this.#options;
-    const claim = await lanes.claim(EVALUATOR, instance, feed.head, LEASE_MS);
+    const claim = await lanes.claim(EVALUATOR, instance, feed.head, this.#leaseMs);
     metrics.evaluationNoLeader.cell().set(0);
     if (!claim) return false;
     this.#position = claim.position;
@@ -138,8 +147,8 @@ export class Evaluator {
     this.#rules = undefined;
     this.#isLost = false;
     this.#lease = new Lease({
-      leaseMs: LEASE_MS,
-      prolong: () => lanes.prolong(EVALUATOR, instance, LEASE_MS),
+      leaseMs: this.#leaseMs,
+      prolong: () => lanes.prolong(EVALUATOR, instance, this.#leaseMs),
       lost: () => {
         this.#isLost = true;
       },
@@ -165,7 +174,7 @@ export class Evaluator {
     if (rules.rows.length === 0) {
       await this.#letGo();
       await this.#options.lanes.release(EVALUATOR, this.#options.instance);
-      return LEASE_MS;
+      return this.#leaseMs;
     }
     const isMore = await this.#evaluate(rules);
     if (this.#isLost || this.#rules !== rules) return 0;
@@ -173,11 +182,11 @@ export class Evaluator {
     if (this.#isLost || this.#rules !== rules || nextMs === 0) return 0;
     if (!isMore && !(await this.#compare(rules))) return 0;
     await this.#trim();
-    return isMore ? 0 : Math.min(nextMs ?? LEASE_MS, LEASE_MS);
+    return isMore ? 0 : Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
   }
 
   /** Returns the present rules. Reads them again after changes of rules, of the catalog and of the rights of authors. */
-  async #load(): Promise<RuleSet> {
+  async #load(): Promise<ActiveRules> {
     const { store, catalog, viewOf } = this.#options;
     const current = this.#rules;
     const isOld = performance.now() - this.#checkedAt > RIGHTS_MS;
@@ -190,14 +199,14 @@ export class Evaluator {
     if (current && isSame && (await isStillSeen(current, this.#catalog, viewOf))) return current;
     this.#isNoted = false;
     const loaded = await store.load();
-    const rules = await buildRuleSet(loaded, this.#catalog, viewOf);
+    const rules = await buildActiveRules(loaded, this.#catalog, viewOf);
     this.#rules = rules;
     await this.#noteRules(rules);
     return rules;
   }
 
   /** Records the rules that cannot be evaluated, and the rules whose author can now read other features. */
-  async #noteRules(rules: RuleSet): Promise<void> {
+  async #noteRules(rules: ActiveRules): Promise<void> {
     const notes = rules.rows.flatMap((row): RuleNote[] => {
       const problem = rules.problems.get(row.id) ?? null;
       if (problem !== null)
@@ -216,7 +225,7 @@ export class Evaluator {
   }
 
   /** Evaluates the next entries of the feed; true if there are more. */
-  async #evaluate(rules: RuleSet): Promise<boolean> {
+  async #evaluate(rules: ActiveRules): Promise<boolean> {
     const { feed } = this.#options;
     const position = this.#position;
     if (position === feed.head) return false;
@@ -241,7 +250,7 @@ export class Evaluator {
     return !isAtEnd;
   }
 
-  async #evaluateEvents(entries: readonly FeedEntry[], rules: RuleSet): Promise<Batch[]> {
+  async #evaluateEvents(entries: readonly FeedEntry[], rules: ActiveRules): Promise<Batch[]> {
     const byLayer = new Map<number, FeedEvent[]>();
     for (const entry of entries) {
       if (entry.kind !== 'event' || !rules.layers.has(entry.event.layerId)) continue;
@@ -250,11 +259,15 @@ export class Evaluator {
       else byLayer.set(entry.event.layerId, [entry]);
     }
     return Promise.all(
-      [...byLayer].map(([layerId, events]) => this.#evaluateLayer(layerId, events.map(readChange), rules)),
+      [...byLayer].map(([layerId, events]) => this.#evaluateLayer(layerId, events.map(convertEvent), rules)),
     );
   }
 
-  async #evaluateLayer(layerId: number, features: readonly FeatureChange[], rules: RuleSet): Promise<Batch> {
+  async #evaluateLayer(
+    layerId: number,
+    features: readonly FeatureRevision[],
+    rules: ActiveRules,
+  ): Promise<Batch> {
     const { store, pools } = this.#options;
     const layer = rules.layers.get(layerId)!;
     const ids = [...new Set(features.map(({ featureId }) => featureId))];
@@ -271,7 +284,7 @@ export class Evaluator {
   }
 
   /** Reads features again whose states contradict their edits. */
-  async #resolveDoubts(doubts: readonly Doubt[], rules: RuleSet): Promise<void> {
+  async #resolveDoubts(doubts: readonly Doubt[], rules: ActiveRules): Promise<void> {
     const byLayer = new Map<number, Doubt[]>();
     for (const doubt of doubts) {
       const layerId = doubt.rule.row.layer_id;
@@ -296,7 +309,7 @@ export class Evaluator {
   }
 
   /** Applies timers that are due. Resolves with the milliseconds until the next one. */
-  async #applyTimer(rules: RuleSet): Promise<number | undefined> {
+  async #applyTimer(rules: ActiveRules): Promise<number | undefined> {
     const { store, pools } = this.#options;
     const { rows, now, nextMs } = await store.due(MOST_DUE);
     if (rows.length === 0) return nextMs;
@@ -319,8 +332,8 @@ export class Evaluator {
   }
 
   /** Compares the next page of features with the states of rules. Returns true if no rule needs a comparison. */
-  async #compare(rules: RuleSet): Promise<boolean> {
-    if (this.#scan?.rules !== rules) this.#scan = Scan.find(rules);
+  async #compare(rules: ActiveRules): Promise<boolean> {
+    if (this.#scan?.rules !== rules) this.#scan = Rescan.find(rules);
     const scan = this.#scan;
     if (!scan) return true;
     const { store, pools } = this.#options;
@@ -334,7 +347,7 @@ export class Evaluator {
     return false;
   }
 
-  async #commit(rules: RuleSet, changes: EvaluationChanges): Promise<'done' | 'lost' | 'stale'> {
+  async #commit(rules: ActiveRules, changes: EvaluationChanges): Promise<'done' | 'lost' | 'stale'> {
     const outcome = await this.#options.store.commit(this.#options.instance, rules.revision, changes);
     if (outcome === 'done' && (changes.rules?.length ?? 0) > 0) {
       this.#isNoted = true;
@@ -382,7 +395,7 @@ function joinChanges(batches: readonly Batch[]): Batch['changes'] {
 }
 
 /** Rules of layers whose events may be missing. */
-function noteGaps(entries: readonly FeedEntry[], { layers }: RuleSet): RuleNote[] {
+function noteGaps(entries: readonly FeedEntry[], { layers }: ActiveRules): RuleNote[] {
   const gaps = entries.filter((entry): entry is FeedGap => entry.kind === 'gap');
   const ids = new Set(gaps.flatMap(({ collections }) => collections));
   if (ids.size === 0) return [];
@@ -391,7 +404,7 @@ function noteGaps(entries: readonly FeedEntry[], { layers }: RuleSet): RuleNote[
     .flatMap(({ rules }) => rules.flatMap(noteGap));
 }
 
-function noteGapOfAll({ layers }: RuleSet): RuleNote[] {
+function noteGapOfAll({ layers }: ActiveRules): RuleNote[] {
   return [...layers.values()].flatMap(({ rules }) => rules.flatMap(noteGap));
 }
 

@@ -7,7 +7,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../../core/sources/vector-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { idLiteral, readObjectId } from '../../../core/values/object-id.js';
-import type { FeatureChange } from './rule-matches.js';
+import type { FeatureRevision } from './rule-matches.js';
 
 /** Features that are read together. */
 const PAGE = 1000;
@@ -15,7 +15,7 @@ const PAGE = 1000;
 const DECIMALS = 11;
 
 export interface FeaturePage {
-  readonly features: readonly FeatureChange[];
+  readonly features: readonly FeatureRevision[];
   /** Key of the last feature. Undefined if no page follows. */
   readonly next: PageKey | undefined;
 }
@@ -43,11 +43,11 @@ export async function readPage(
     },
     { deadlineMs: LIMITS.requestDeadlineMs },
   );
-  const features = featureTexts(page.features).map((text) => buildChange(text, at));
+  const features = featureTexts(page.features).map((text) => buildRevision(text, at));
   return { features, next: page.more ? page.last : undefined };
 }
 
-function buildChange({ id, geometry, properties }: FeatureText, at: number): FeatureChange {
+function buildRevision({ id, geometry, properties }: FeatureText, at: number): FeatureRevision {
   const image = { id, geometry: geometry === 'null' ? null : geometry, attributes: properties };
   return { featureId: id, before: undefined, after: image, at, changedAttributes: [] };
 }
@@ -67,10 +67,10 @@ export async function readFeatures(
   ids: readonly string[],
   at: number,
   pools: Pools,
-): Promise<readonly FeatureChange[]> {
+): Promise<readonly FeatureRevision[]> {
   const source = collection.rule?.stored ?? collection.source;
   const filter = equalsAny(source.idColumn, listIds(source, ids));
-  const found = new Map<string, FeatureChange>();
+  const found = new Map<string, FeatureRevision>();
   for (let next: PageKey | undefined; ; ) {
     const page = await readPage(collection, filter, next, at, pools);
     for (const one of page.features) found.set(one.featureId, one);

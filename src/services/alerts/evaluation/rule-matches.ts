@@ -2,11 +2,11 @@ import type { EventImage, FeedEvent } from '../../../core/streams/events.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { membersIn } from '../../../core/values/json-text.js';
 import { imageBefore } from '../../streams/views.js';
-import type { EvaluatedRule, LayerRules } from './rule-set.js';
+import type { EvaluatedRule, LayerRules } from './active-rules.js';
 import { OUTSIDE, type RuleInput, type Side } from './transitions.js';
 
 /** A feature before and after an edit, or a feature that was read from its store. */
-export interface FeatureChange {
+export interface FeatureRevision {
   readonly featureId: string;
   /** The feature before the edit. Undefined: unknown. Null: it did not exist. */
   readonly before: EventImage | null | undefined;
@@ -17,7 +17,7 @@ export interface FeatureChange {
   readonly changedAttributes: readonly string[];
 }
 
-export function readChange({ event }: FeedEvent): FeatureChange {
+export function convertEvent({ event }: FeedEvent): FeatureRevision {
   const { featureId, operation, geometry = null, attributes = '{}', changedAttributes } = event;
   const image = { id: featureId, geometry, attributes };
   return {
@@ -36,7 +36,7 @@ export class RuleMatches {
 
   constructor(
     private readonly layer: LayerRules,
-    private readonly features: readonly FeatureChange[],
+    private readonly features: readonly FeatureRevision[],
     /** Matching tests by image. Each feature has two images. The moves follow. */
     private readonly tests: readonly ReadonlySet<number>[],
     private readonly passed: (image: number, filter: number) => boolean,
@@ -101,7 +101,7 @@ function readTime(attributes: string | undefined, field: string): number | undef
 /** Finds in workers which zones and filters the features match. */
 export async function matchRules(
   layer: LayerRules,
-  features: readonly FeatureChange[],
+  features: readonly FeatureRevision[],
   pools: Pools,
 ): Promise<RuleMatches> {
   const [tests, passed] = await Promise.all([
@@ -113,7 +113,7 @@ export async function matchRules(
 
 async function matchZones(
   layer: LayerRules,
-  features: readonly FeatureChange[],
+  features: readonly FeatureRevision[],
   pools: Pools,
 ): Promise<readonly ReadonlySet<number>[]> {
   const images = features.flatMap(({ before, after }) => [before?.geometry ?? null, after?.geometry ?? null]);
@@ -129,7 +129,7 @@ async function matchZones(
 }
 
 /** The way of a point from its former to its new place; the shorter way round the Earth. */
-function buildMove({ before, after }: FeatureChange): string | null {
+function buildMove({ before, after }: FeatureRevision): string | null {
   const [from, to] = [readPoint(before?.geometry), readPoint(after?.geometry)];
   if (!from || !to) return null;
   const [x1, y1] = from;
@@ -147,10 +147,10 @@ function readPoint(geometry: string | null | undefined): [number, number] | unde
   return (JSON.parse(geometry) as { coordinates: [number, number] }).coordinates;
 }
 
-async function matchFilters(layer: LayerRules, features: readonly FeatureChange[], pools: Pools) {
+async function matchFilters(layer: LayerRules, features: readonly FeatureRevision[], pools: Pools) {
   const { rule, source } = layer.collection;
   const { idColumn, geometryColumn, fields } = rule?.stored ?? source;
-  const nothing = ({ featureId }: FeatureChange) => ({ id: featureId, geometry: null, attributes: '{}' });
+  const nothing = ({ featureId }: FeatureRevision) => ({ id: featureId, geometry: null, attributes: '{}' });
   const images = features.flatMap((one) => [one.before ?? nothing(one), one.after ?? nothing(one)]);
   const schema = { idColumn, geometryColumn, fields };
   const { passed } = await pools.run('vector.match', { schema, filters: layer.filters, images });

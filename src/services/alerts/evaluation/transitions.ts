@@ -1,6 +1,6 @@
 import type { TriggerType } from '../../../core/alerts/alerts.js';
-import type { Conditions } from '../../../core/alerts/conditions.js';
-import type { FeatureState } from '../../../stores/alerts/evaluation.js';
+import type { RuleConditions } from '../../../core/alerts/conditions.js';
+import type { AlertState } from '../../../stores/alerts/evaluation.js';
 
 /** Side of a feature for a rule: inside or outside. */
 export interface Side {
@@ -29,8 +29,8 @@ export interface RuleInput {
   readonly isSilent: boolean;
 }
 
-/** Effect of an input. `start` opens an incident. `pass` opens and ends one. */
-export type Effect =
+/** AlertEffect of an input. `start` opens an incident. `pass` opens and ends one. */
+export type AlertEffect =
   | { readonly kind: 'start' | 'pass'; readonly at: number }
   | { readonly kind: 'end'; readonly by: string }
   | { readonly kind: 'ongoing' }
@@ -39,12 +39,12 @@ export type Effect =
 
 export interface TransitionRule {
   readonly trigger: TriggerType;
-  readonly conditions: Pick<Conditions, 'settleSeconds' | 'dwellSeconds' | 'timeField'>;
+  readonly conditions: Pick<RuleConditions, 'settleSeconds' | 'dwellSeconds' | 'timeField'>;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 
-const NEW: FeatureState = {
+const NEW: AlertState = {
   isInside: false,
   since: 0,
   incident: undefined,
@@ -55,14 +55,14 @@ const NEW: FeatureState = {
 };
 
 export interface Transition {
-  readonly state: FeatureState;
-  readonly effects: readonly Effect[];
+  readonly state: AlertState;
+  readonly effects: readonly AlertEffect[];
 }
 
 /** Returns the state after an input, and the effects. `now` is the time of the state's clock. */
 export function applyChange(
   rule: TransitionRule,
-  former: FeatureState | undefined,
+  former: AlertState | undefined,
   input: RuleInput,
   now: number,
 ): Transition {
@@ -71,7 +71,8 @@ export function applyChange(
   if (timeField !== undefined && !input.isGone) {
     const isLate =
       input.time === undefined || (state.newest !== undefined && input.time < Number(state.newest));
-    if (isLate && !input.isSilent) return { state, effects: [] };
+    const isKnown = !input.isSilent || state.newest !== undefined;
+    if (isLate && isKnown) return { state, effects: [] };
     if (input.time !== undefined) state.newest = String(input.time);
   }
   trustEdit(rule, former, state, input);
@@ -90,9 +91,9 @@ export function applyChange(
 }
 
 /** Returns the state after a timer, and the effects. */
-export function applyTimer(rule: TransitionRule, former: FeatureState, now: number): Transition {
+export function applyTimer(rule: TransitionRule, former: AlertState, now: number): Transition {
   const { due, dueAt } = former;
-  const state: FeatureState = { ...former, due: undefined, dueAt: undefined };
+  const state: AlertState = { ...former, due: undefined, dueAt: undefined };
   if (dueAt === undefined) return { state, effects: [] };
   if (due === 'dwell') return { state, effects: state.isInside ? [{ kind: 'start', at: dueAt }] : [] };
   const input = { at: dueAt, isGone: false };
@@ -105,8 +106,8 @@ export function applyTimer(rule: TransitionRule, former: FeatureState, now: numb
  */
 function trustEdit(
   { trigger, createdAt }: TransitionRule,
-  former: FeatureState | undefined,
-  state: FeatureState,
+  former: AlertState | undefined,
+  state: AlertState,
   { before, after, at, isSilent }: RuleInput,
 ): void {
   if (!before || isSilent) return;
@@ -125,7 +126,7 @@ function trustEdit(
  */
 function isContradicted(
   { conditions: { timeField, settleSeconds } }: TransitionRule,
-  { isInside }: FeatureState,
+  { isInside }: AlertState,
   { before, isSilent }: RuleInput,
 ): boolean {
   if (!before || isSilent || timeField !== undefined || settleSeconds > 0) return false;
@@ -134,12 +135,12 @@ function isContradicted(
 
 function settleSilently(
   rule: TransitionRule,
-  state: FeatureState,
+  state: AlertState,
   isInside: boolean,
   { at }: RuleInput,
   now: number,
 ): Transition {
-  const effects: Effect[] = [];
+  const effects: AlertEffect[] = [];
   if (state.incident !== undefined && isInside !== isOpenInside(rule))
     effects.push({ kind: 'end', by: 'zone-changed' });
   if (isInside === state.isInside) return { state, effects };
@@ -151,9 +152,9 @@ function settleSilently(
 /** Side on which incidents of a rule are open: those of exit rules, outside. */
 const isOpenInside = ({ trigger }: TransitionRule) => trigger !== 'exit';
 
-function stay(rule: TransitionRule, state: FeatureState, input: RuleInput): Transition {
+function stay(rule: TransitionRule, state: AlertState, input: RuleInput): Transition {
   if (state.due === 'settle') Object.assign(state, { due: undefined, dueAt: undefined });
-  const effects: Effect[] = [];
+  const effects: AlertEffect[] = [];
   if (input.isGone && state.incident !== undefined) effects.push({ kind: 'end', by: 'deleted' });
   else if (state.incident !== undefined && state.isInside === isOpenInside(rule))
     effects.push({ kind: 'ongoing' });
@@ -166,12 +167,12 @@ function stay(rule: TransitionRule, state: FeatureState, input: RuleInput): Tran
 
 function change(
   rule: TransitionRule,
-  state: FeatureState,
+  state: AlertState,
   isInside: boolean,
   { at, isGone }: Pick<RuleInput, 'at' | 'isGone'>,
   now: number,
 ): Transition {
-  const effects: Effect[] = [];
+  const effects: AlertEffect[] = [];
   Object.assign(state, { isInside, since: at, due: undefined, dueAt: undefined });
   const isExit = rule.trigger === 'exit';
   if (isInside) {
@@ -188,13 +189,13 @@ function change(
 }
 
 /** Starts the dwell time by the clock of the state, because edits can contain times of other clocks. */
-function startDwelling({ trigger, conditions }: TransitionRule, state: FeatureState, now: number): void {
+function startDwelling({ trigger, conditions }: TransitionRule, state: AlertState, now: number): void {
   if (trigger === 'dwell')
     Object.assign(state, { due: 'dwell', dueAt: now + conditions.dwellSeconds * 1000 });
 }
 
 /** Whether a state is equivalent to no state. */
-export const isForgettable = (state: FeatureState, now: number): boolean =>
+export const isForgettable = (state: AlertState, now: number): boolean =>
   !state.isInside &&
   state.incident === undefined &&
   state.due === undefined &&

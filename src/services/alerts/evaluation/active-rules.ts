@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Channel, TriggerType } from '../../../core/alerts/alerts.js';
-import { type Conditions, ConditionsError, parseConditions } from '../../../core/alerts/conditions.js';
+import { ConditionsError, parseConditions, type RuleConditions } from '../../../core/alerts/conditions.js';
 import type { ZoneTest } from '../../../core/alerts/tasks.js';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/catalog/collection.js';
@@ -13,14 +13,14 @@ import type { AlertZoneRow } from '../../../stores/alerts/zones.js';
 import { buildScope, isSameView, type Scope } from '../../streams/scope.js';
 
 /** Why a rule is not evaluated. */
-export type RuleProblem = 'unauthorized' | 'layer-unpublished' | 'zone-inactive' | 'invalid';
+type RuleProblem = 'unauthorized' | 'layer-unpublished' | 'zone-inactive' | 'invalid';
 
 /** A rule as the evaluator uses it. */
 export interface EvaluatedRule {
   readonly row: AlertRuleRow;
   readonly zone: AlertZoneRow | undefined;
   readonly trigger: TriggerType;
-  readonly conditions: Conditions;
+  readonly conditions: RuleConditions;
   readonly createdAt: number;
   readonly channels: readonly Channel[];
   /** Readable part of the layer for the author. */
@@ -98,7 +98,7 @@ export class LayerRules {
 }
 
 /** The active rules: by layer if they can be evaluated, else with the reason. */
-export interface RuleSet {
+export interface ActiveRules {
   readonly revision: number;
   readonly layers: ReadonlyMap<number, LayerRules>;
   readonly problems: ReadonlyMap<number, RuleProblem>;
@@ -117,11 +117,11 @@ interface Sight {
 /** The catalog as the author of a rule can read it now. Undefined for one who may not come any more. */
 export type AuthorView = (row: AlertRuleRow) => Promise<CatalogSnapshot | undefined>;
 
-export async function buildRuleSet(
+export async function buildActiveRules(
   { revision, rules, zones }: LoadedRules,
   catalog: CatalogSnapshot,
   viewOf: AuthorView,
-): Promise<RuleSet> {
+): Promise<ActiveRules> {
   const layers = new Map<number, LayerRules>();
   const problems = new Map<number, RuleProblem>();
   const zonesById = new Map(zones.map((zone) => [zone.id, zone]));
@@ -138,7 +138,7 @@ export async function buildRuleSet(
 
 /** Whether authors can read now what they could when the set was built. */
 export async function isStillSeen(
-  { sights }: RuleSet,
+  { sights }: ActiveRules,
   catalog: CatalogSnapshot,
   viewOf: AuthorView,
 ): Promise<boolean> {
@@ -218,7 +218,7 @@ const WHOLE_LAYER = { layers: undefined, bbox: undefined, filter: undefined, dat
 
 /** Filters of features that enter, and of features that stay. Undefined: no filter. */
 function buildFilters(
-  { filter, threshold }: Conditions,
+  { filter, threshold }: RuleConditions,
   scope: Scope,
   { source }: VectorCollection,
 ): [Expression | undefined, Expression | undefined] {
@@ -235,7 +235,7 @@ function buildFilters(
   return [isStarted, isCleared ? and(always, { op: 'not', args: [isCleared] }) : isStarted];
 }
 
-function hashView({ filter, mask }: Scope, conditions: Conditions): string {
+function hashView({ filter, mask }: Scope, conditions: RuleConditions): string {
   const text = JSON.stringify([filter ?? null, mask, conditions.relation]);
   return createHash('sha256').update(text).digest('base64').slice(0, 22);
 }

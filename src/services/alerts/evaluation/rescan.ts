@@ -4,16 +4,16 @@ import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { AlertEvaluationStore, RuleNote } from '../../../stores/alerts/evaluation.js';
+import type { ActiveRules, EvaluatedRule, LayerRules } from './active-rules.js';
 import { Batch } from './batch.js';
 import { readFeatures, readPage } from './features.js';
-import { type FeatureChange, matchRules } from './rule-matches.js';
-import type { EvaluatedRule, LayerRules, RuleSet } from './rule-set.js';
+import { type FeatureRevision, matchRules } from './rule-matches.js';
 
 /**
  * Why states are compared with the features of the store. Changes that a gap of the feed hides trigger alerts; all else
  * only brings the states up to date.
  */
-export type ScanReason = 'created' | 'gap' | 'view-changed' | 'zone-changed';
+type RescanReason = 'created' | 'gap' | 'view-changed' | 'zone-changed';
 
 /** Boxes of zones in one filter. With more of them, all features of the layer are read. */
 const MOST_BOXES = 64;
@@ -24,7 +24,7 @@ const PAGE = 500;
  * Compares the features of one layer with the states of some of its rules. Each call compares one page. The features in
  * the zones come first. Features with a state follow, because they can have left. An interrupted comparison is repeated.
  */
-export class Scan {
+export class Rescan {
   readonly #modes: ReadonlyMap<EvaluatedRule, 'silent' | 'loud'>;
   readonly #filter: Expression | undefined;
   #after: PageKey | undefined;
@@ -33,21 +33,21 @@ export class Scan {
   #isDone = false;
 
   private constructor(
-    readonly rules: RuleSet,
+    readonly rules: ActiveRules,
     private readonly layer: LayerRules,
     private readonly scanned: readonly EvaluatedRule[],
   ) {
     this.#modes = new Map(
-      scanned.map((rule) => [rule, (rule.row.scan as ScanReason) === 'gap' ? 'loud' : 'silent']),
+      scanned.map((rule) => [rule, (rule.row.scan as RescanReason) === 'gap' ? 'loud' : 'silent']),
     );
     this.#filter = computeFilter(layer, scanned);
   }
 
   /** The next layer to compare. Undefined if there is none. */
-  static find(rules: RuleSet): Scan | undefined {
+  static find(rules: ActiveRules): Rescan | undefined {
     for (const layer of rules.layers.values()) {
       const scanned = layer.rules.filter(({ row }) => row.scan !== null);
-      if (scanned.length > 0) return new Scan(rules, layer, scanned);
+      if (scanned.length > 0) return new Rescan(rules, layer, scanned);
     }
     return undefined;
   }
@@ -74,7 +74,7 @@ export class Scan {
     return batch;
   }
 
-  async #readPage(pools: Pools): Promise<readonly FeatureChange[]> {
+  async #readPage(pools: Pools): Promise<readonly FeatureRevision[]> {
     const { features, next } = await readPage(
       this.layer.collection,
       this.#filter,
@@ -87,7 +87,7 @@ export class Scan {
     return features;
   }
 
-  async #readKnown(store: AlertEvaluationStore, pools: Pools): Promise<readonly FeatureChange[]> {
+  async #readKnown(store: AlertEvaluationStore, pools: Pools): Promise<readonly FeatureRevision[]> {
     const ruleIds = this.scanned.map(({ row }) => row.id);
     const rows = await store.statesOf(ruleIds, this.#key, PAGE);
     const last = rows.at(-1);
