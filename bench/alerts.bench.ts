@@ -143,7 +143,7 @@ const growth: Ratio = { what: 'CPU of a move, 23,000 / 10 zones', rounds: [], mo
 const further: Ratio = { what: 'CPU of a move, 100,000 / 23,000 zones', rounds: [], most: 2 };
 const absolute: Ratio = { what: 'CPU microseconds of a move at 23,000 zones', rounds: [], most: 25 };
 const peer: Ratio = {
-  what: 'shapely / ours at 23,000 zones, CPU (shapely: positions in zones only)',
+  what: 'shapely (only the search) / Graticule at 23,000 zones, CPU',
   rounds: [],
 };
 const layers = SIZES.map((size) => makeRules(all.slice(0, size)));
@@ -165,7 +165,7 @@ for (let round = 0; round < rounds; round++) {
 publish({
   bench: 'alerts',
   command: './run bench alerts',
-  about: `${MOVES.toLocaleString('en')} moves of 1,000 points, SYNTHETIC, beside zones of ${VERTICES} vertices with one rule each, in one thread: both positions of each move in GeoJSON, the zones that they are in, the states of the features, and the alert events with their messages. Without the state database.`,
+  about: `SYNTHETIC: ${MOVES.toLocaleString('en')} moves of 1,000 points with zones of ${VERTICES} vertices, with one rule for each zone, in one thread. The work is the search for the zones of both positions, the states, and the alert events. The state database is not included.`,
   figures,
   ratios: [growth, further, absolute, peer],
   notes: ['Other work ran on the machine: CPU time counts, wall time does not.'],
