@@ -50,7 +50,9 @@ const FILES: Record<
   },
 };
 
-const copyNetcdf = (kind: string, path: string) => execFileSync('nccopy', ['-k', kind, NETCDF, path]);
+function copyNetcdf(kind: string, path: string): void {
+  execFileSync('nccopy', ['-k', kind, NETCDF, path]);
+}
 
 beforeAll(async () => {
   for (const [name, { write }] of Object.entries(FILES)) await write(at(name));

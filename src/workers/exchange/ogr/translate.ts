@@ -19,6 +19,7 @@ import { openExportDraft } from '../geojson/draft.js';
 import { isParquet } from '../parquet/file.js';
 import { translateParquet } from '../parquet/translate.js';
 import { writeParquet } from '../parquet/write.js';
+import { describeDamagedText } from './damaged-text.js';
 import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
 import { describeCurves } from './formats/curves.js';
 import { describeRoundedTimes, fineColumns, openTruncated, selectRows } from './formats/fine-times.js';
@@ -150,9 +151,12 @@ export async function translateOpened(
       task.format || task.keepsValues
         ? undefined
         : await describeUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
+    const damaged = task.format
+      ? undefined
+      : await describeDamagedText(task.path, { path: part, table: task.table });
     await commitOutput(part, task.output);
     onProgress(1);
-    const added = [renamed, unread].filter((note) => note !== undefined);
+    const added = [renamed, unread, damaged].filter((note) => note !== undefined);
     const notes = [...listDatasetNotes(source), ...lost, ...added];
     return {
       features,
@@ -210,8 +214,9 @@ async function translateTable(
 ): Promise<TranslateResult> {
   try {
     const features = await translateParquet(task, part, onProgress);
+    const damaged = await describeDamagedText(task.path, { path: part, table: task.table });
     await commitOutput(part, task.output);
-    return { features };
+    return damaged === undefined ? { features } : { features, notes: [damaged] };
   } catch (error) {
     throw await describeTranslationFailure(
       part,
