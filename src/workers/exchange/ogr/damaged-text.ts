@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { isUtf8File, likelyEncoding } from '../csv/text.js';
 
-/** Character that stands for bytes without a meaning. */
+/** Character that decoders write for invalid bytes. */
 const REPLACEMENT = '\uFFFD';
 /** Values whose bytes show the encoding. */
 const MAX_SAMPLES = 200;
@@ -98,7 +98,7 @@ function findDamagedText({ path, table }: { path: string; table: string }): Dama
     let found: DamagedText | undefined;
     for (const { name } of texts) {
       const column = quote(name);
-      // The pattern passes text of ASCII characters alone.
+      // Most text is ASCII, which the pattern excludes.
       const rows = db
         .prepare(
           `SELECT ${quote(key)} AS feature, CAST(${column} AS BLOB) AS bytes FROM ${quote(table)}
