@@ -157,7 +157,13 @@ export async function translateOpened(
     const unread =
       task.format || task.keepsValues
         ? undefined
-        : await describeUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
+        : await describeUnreadPlaces(
+            source,
+            layer,
+            task.path,
+            { path: part, table: task.table },
+            features === task.maxFeatures,
+          );
     const damaged = task.format
       ? undefined
       : await describeDamagedText(task.path, { path: part, table: task.table });
