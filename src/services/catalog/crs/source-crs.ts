@@ -293,7 +293,7 @@ function findAreaWarning(crs: string, extent: Box): string | undefined {
 }
 
 /** Throws for texts that are not a geographic or projected CRS. */
-function requireHorizontalCrs(crs: string, fail: (detail: string) => ApiError): void {
+export function requireHorizontalCrs(crs: string, fail: (detail: string) => ApiError): void {
   if (crs.length > MAX_CRS_LENGTH || !isCrs(crs))
     throw fail(`'${crs.slice(0, 100)}' is not a CRS that PROJ knows. Use a code such as EPSG:27700`);
   if (!canTransform(crs))
