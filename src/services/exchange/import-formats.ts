@@ -60,7 +60,7 @@ export function findImportFormat(path: string): ImportFormat | undefined {
   return IMPORT_FORMATS[ending] ?? OF_SEVERAL_FILES[ending];
 }
 
-/** Files that GDAL only reads together with others. */
+/** Reasons for files that are parts of a format of several files, by extension. */
 const PARTS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['.shp', '.shx', '.dbf', '.prj', '.cpg'].map((extension) => [
