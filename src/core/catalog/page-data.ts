@@ -100,6 +100,10 @@ export interface ExportFormatData {
   readonly isJob: boolean;
   /** Average bytes of a feature. Null: unknown. */
   readonly bytes: number | null;
+  /** Bytes of a file without features. */
+  readonly base: number;
+  /** Changes that the format makes to fields. */
+  readonly notes: readonly string[];
 }
 
 /** Data of the filter form, in `<script type="application/json" id="filter-data">`. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { shorten } from '../../core/errors/field-errors.js';
 import { type Format, negotiate } from '../../core/http/media.js';
 import { formatActor, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
@@ -198,6 +198,8 @@ export class Dispatcher {
       // Operations with formats negotiate by `f` or Accept. A change with one response format ignores Accept, which
       // clients often set by habit.
       const isForced = x.hasBody && operation.formats.length === 1;
+      const other = f === undefined ? undefined : operation.describeFormat?.(f, x.path);
+      if (other !== undefined) throw badParameter('f', other);
       x.format = negotiate(f, isForced ? undefined : x.headerOf(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.

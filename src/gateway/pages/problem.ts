@@ -1,6 +1,7 @@
 import { describeName, type FieldError, formatDetail } from '../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../core/errors/help-url.js';
 import { html, type Markup } from '../../core/values/html.js';
+import { READER_EXPORTS_PATH } from '../../services/exchange/exports/reader-exports.js';
 import { buildFrame, type HtmlPageRequest } from './crumbs.js';
 import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
@@ -50,6 +51,7 @@ export function problemPage(problem: ProblemPage): string {
   );
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>
+${detail.includes(READER_EXPORTS_PATH) ? html`<p>${anchor(`${baseUrl}${READER_EXPORTS_PATH}?f=html`, 'Your exports')}</p>` : undefined}
 ${advice === undefined ? undefined : html`<p>${advice}</p>`}
 ${signInLink(problem)}
 ${renderSection('Problem', rows.length > 0 ? table('Problem', ['Parameter or member', 'Message'], rows) : undefined)}

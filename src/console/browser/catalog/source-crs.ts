@@ -22,6 +22,8 @@ interface Entry {
   readonly area: string;
 }
 
+/** Value of data in local units. */
+const LOCAL = 'local';
 const SOURCE = 'crs-preview';
 const AREA = 'crs-area';
 /** Zoom at which the base map still shows where the data is. */
@@ -140,9 +142,10 @@ function describePreview(
   crs: string,
   { features, isSample, extent, crsName, area, isInArea }: Preview,
 ): string {
+  if (crs === LOCAL) return 'The data is not on Earth: maps and tiles do not show it.';
   const name = `${crsName} (${crs})`;
   if (!extent) return `In ${name}, the coordinates are not on Earth.`;
-  const drawn = `${isSample ? 'The first ' : ''}${features.length} ${features.length === 1 ? 'feature is' : 'features are'} drawn in ${name}.`;
+  const drawn = `${isSample ? 'A sample of ' : ''}${features.length} ${features.length === 1 ? 'feature is' : 'features are'} drawn in ${name}.`;
   if (isInArea === false) return `${drawn} The data is outside the area of use: ${area}`;
   return drawn;
 }

@@ -11,6 +11,7 @@ import { buildCrsUri, buildCrsUris } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
+import { formatBoxSides } from '../../../services/catalog/inspections/crs-notes.js';
 import { badgeLine, listBadges } from '../catalog/collections.js';
 import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
@@ -155,10 +156,18 @@ function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Layer number', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
+    ['Extent in the storage CRS', ownExtentText(collection)],
     ['Storage CRS', crsAnchor(storageUri)],
     ['Supported CRS', html`${buildCrsUris(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
     ...ownFacts(collection),
   ]);
+}
+
+/** Extent of the stored coordinates, where they are not degrees. */
+function ownExtentText(collection: Collection): string | undefined {
+  if (collection.storageCrs.geographic || collection.storageCrs.isPlane) return undefined;
+  const extent = hasFeatures(collection) ? collection.extent : undefined;
+  return extent && formatBoxSides(extent);
 }
 
 function crsAnchor(uri: string): Markup {
