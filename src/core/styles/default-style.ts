@@ -1,5 +1,6 @@
 import { ramp } from '../rasters/color-ramps.js';
 import { chooseDefaultBands, type RasterContext } from '../rasters/default-bands.js';
+import { mapClasses } from '../rasters/raster-classes.js';
 import type { BandInfo } from '../rasters/rasters.js';
 import type { GeometryType } from '../sources/vector-source.js';
 import { circlesWithHalo } from './circles.js';
@@ -51,10 +52,16 @@ const PERCEPTUAL = ramp('viridis')!;
 
 /**
  * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged, and
- * scenes of several bands in natural colours. The first band of other rasters gets a colour ramp.
+ * scenes of several bands in natural colours. Classes have their colours in the file. The first band of other rasters gets a colour ramp.
  */
 export function defaultRasterStyle(bands: readonly BandInfo[], naming?: RasterContext): MapStyle {
   const choice = chooseDefaultBands(bands, naming);
+  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const [first] = colors;
+  if (colors.length === 1 && first?.classes && first.colorInterpretation !== 'Palette') {
+    const look = { bands: [first.band], colormap: mapClasses(first.classes) };
+    return { version: 0, layers: [{ id: 'raster', type: 'raster', metadata: { [LOOK]: look } }] };
+  }
   if (choice.kind === 'image') return RASTER_STYLE;
   const shown = choice.kind === 'scene' ? choice.bands : [choice.band];
   const rescale = findByteRanges(shown.map((number) => bands.find(({ band }) => band === number)!));

@@ -22,6 +22,11 @@ export function renderTime(iso: string, precision: keyof typeof TIME_LENGTHS): M
   return html`<time datetime="${iso}">${text} UTC</time>`;
 }
 
+/** An instant in RFC 3339 without a time of day that is midnight: `1999-12-31`. */
+export function formatInstant(iso: string): string {
+  return iso.replace(/T00:00:00(\.0+)?Z$/, '');
+}
+
 const COUNTS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export function formatCount(value: number): string {
