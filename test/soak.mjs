@@ -290,6 +290,7 @@ export const SOAKS = {
     'src/native/sqlite',
   ],
   'test/native/analytics/h3.test.ts': ['src/native/core/analytics'],
+  'test/pages/crawl.test.ts': ['test/pages/crawl.ts', 'src/console/browser/site.css', 'src/gateway/pages'],
   'test/pages/walk.test.ts': [
     'test/pages/axe.ts',
     'test/pages/walk.ts',

@@ -15,7 +15,7 @@ export function bandTable(collection: RasterCollection): Markup | undefined {
     return html`<tr><th scope="row" class="num">${band.band}</th><td><bdi>${formatBandName(collection, band)}</bdi></td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td>${statisticCells(band)}</tr>`;
   });
   const of = newest === undefined ? '' : ` on ${newest}`;
-  const columns = ['Band', 'Name', 'Type', 'Unit', 'No data', `Values${of}`, `Mean${of}`];
+  const columns = ['Band', 'Name', 'Type', 'Unit', 'No data', `Values${of}`, 'Mean'];
   return table('Bands', columns, rows);
 }
 
