@@ -203,6 +203,7 @@ export interface ProcessData {
 /** A job, `<script type="application/json" id="job-data">`. Paths of this site. */
 export interface JobData {
   readonly job: string;
+  readonly cancel: { readonly path: string; readonly method: 'DELETE' | 'POST' };
   readonly retry: string;
   readonly isActive: boolean;
   /** URL and body of the request that repeats the job. Absent if no request can. */

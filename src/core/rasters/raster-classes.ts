@@ -1,6 +1,6 @@
 import type { Color } from './color-ramps.js';
 import type { Colormap } from './raster-look.js';
-import type { BandInfo, RasterClass } from './rasters.js';
+import type { BandInfo, ThematicClass } from './rasters.js';
 
 /** Classes and colours of a raster file, with the members of `gdalinfo -json`. */
 export interface FileClasses {
@@ -27,7 +27,7 @@ const REAL = 1;
 export function listClasses(
   { noData, statistics }: Pick<BandInfo, 'noData' | 'statistics'>,
   { colorTable, categories, rat }: FileClasses,
-): RasterClass[] | undefined {
+): ThematicClass[] | undefined {
   const table = rat && readTable(rat);
   const names = new Map(table?.map(({ value, name }) => [value, name]));
   categories?.forEach((name, value) => {
@@ -75,7 +75,7 @@ function readTable({ fieldDefn, row }: AttributeTable): { value: number; name: s
 }
 
 /** The colours of classes. */
-export function mapClasses(classes: readonly RasterClass[]): Colormap {
+export function mapClasses(classes: readonly ThematicClass[]): Colormap {
   return {
     kind: 'values',
     values: classes.map(({ value }) => value),

@@ -141,11 +141,11 @@ export interface BandInfo {
   /** Range of a sample of the values without the outermost 2 % on each side. Absent without values. */
   usualRange?: [number, number];
   /** Classes of the values with their colours in the file. Absent for quantities. */
-  classes?: RasterClass[];
+  classes?: ThematicClass[];
 }
 
 /** Class of a thematic raster. */
-export interface RasterClass {
+export interface ThematicClass {
   value: number;
   /** Name in the file; otherwise the value. */
   name: string;

@@ -2,6 +2,7 @@ import type { Box } from '../../core/geometry/box.js';
 import { html, type Markup } from '../../core/values/html.js';
 
 export { propertyValue, shortenText } from '../../core/features/property-value.js';
+export { formatInstant } from '../../core/values/instants.js';
 
 /** Formats single values for pages. */
 
@@ -20,11 +21,6 @@ const TIME_LENGTHS = { minute: 16, second: 19 } as const;
 export function renderTime(iso: string, precision: keyof typeof TIME_LENGTHS): Markup {
   const text = iso.slice(0, TIME_LENGTHS[precision]).replace('T', ' ');
   return html`<time datetime="${iso}">${text} UTC</time>`;
-}
-
-/** An instant in RFC 3339 without a time of day that is midnight: `1999-12-31`. */
-export function formatInstant(iso: string): string {
-  return iso.replace(/T00:00:00(\.0+)?Z$/, '');
 }
 
 const COUNTS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });

@@ -4,6 +4,7 @@ import type { RasterCollection } from '../../core/catalog/collection.js';
 import { findOwnFile } from '../../core/catalog/raster-sources.js';
 import type { RasterSource } from '../../core/rasters/rasters.js';
 import { STAC_BASE, type StacItem } from '../../core/stac/stac.js';
+import { formatInstant } from '../../core/values/instants.js';
 import { describeCrs } from '../../native/index.js';
 import { type Granule, listGranules } from '../rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from './bands.js';
@@ -63,7 +64,7 @@ function formatTitle({ id, title }: RasterCollection, granule: Granule): string 
   if (granule.id === id) return title;
   const { time, acquired } = granule;
   if (time === undefined || acquired === undefined) return `${title}, ${granule.id}`;
-  return `${title}, ${new Date(acquired).toISOString().replace(/T00:00:00\.000Z$/, '')}`;
+  return `${title}, ${formatInstant(new Date(acquired).toISOString())}`;
 }
 
 /** A CRS without a code, spelled out. */

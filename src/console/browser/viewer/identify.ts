@@ -1,11 +1,12 @@
 import { type LngLat, type Map as MapLibreMap, Popup } from 'maplibre-gl';
 import type { MapData, ViewerData } from '../../../core/catalog/page-data.js';
+import { formatInstant } from '../../../core/values/instants.js';
 import { type Point, pointAtFeatures, propertyList, titledCard } from '../inspect.js';
 import type { LayerIds } from '../layers.js';
 import type { LayerList } from './layer-list.js';
 import { containsPosition, valuesAt } from './raster-value.js';
 import type { TimeBar } from './time-bar.js';
-import { findDrawnInstant, formatInstant } from './times.js';
+import { findDrawnInstant } from './times.js';
 
 /** Tells what is at a place: on a click, or in the middle of the map on Enter. */
 export function identifyOn(

@@ -120,8 +120,3 @@ export function describeUnselected(times: readonly LayerTime[], steps: readonly 
   const rasters = newest.size === 1 ? shownInstant(Date.parse(only!), steps) : 'Newest time of each layer';
   return isRaster.includes(false) ? `All times; rasters: ${rasters.toLowerCase()}` : rasters;
 }
-
-/** An instant in RFC 3339 for readers, without a time of day that is midnight. */
-export function formatInstant(iso: string): string {
-  return iso.replace(/T00:00:00(?:\.0+)?Z$/, '').replace(/T(.*)Z$/, ' $1 UTC');
-}

@@ -47,7 +47,7 @@ export function describeRaster(
   const [band] = shown;
   if (band?.classes && shown.length === 1 && isDrawnByClass(band, look))
     return {
-      name: formatBandName(collection, band),
+      name: formatBandTitle(collection, band),
       entries: band.classes.map(({ name, color }) => ({ kind: 'color', label: name, color })),
     };
   if (shown.length > 1 || band?.colorInterpretation === 'Palette')
@@ -56,7 +56,7 @@ export function describeRaster(
   const isBounded = band?.type === 'Byte' && range[0] <= 0 && range[1] >= 255;
   const colormap = look?.colormap ?? { kind: 'ramp', colors: [BLACK, WHITE] };
   return {
-    name: band ? formatBandName(collection, band) : 'Band math',
+    name: band ? formatBandTitle(collection, band) : 'Band math',
     ...(band?.unit && { unit: band.unit }),
     ...(colormap.kind === 'ramp' && { range: [roundEnd(range[0], range), roundEnd(range[1], range)] }),
     entries: listColors(colormap, range, isBounded),
@@ -89,7 +89,7 @@ function listShownBands(
 const findBand = (bands: readonly BandInfo[], number: number) => bands.find(({ band }) => band === number);
 
 /** The title of a raster with one band, otherwise the name of the band. */
-export function formatBandName({ bands, title }: RasterCollection, { band, description }: BandInfo): string {
+export function formatBandTitle({ bands, title }: RasterCollection, { band, description }: BandInfo): string {
   if (bands.length === 1 && isGenericName(description)) return title;
   return description || `Band ${band}`;
 }
@@ -116,7 +116,7 @@ function listChannels(
 ): ColorEntry[] {
   return shown.map((band, i) => {
     const [channel, color] = CHANNELS[i]!;
-    const name = band ? formatBandName(collection, band) : `expression ${i + 1}`;
+    const name = band ? formatBandTitle(collection, band) : `expression ${i + 1}`;
     const range = look.rescale?.[i] ?? look.rescale?.[0];
     const unit = band?.unit ? ` ${band.unit}` : '';
     const values = range && `, ${formatEnd(range[0], range)} to ${formatEnd(range[1], range)}${unit}`;

@@ -1,5 +1,5 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
-import { formatBandName } from '../../../core/maps/legend/raster-entries.js';
+import { formatBandTitle } from '../../../core/maps/legend/raster-entries.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { table } from '../table.js';
@@ -12,7 +12,7 @@ export function bandTable(collection: RasterCollection): Markup | undefined {
   const newest = (raster.times?.length ?? 0) > 1 ? raster.times!.at(-1)!.slice(0, 10) : undefined;
   const rows = bands.map((band) => {
     const { type, unit, noData } = band;
-    return html`<tr><th scope="row" class="num">${band.band}</th><td><bdi>${formatBandName(collection, band)}</bdi></td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td>${statisticCells(band)}</tr>`;
+    return html`<tr><th scope="row" class="num">${band.band}</th><td><bdi>${formatBandTitle(collection, band)}</bdi></td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td>${statisticCells(band)}</tr>`;
   });
   const of = newest === undefined ? '' : ` on ${newest}`;
   const columns = ['Band', 'Name', 'Type', 'Unit', 'No data', `Values${of}`, 'Mean'];

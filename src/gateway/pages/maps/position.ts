@@ -1,7 +1,7 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
-import { formatBandName } from '../../../core/maps/legend/raster-entries.js';
-import type { RasterClass } from '../../../core/rasters/rasters.js';
+import { formatBandTitle } from '../../../core/maps/legend/raster-entries.js';
+import type { ThematicClass } from '../../../core/rasters/rasters.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { seriesChart } from '../features/series-chart.js';
@@ -129,7 +129,7 @@ function bandTable(collection: RasterCollection, { steps }: PositionValues): Mar
 const toDoubleOrNull = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
 
 /** Integers have all their digits. Values of classes have the name of their class. */
-function valueCell(value: AnyNumber | null | undefined, classes: readonly RasterClass[] = []): Markup {
+function valueCell(value: AnyNumber | null | undefined, classes: readonly ThematicClass[] = []): Markup {
   if (value === null || value === undefined) return html`<td class="none">no data</td>`;
   const text = isExactNumber(value) ? String(value) : formatNumber(value, Number.isInteger(value) ? 17 : 7);
   const name = classes.find((one) => String(one.value) === text && one.name !== text)?.name;
@@ -138,6 +138,6 @@ function valueCell(value: AnyNumber | null | undefined, classes: readonly Raster
 
 function listNames(collection: RasterCollection): string[] {
   return collection.bands.map(
-    (band) => `${formatBandName(collection, band)}${band.unit ? ` (${band.unit})` : ''}`,
+    (band) => `${formatBandTitle(collection, band)}${band.unit ? ` (${band.unit})` : ''}`,
   );
 }

@@ -10,8 +10,8 @@ import type {
 } from '../../../core/catalog/page-data.js';
 import type { PopupTemplate } from '../../../core/features/popup.js';
 import { legendEntries } from '../../../core/maps/legend/entries.js';
-import { formatBandName } from '../../../core/maps/legend/raster-entries.js';
-import type { RasterClass } from '../../../core/rasters/rasters.js';
+import { formatBandTitle } from '../../../core/maps/legend/raster-entries.js';
+import type { ThematicClass } from '../../../core/rasters/rasters.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { whereabouts } from '../catalog/collections.js';
 import { assetUrl, type PageFrame, page } from '../layout.js';
@@ -91,14 +91,14 @@ function buildCoverage(collection: RasterCollection, baseUrl: string): CoverageD
     href: `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(id)}/coverage`,
     pixel: (north - south) / raster.height,
     bands: bands.map((band) => ({
-      name: formatBandName(collection, band),
+      name: formatBandTitle(collection, band),
       unit: band.unit || null,
       classes: band.classes ? nameClasses(band.classes) : null,
     })),
   };
 }
 
-function nameClasses(classes: readonly RasterClass[]): Record<string, string> | null {
+function nameClasses(classes: readonly ThematicClass[]): Record<string, string> | null {
   const named = classes.filter(({ name, value }) => name !== String(value));
   return named.length === 0 ? null : Object.fromEntries(named.map(({ value, name }) => [value, name]));
 }
