@@ -15,6 +15,7 @@ const ROOMS = {
       uses: ['errors', 'values'],
     },
     access: { holds: 'principals, field masks, rate limits, certificates', uses: ['sources', 'values'] },
+    alerts: { holds: 'triggers, conditions, zones and messages of alerts', uses: ['cql2', 'values'] },
     cql2: {
       holds: 'CQL2: syntax trees, parsers, checks, printers',
       uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
@@ -90,6 +91,7 @@ const ROOMS = {
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
+        'alerts',
         'catalog',
         'cql2',
         'edits',
@@ -119,6 +121,10 @@ const ROOMS = {
     database: { holds: 'SQLite and PostgreSQL, announcements, instances', uses: ['audit', 'schema'] },
     replicas: { holds: 'replicas and their conflicts', uses: ['audit', 'schema'] },
     access: { holds: 'keys, users, sessions, counts of use', uses: ['audit', 'database', 'schema'] },
+    alerts: {
+      holds: 'zones, rules, states and events of alerts',
+      uses: ['audit', 'database', 'schema'],
+    },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -127,6 +133,7 @@ const ROOMS = {
       holds: 'all stores together, documents, migrations',
       uses: [
         'access',
+        'alerts',
         'attachments',
         'audit',
         'catalog',
@@ -156,7 +163,11 @@ const ROOMS = {
       holds: 'requests and reading of coverages, choice of granules and scenes, mosaics of STAC APIs',
       uses: ['features', 'filters', 'kit', 'storage'],
     },
-    alerts: { holds: 'notices to operators', uses: ['access', 'cluster', 'telemetry'] },
+    notices: { holds: 'receivers of notices to operators', uses: [] },
+    alerts: {
+      holds: 'rules of alerts, their evaluation on the change feed, the stream of alerts and notices',
+      uses: ['access', 'cluster', 'notices', 'streams', 'telemetry'],
+    },
     connections: {
       holds: 'databases, object stores and services, their secrets',
       uses: ['access', 'storage'],
@@ -196,7 +207,7 @@ const ROOMS = {
     },
     streams: {
       holds: 'subscriptions, the hub, relays of the feed',
-      uses: ['access', 'alerts', 'catalog', 'cluster', 'filters', 'kit', 'telemetry'],
+      uses: ['access', 'catalog', 'cluster', 'filters', 'kit', 'notices', 'telemetry'],
     },
     tiles: {
       holds: 'tiles, checked tile requests, filters of tiles, the tile cache, tile jobs',
@@ -221,7 +232,7 @@ const ROOMS = {
     },
     webhooks: {
       holds: 'deliveries to other servers and CDN purges',
-      uses: ['alerts', 'cluster', 'streams', 'telemetry', 'tiles'],
+      uses: ['cluster', 'notices', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',
@@ -270,6 +281,7 @@ const ROOMS = {
     },
   },
   workers: {
+    alerts: { holds: 'areas of zones, and tests of geometries against them', uses: [] },
     state: { holds: 'the link to the state thread', uses: [] },
     styles: { holds: 'glyphs, sprites, SLD', uses: [] },
     threads: { holds: 'one task at a time: admission, queues, cancellation, pace', uses: [] },
@@ -305,6 +317,7 @@ const ROOMS = {
     entries: {
       holds: 'what runs first in each thread and process',
       uses: [
+        'alerts',
         'edits',
         'engine',
         'exchange',
@@ -361,6 +374,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
+    alerts: { holds: 'management of alerts', uses: ['admin'] },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',
@@ -397,6 +411,7 @@ const ROOMS = {
       uses: [
         'access',
         'admin',
+        'alerts',
         'audit',
         'auth',
         'catalog',

@@ -1,5 +1,5 @@
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/catalog/collection.js';
-import type { Alert } from '../../src/core/cluster/notes.js';
+import type { Notice } from '../../src/core/cluster/notes.js';
 import type { EditOperation, FeatureEvent } from '../../src/core/edits/edits.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import { CRS84 } from '../../src/core/geometry/crs.js';
@@ -83,7 +83,7 @@ export async function streams({
     () => snapshot,
     fixedReading((...asked) => policy(...asked)),
   );
-  const alerts: Alert[] = [];
+  const notices: Notice[] = [];
   const hub = new Hub({
     feed,
     pools,
@@ -91,7 +91,7 @@ export async function streams({
     sessions: { total: maxSessions, perAddress, perKey },
     heartbeatMs,
     stallMs,
-    alerts: { notify: (alert) => void alerts.push(alert) },
+    notices: { notify: (notice) => void notices.push(notice) },
   });
   const dispatcher = new Dispatcher({
     once: (_request, work) => work(),
@@ -140,7 +140,7 @@ export async function streams({
     url,
     hub,
     store,
-    alerts,
+    notices,
     /** Cursor of the newest event. */
     head: () => feed.head,
     publish,

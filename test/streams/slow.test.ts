@@ -48,7 +48,7 @@ it('disconnects a WebSocket that is not read, and nobody else misses or waits fo
   expect([...s.hub.sessions.values()].map(({ clientLabel }) => clientLabel)).toEqual([undefined]);
   expect(dropped('WebSocket') - before[0]).toBe(1);
   expect(closedAs('WebSocket') - before[1]).toBe(1);
-  expect(s.alerts).toMatchObject([{ kind: 'slow-consumer', message: expect.stringContaining('sleeper') }]);
+  expect(s.notices).toMatchObject([{ kind: 'slow-consumer', message: expect.stringContaining('sleeper') }]);
 
   slow.resume();
   await slow.until(() => slow.closed);

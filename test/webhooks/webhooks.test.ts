@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
-import type { Alert } from '../../src/core/cluster/notes.js';
+import type { Notice } from '../../src/core/cluster/notes.js';
 import { ConfigError } from '../../src/core/config/config.js';
 import type { Webhook } from '../../src/core/config/config-schema.js';
 import type { FeatureEvent } from '../../src/core/edits/edits.js';
@@ -36,7 +36,7 @@ describeStates('webhooks', (open, database) => {
     feed = await Feed.open(state.feed);
     receiver = await startReceiver();
     running = [];
-    alerts.length = 0;
+    notices.length = 0;
     cursor = 0;
     await state.feed.claim('a store', 'test', 0, 1e9);
   });
@@ -46,14 +46,14 @@ describeStates('webhooks', (open, database) => {
     await temporary.close();
   });
 
-  const alerts: Alert[] = [];
+  const notices: Notice[] = [];
 
   function start(members: Partial<Webhook> = {}, allow = ['127.0.0.1']): Webhooks {
     const webhooks = startWebhooks({
       webhooks: [{ name: 'hook', url: `${receiver.url}/events`, secret: SECRET, ...members }],
       ...{ allow, pools: NO_POOLS, store: state.deliveries, feed, log: QUIET },
       ...{ instance: randomUUID(), catalog: () => EMPTY, firstBackoffMs: 1 },
-      alerts: { notify: (alert) => void alerts.push(alert) },
+      notices: { notify: (notice) => void notices.push(notice) },
     });
     running.push(webhooks);
     return webhooks;
@@ -132,7 +132,7 @@ describeStates('webhooks', (open, database) => {
     await until(() => receiver.received.length === 6);
     expect(ids()).toEqual([a, a, a, a, a, b]);
     await until(async () => (await dead()) === 1);
-    expect(alerts).toMatchObject([{ kind: 'delivery-failing', subject: 'hook' }]);
+    expect(notices).toMatchObject([{ kind: 'delivery-failing', subject: 'hook' }]);
     receiver.answer = undefined;
     expect(await state.deliveries.redrive('another', 10)).toBe(0);
     expect(await state.deliveries.redrive(undefined, 10)).toBe(1);

@@ -1,7 +1,7 @@
 import type { CollectionChange, FileWrites } from '../edits/edits.js';
 
 /** Something that an operator should know of now. */
-export interface Alert {
+export interface Notice {
   readonly kind:
     | 'certificate-expiring'
     | 'delivery-failing'
@@ -63,12 +63,12 @@ interface FedNote {
   readonly fed: number;
 }
 /** Operators should know of something. */
-interface AlertNote {
-  readonly alert: Alert;
+interface NoticeNote {
+  readonly notice: Notice;
 }
 /** Messages between processes with a common state. */
 export type ClusterNote = AppliedNote | AnnouncedNote | MembersNote;
 /** Messages between gateways. */
-export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote | ClusterNote;
+export type Note = CacheNote | FedNote | NoticeNote | AskNote | AnswerNote | ClusterNote;
 /** Messages for caches. */
 export type CacheNote = EditNote | DropNote | RestedNote;

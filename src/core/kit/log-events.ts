@@ -101,6 +101,7 @@ export const LOG_EVENTS = {
     'event {EventId} was not delivered to webhook {Webhook}; all attempts failed: {Error}',
   ),
   'webhook.deliveries.uncounted': warning(1412, 'the webhook deliveries could not be counted: {Error}'),
+  'alerts.evaluation.failed': warning(1415, 'alerts could not be evaluated; the server tries again: {Error}'),
 
   'cluster.behind': warning(
     1490,

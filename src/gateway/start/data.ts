@@ -456,7 +456,7 @@ function startDataEvents(
     store: state.feed,
     versions,
     log,
-    alerts,
+    notices: alerts,
     instance,
     sessions: { total: maxSessions, perAddress, perKey },
     retention: readRetention(config),

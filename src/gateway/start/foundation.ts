@@ -4,7 +4,7 @@ import type { Config, Setting } from '../../core/config/config.js';
 import { serverMark } from '../../core/exchange/ingest.js';
 import { version } from '../../core/kit/version.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { AlertStream } from '../../services/alerts/alerts.js';
+import { AlertStream } from '../../services/alerts/stream.js';
 import { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import { readIdentity } from '../../services/catalog/marker-file.js';
@@ -101,7 +101,7 @@ export async function layFoundation(
       folder: config.state.url === '' ? undefined : folderName(dataDir),
     }),
     peers,
-    alerts: new AlertStream(peers, (alert) => tell({ alert })),
+    alerts: new AlertStream(peers, (notice) => tell({ notice })),
   };
 }
 

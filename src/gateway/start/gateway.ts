@@ -21,6 +21,7 @@ import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
 import { useBasemap } from '../pages/maps/basemap.js';
 import { referenceOperations } from '../site/reference.js';
 import { type AccessServices, startAccess } from './access.js';
+import { createAlertRules, startEvaluation } from './alerts.js';
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
@@ -65,6 +66,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await publishFirst(foundation, data, settings);
   management.start();
   const webhooks = sendWebhooks(foundation, data);
+  const stopEvaluation =
+    config.server.role === 'worker' ? async () => {} : startEvaluation(foundation, data, access);
   const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
@@ -87,6 +90,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       idempotency.close();
       backlog.close();
       await cluster.close();
+      await stopEvaluation();
       await webhooks.close();
       await management.close();
       await data.edits.close();
@@ -127,6 +131,7 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
+    alertRules: createAlertRules(foundation, data),
     tiles,
     cache: control,
   });
@@ -144,7 +149,7 @@ function sendWebhooks(
     store: state.deliveries,
     feed: events.feed,
     log,
-    alerts,
+    notices: alerts,
     instance,
     catalog: () => catalog.current,
   });
@@ -212,7 +217,7 @@ function serve(
 
 function hear(note: Note, { alerts, cluster }: Foundation, { caching, events }: Data): void {
   if ('fed' in note) return events.fed();
-  if ('alert' in note) return alerts.hear(note.alert);
+  if ('notice' in note) return alerts.hear(note.notice);
   if ('ask' in note || 'answerTo' in note) return cluster.peers.hear(note);
   if ('announced' in note || 'applied' in note || 'members' in note) return cluster.hear(note);
   caching.hear(note);

@@ -16,7 +16,8 @@ import { listPermissions } from '../../services/access/rules/policy.js';
 import type { PresentRights } from '../../services/access/rules/present-rights.js';
 import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
-import type { AlertStream } from '../../services/alerts/alerts.js';
+import type { AlertRules } from '../../services/alerts/rules.js';
+import type { AlertStream } from '../../services/alerts/stream.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
@@ -116,6 +117,7 @@ export interface ManagementOptions {
   visible(principal: Principal): CatalogSnapshot;
   log: Log;
   alerts: AlertStream;
+  alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
   styles: Styles;
@@ -380,6 +382,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     cache,
     alerts: options.alerts,
+    alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),
     releases: config.releases,

@@ -2,14 +2,14 @@ import { describeWarning } from '../../core/catalog/assumed-crs.js';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { describeRenames } from '../../services/access/rules/findings.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
-import type { Alerts } from '../../services/alerts/alerts.js';
+import type { Notices } from '../../services/notices/notices.js';
 
-/** Alerts operators to sources that are new, or were published before, and cannot be read. */
-export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {
+/** Notifies operators of each source that became unreadable. */
+export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, notices: Notices): void {
   const earlier = new Set(before.quarantined.map(({ path }) => path));
   for (const { path, reason } of after.quarantined)
     if (!earlier.has(path))
-      alerts.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
+      notices.notify({ kind: 'source-quarantined', severity: 'error', subject: path, message: reason });
 }
 
 /** Quarantined sources that the status of the catalog names. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Held } from '../access/keys/held-keys.js';
-import type { Alerts } from '../alerts/alerts.js';
+import type { Notices } from '../notices/notices.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import { FeedDelivery } from './delivery.js';
 import type { Feed } from './feed.js';
@@ -22,7 +22,7 @@ export interface HubDeps {
   /** See `Pauses.current`. */
   current?(): Promise<void> | undefined;
   sessions: SessionLimits;
-  alerts: Alerts;
+  notices: Notices;
   /** Milliseconds between two heartbeats. */
   heartbeatMs?: number;
   /** Maximum milliseconds that a client leaves frames unread. */
@@ -124,7 +124,7 @@ export class Hub {
 
   #tellSlow({ id, transport, clientLabel }: Session): void {
     const name = clientLabel === undefined ? '' : ` '${clientLabel}'`;
-    this.#deps.alerts.notify({
+    this.#deps.notices.notify({
       kind: 'slow-consumer',
       severity: 'warning',
       subject: id,

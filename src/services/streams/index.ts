@@ -6,8 +6,8 @@ import type { Principal } from '../../core/http/operation.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { FeedStore } from '../../stores/streams/feed.js';
-import type { Alerts } from '../alerts/alerts.js';
 import type { DataVersions } from '../catalog/data-versions.js';
+import type { Notices } from '../notices/notices.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { Changes } from './changes.js';
@@ -25,7 +25,7 @@ export interface EventsOptions {
   /** Detects writes by other programs to a file. */
   versions: DataVersions;
   log: Log;
-  alerts: Alerts;
+  notices: Notices;
   /** Name of this process among the processes that share the state database. */
   instance: string;
   sessions: SessionLimits;
@@ -53,6 +53,8 @@ export interface Events {
   edited(collectionId: string): void;
   /** Other gateways appended to the feed. */
   fed(): void;
+  /** Whether edits of a collection reach the feed. */
+  hasEvents(collectionId: string): boolean;
   /** See `Relay.status`. */
   outboxStatus(): { name: string; failingMs: number }[];
   close(): Promise<void>;
@@ -64,16 +66,16 @@ const LOOK_MS = 1000;
 const DATABASE_LOOK_MS = 5000;
 
 export async function startEvents(options: EventsOptions): Promise<Events> {
-  const { pools, store, log, alerts, visible, sessions, tell } = options;
+  const { pools, store, log, notices, visible, sessions, tell } = options;
   const feed = await Feed.open(store, options.retention.count);
   const { current } = options;
-  const hub = new Hub({ feed, pools, visible, sessions, alerts, ...(current ? { current } : {}) });
+  const hub = new Hub({ feed, pools, visible, sessions, notices, ...(current ? { current } : {}) });
   const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,
     store,
     log,
-    alerts,
+    notices,
     instance: options.instance,
     retention: options.retention,
     appended(entries) {
@@ -121,6 +123,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       if (hasFeatures(collection)) relay.wake(collection.file);
     },
     fed: catchUp,
+    hasEvents: (id) => outboxes.ofCollection(id) !== undefined,
     outboxStatus: () => relay.status(),
     async close() {
       for (const timer of timers) clearInterval(timer);

@@ -5,8 +5,8 @@ import type { Caller } from '../../core/kit/callers.js';
 import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/streams/feed.js';
-import type { Alerts } from '../alerts/alerts.js';
 import { Turns } from '../kit/turns.js';
+import type { Notices } from '../notices/notices.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 
@@ -39,7 +39,7 @@ export interface RelayOptions {
   log: Log;
   /** Retention of the feed. */
   retention: Retention;
-  alerts: Alerts;
+  notices: Notices;
   /** Called with what was appended to the feed, in order. */
   appended(entries: readonly FeedEntry[]): void;
 }
@@ -181,7 +181,7 @@ export class Relay {
 
   #tellFailing(subject: string, reason: string): void {
     const message = `The events of a store could not be read ${ALERT_FAILURES} times: ${reason}`;
-    this.#options.alerts.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
+    this.#options.notices.notify({ kind: 'delivery-failing', severity: 'error', subject, message });
   }
 
   #later(claim: OutboxEntry, ms: number): void {

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import type { DeliveryRow, DeliveryStore, Settlement } from '../../stores/streams/deliveries.js';
-import type { Alerts } from '../alerts/alerts.js';
+import type { Notices } from '../notices/notices.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import type { DeliveryReceiver } from './sink.js';
@@ -19,7 +19,7 @@ export interface DeliveryOptions {
   receiver: DeliveryReceiver;
   store: DeliveryStore;
   log: Log;
-  alerts: Alerts;
+  notices: Notices;
   signal: AbortSignal;
   /** Milliseconds until the second attempt; each further wait is four times as long. */
   firstBackoffMs?: number;
@@ -61,7 +61,7 @@ async function send(deliveries: readonly DeliveryRow[], options: DeliveryOptions
 function readFailure(
   { id, attempt, event_id }: DeliveryRow,
   error: string,
-  { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
+  { name, log, notices, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
 ): Settlement['failed'] {
   metrics.sinkFailed.cell().inc();
   if (attempt + 1 < LIMITS.webhookAttempts)
@@ -70,6 +70,6 @@ function readFailure(
   metrics.outboxDeadLettered.cell().inc();
   log.write('webhook.event.dropped', { Webhook: name, EventId: event_id, Error: error });
   const message = `An event was not delivered after ${LIMITS.webhookAttempts} attempts: ${error}`;
-  alerts.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
+  notices.notify({ kind: 'delivery-failing', severity: 'error', subject: name, message });
   return { id, error, afterMs: undefined };
 }

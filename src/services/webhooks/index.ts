@@ -4,7 +4,7 @@ import type { Webhook } from '../../core/config/config-schema.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
-import type { Alerts } from '../alerts/alerts.js';
+import type { Notices } from '../notices/notices.js';
 import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
@@ -25,7 +25,7 @@ export interface WebhooksOptions {
   store: DeliveryStore;
   feed: Feed;
   log: Log;
-  alerts: Alerts;
+  notices: Notices;
   /** Name of this process among the processes that share the state database. */
   instance: string;
   catalog(): CatalogSnapshot;

@@ -2,8 +2,8 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { FeedEntry } from '../../core/streams/events.js';
 import type { DeliveryStore, NewDelivery } from '../../stores/streams/deliveries.js';
-import type { Alerts } from '../alerts/alerts.js';
 import { Lease } from '../cluster/lease.js';
+import type { Notices } from '../notices/notices.js';
 import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
@@ -32,7 +32,7 @@ export interface SinkOptions {
   store: DeliveryStore;
   feed: Feed;
   log: Log;
-  alerts: Alerts;
+  notices: Notices;
   instance: string;
   catalog(): CatalogSnapshot;
   firstBackoffMs?: number;

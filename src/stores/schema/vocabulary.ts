@@ -41,7 +41,10 @@ export type NumberedTable =
   | 'job_logs'
   | 'deliveries'
   | 'registered_rasters'
-  | 'attachments';
+  | 'attachments'
+  | 'alert_zones'
+  | 'alert_rules'
+  | 'alert_events';
 
 interface Lockable {
   forUpdate(): Lockable;

@@ -34,6 +34,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0024-job-callers': { up: jobCallers },
   '0025-attachment-stores': { up: attachmentStores },
   '0026-user-keys': { up: userKeys },
+  '0027-alerts': { up: alerts },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -381,6 +382,55 @@ async function userKeys(db: StateDb): Promise<void> {
     'ALTER TABLE sessions ADD COLUMN user_agent TEXT',
   ]);
 }
+
+/** Zones and rules of alerts, the state of their features, and what was triggered; lanes can be paused, and break their circuit. */
+async function alerts(db: StateDb): Promise<void> {
+  await runAll(db, ALERTS);
+}
+
+const ALERTS = [
+  `CREATE TABLE alert_zones (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, service TEXT NOT NULL, is_active INTEGER NOT NULL,
+    srid INTEGER, wkt TEXT, area_json TEXT, metadata_json TEXT NOT NULL, tenant TEXT,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT`,
+
+  `CREATE TABLE alert_rules (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, service TEXT NOT NULL, layer_id INTEGER NOT NULL,
+    collection TEXT NOT NULL, zone_id INTEGER, trigger_type TEXT NOT NULL, severity TEXT NOT NULL,
+    edition TEXT NOT NULL, conditions_json TEXT NOT NULL, cooldown_seconds INTEGER NOT NULL,
+    is_active INTEGER NOT NULL, channels_json TEXT NOT NULL, author_json TEXT NOT NULL, tenant TEXT,
+    scan TEXT, scan_since INTEGER, view TEXT, problem TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT`,
+  `CREATE INDEX alert_rules_by_zone ON alert_rules (zone_id)`,
+
+  `CREATE TABLE alert_revisions (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, evaluated_at INTEGER) STRICT`,
+
+  `CREATE TABLE alert_states (
+    rule_id INTEGER NOT NULL, feature_id TEXT NOT NULL, is_inside INTEGER NOT NULL, since INTEGER NOT NULL,
+    event_id INTEGER, due_at INTEGER, due TEXT, cools_until INTEGER, newest TEXT,
+    PRIMARY KEY (rule_id, feature_id)) STRICT`,
+  `CREATE INDEX alert_states_due ON alert_states (due_at) WHERE due_at IS NOT NULL`,
+  `CREATE INDEX alert_states_by_feature ON alert_states (feature_id, rule_id)`,
+
+  `CREATE TABLE alert_events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, rule_id INTEGER, rule_name TEXT, zone_id INTEGER, service TEXT NOT NULL,
+    layer_id INTEGER NOT NULL, collection TEXT NOT NULL, feature_id TEXT NOT NULL, object_id TEXT NOT NULL,
+    trigger_type TEXT NOT NULL, severity TEXT NOT NULL, incident_status TEXT NOT NULL, lifecycle TEXT NOT NULL,
+    detected_by TEXT NOT NULL, occurred_at INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT,
+    acknowledged_at INTEGER, acknowledged_by TEXT, resolved_at INTEGER, resolved_by TEXT, suppressed_until INTEGER,
+    note TEXT, message_json TEXT NOT NULL, tenant TEXT) STRICT`,
+  `CREATE INDEX alert_events_by_rule ON alert_events (rule_id, id)`,
+  `CREATE INDEX alert_events_by_time ON alert_events (occurred_at)`,
+
+  'ALTER TABLE deliveries ADD COLUMN rule_id INTEGER',
+  'ALTER TABLE deliveries ADD COLUMN alert_id INTEGER',
+  'ALTER TABLE deliveries ADD COLUMN attempted_at INTEGER',
+  `CREATE INDEX deliveries_by_rule ON deliveries (rule_id, sink) WHERE rule_id IS NOT NULL`,
+  'ALTER TABLE sinks ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE sinks ADD COLUMN failures INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE sinks ADD COLUMN opens_at INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE sinks ADD COLUMN sent_since INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE sinks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0',
+];
 
 async function jobShares(db: StateDb): Promise<void> {
   await runAll(db, JOB_SHARES);

@@ -46,6 +46,11 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   replica_conflicts: ['id'],
   attachment_contents: ['key'],
   attachments: ['id'],
+  alert_zones: ['id'],
+  alert_rules: ['id'],
+  alert_revisions: ['name'],
+  alert_states: ['rule_id', 'feature_id'],
+  alert_events: ['id'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',
@@ -53,6 +58,9 @@ const NUMBERED: readonly NumberedTable[] = [
   'deliveries',
   'registered_rasters',
   'attachments',
+  'alert_zones',
+  'alert_rules',
+  'alert_events',
 ];
 
 const PAGE = 500;

@@ -23,7 +23,8 @@ import { Derivations } from '../../../src/services/access/rules/derivations.js';
 import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
-import { AlertStream } from '../../../src/services/alerts/alerts.js';
+import { AlertRules } from '../../../src/services/alerts/rules.js';
+import { AlertStream } from '../../../src/services/alerts/stream.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
 import { CrsList } from '../../../src/services/catalog/crs/crs-list.js';
@@ -179,7 +180,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     pools,
     visible: () => new CatalogSnapshot([], [], 0),
     sessions: { total: 10, perAddress: 10, perKey: 10 },
-    alerts,
+    notices: alerts,
   });
   const connections = new Connections({
     documents: t.state.documents,
@@ -300,6 +301,12 @@ export async function adminHarness(temporary = () => temporaryState()) {
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
+    alertRules: new AlertRules({
+      ...{ zones: t.state.alertZones, rules: t.state.alertRules, pools, visible },
+      hasEvents: () => true,
+      simulation: { feed, pools, catalog: visible },
+      isConfigured: () => false,
+    }),
     streams: new SessionDirectory(hub, peers),
     pools,
     replicas: new Replicas({

@@ -14,7 +14,7 @@ function newRelay(claim: RelayOptions['store']['claim'], run: Pools['run']): Rel
     store: { claim, release: async () => {} } as unknown as RelayOptions['store'],
     pools: { run } as unknown as Pools,
     log: { write() {} } as unknown as Log,
-    alerts: { notify() {} } as unknown as RelayOptions['alerts'],
+    notices: { notify() {} },
     instance: 'this',
     retention: { count: 1, ageMs: 1 },
     appended() {},

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Alert } from '../../core/cluster/notes.js';
+import { ALERT_LIMITS } from '../../core/alerts/limits.js';
+import type { Notice } from '../../core/cluster/notes.js';
 import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Peers } from '../cluster/peers.js';
+import type { Notices } from '../notices/notices.js';
 import { opsNotifications } from '../telemetry/event-metrics.js';
-import { ALERT_LIMITS } from './limits.js';
-
-/** Receiver of alerts. */
-export interface Alerts {
-  notify(alert: Alert): void;
-}
 
 /** One who listens, as operators see it. */
 export interface AlertSubscriberView {
@@ -55,14 +51,14 @@ class AlertSubscriber {
 }
 
 /** The stream of alerts: what any gateway of the server notices reaches the subscribers of all. */
-export class AlertStream implements Alerts {
+export class AlertStream implements Notices {
   readonly #subscribers = new Map<string, AlertSubscriber>();
   readonly #peers: Peers;
-  readonly #tell: (alert: Alert) => void;
+  readonly #tell: (notice: Notice) => void;
   readonly #heartbeat: NodeJS.Timeout;
 
-  /** `tell` brings an alert to the other gateways of the server. */
-  constructor(peers: Peers, tell: (alert: Alert) => void, heartbeatMs: number = LIMITS.heartbeatMs) {
+  /** `tell` brings a notice to the other gateways of the server. */
+  constructor(peers: Peers, tell: (notice: Notice) => void, heartbeatMs: number = LIMITS.heartbeatMs) {
     this.#peers = peers;
     this.#tell = tell;
     peers.answer(LIST, () => this.#list());
@@ -74,13 +70,13 @@ export class AlertStream implements Alerts {
     return this.#subscribers.size >= ALERT_LIMITS.alertSubscribers;
   }
 
-  notify(alert: Alert): void {
-    this.hear(alert);
-    this.#tell(alert);
+  notify(notice: Notice): void {
+    this.hear(notice);
+    this.#tell(notice);
   }
 
-  /** An alert of another gateway. */
-  hear({ kind, severity, subject, message }: Alert): void {
+  /** A notice of another gateway. */
+  hear({ kind, severity, subject, message }: Notice): void {
     const outcome = this.#subscribers.size > 0 ? 'delivered' : 'unheard';
     opsNotifications.cell(kind, severity, outcome).inc();
     this.#all('alert', { alertId: randomUUID(), kind, severity, subject, message });
