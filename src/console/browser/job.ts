@@ -27,7 +27,7 @@ async function start(element: HTMLElement, data: JobData): Promise<void> {
   if (data.isActive) await follow(element, data);
 }
 
-/** Asks less often the longer it takes. At the end the page is loaded again, with the results. */
+/** The interval between requests grows. At the end the page is loaded again, with the results. */
 async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
   for (let ms = FIRST_MS; ; ms = Math.min(LONGEST_MS, ms * 1.2)) {
     await new Promise((resolve) => setTimeout(resolve, ms));
