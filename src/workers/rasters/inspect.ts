@@ -16,6 +16,7 @@ import type { TaskInput } from '../../core/tasks/tasks.js';
 import { CRS84_NAME, getCrs } from '../gdal/crs.js';
 import { type Dataset, plainFile } from '../gdal/gdal.js';
 import { requireWholeRaster } from '../gdal/truncated-raster.js';
+import { readClasses } from './classes.js';
 import { getGeoreference } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { outlineIn } from './pixels/continuous.js';
@@ -178,7 +179,10 @@ async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {
       ...(range && { usualRange: [range.min, range.max] as [number, number] }),
     });
   }
-  return infos;
+  const [first] = infos;
+  const colors = infos.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const classes = colors.length === 1 ? await readClasses(handle.dataset, first!) : undefined;
+  return classes ? [{ ...first!, classes }, ...infos.slice(1)] : infos;
 }
 
 function describeBand(band: RasterBand, number: number): BandInfo {

@@ -1,5 +1,6 @@
 import type { FeatureCollection, Geometry } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
+import { createBoxRing, unwrapped } from '../../../core/geometry/box.js';
 import { viewBounds } from '../bounds.js';
 import { pageMap } from '../page-map.js';
 
@@ -205,19 +206,9 @@ function draw(map: MapLibreMap, preview: Preview | undefined): void {
   map.getContainer().dataset.preview = isOnEarth ? preview.crsName : '';
 }
 
-function outline([west, south, east, north]: Box): FeatureCollection {
-  const right = west > east ? east + 360 : east;
-  const ring = [
-    [west, south],
-    [right, south],
-    [right, north],
-    [west, north],
-    [west, south],
-  ];
-  return {
-    type: 'FeatureCollection',
-    features: [{ type: 'Feature', properties: {}, geometry: { type: 'LineString', coordinates: ring } }],
-  };
+function outline(box: Box): FeatureCollection {
+  const geometry = { type: 'LineString', coordinates: createBoxRing(unwrapped(box)) } as const;
+  return { type: 'FeatureCollection', features: [{ type: 'Feature', properties: {}, geometry }] };
 }
 
 function setData(map: MapLibreMap, id: string, data: FeatureCollection): void {

@@ -13,7 +13,7 @@ import {
   wholeCoverage,
 } from '../snippets/snippet.js';
 import { table } from '../table.js';
-import { formatBytes, formatCount, formatFeatures } from '../values.js';
+import { formatBytes, formatCount, formatFeatures, formatInstant } from '../values.js';
 import {
   buildExportUrl,
   estimateSize,
@@ -120,7 +120,9 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   const size = raster.width * raster.height * scale * scale * bytes;
   const { times = [] } = raster;
   const what =
-    times.length > 1 ? `all bands of ${times.at(-1)}, the newest of ${times.length} times` : 'all bands';
+    times.length > 1
+      ? `all bands of ${formatInstant(times.at(-1)!)}, the newest of ${times.length} times`
+      : 'all bands';
   const how =
     scale < 1
       ? `the values of ${what} at ${Math.floor(scale * 100)} % of their resolution`

@@ -36,7 +36,7 @@ export function renderExportPage(
   const title = `${collection.title}: ${FORMAT_TITLES[document.format]} export`;
   const isActive = status === 'accepted' || status === 'running';
   const job = `${sitePath(x.baseUrl)}${x.path}`;
-  const data: JobData = { job, retry: '', isActive, jobs: '' };
+  const data: JobData = { job, cancel: { path: job, method: 'DELETE' }, retry: '', isActive, jobs: '' };
   const file = findLink(links, 'enclosure');
   const again = findLink(links, 'collection')!;
   const body = html`<h1><bdi>${title}</bdi></h1>

@@ -6,7 +6,7 @@ import { and, type Expression } from '../../../core/cql2/index.js';
 import { ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { ItemsTask } from '../../../core/features/features.js';
-import { type Box, boxesTouch, globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
+import { type Box, boxesTouch, createBoxRing, globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
 import { findStatedCrsEntry, LOCAL_CRS, type StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { RasterSource } from '../../../core/rasters/rasters.js';
 import { isPath } from '../../../core/sources/sources.js';
@@ -332,13 +332,7 @@ function overlapsArea(extent: Box | undefined, area: Box | undefined): boolean |
   return extent !== undefined && boxesTouch(extent, area);
 }
 
-function createBoxFeature([west, south, east, north]: Box): object {
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
-  return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [ring] } };
+function createBoxFeature(box: Box): object {
+  const geometry = { type: 'Polygon', coordinates: [createBoxRing(box)] };
+  return { type: 'Feature', properties: {}, geometry };
 }
