@@ -71,6 +71,16 @@ program
   .action(loaded(async () => (await import('./redrive.js')).redrive));
 
 program
+  .command('alerts')
+  .description('check alert rules')
+  .command('test')
+  .description('check an alert rule, and list its triggers in the edits of the last hour')
+  .argument('<file>', 'rule, or rule and zone (YAML or JSON)')
+  .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
+  .action(loaded(async () => (await import('./alerts.js')).testAlertRule));
+
+program
   .command('plan')
   .description('list the changes that apply would make to a running server')
   .argument('<file>', 'manifest (YAML)')

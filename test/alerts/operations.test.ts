@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, type Editor, geoPackageStore, startEditor } from '../edits/support.js';
 import { layerNumbers } from '../support/shared-server.js';
@@ -227,4 +231,27 @@ describe('alert events', () => {
     });
     expect((await call('GET', '/observability/alerts/999999')).status).toBe(404);
   });
+});
+
+it('has a command that tests a rule, and says what is wrong with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-alerts-'));
+  const run = (text: string) => {
+    const file = join(folder, 'rule.yaml');
+    writeFileSync(file, text);
+    const args = ['dist/cli/main.js', 'alerts', 'test', file, '--url', editor.server.url];
+    return spawnSync('node', [...args, '--key', editor.server.adminKey], { encoding: 'utf8' });
+  };
+  const rule = `{ruleName: names, serviceId: default, layerId: ${spots}, triggerType: threshold`;
+  const { status, stdout, stderr } = run(`${rule}, conditions: {field: name, operator: '=', value: bus}}`);
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^0 triggers in \d+ edits since 20/)]);
+  expect(stderr).toContain('warning: The rule has no channels');
+  const wrong = run(`{rule: ${rule}, conditions: {field: nane, operator: '=', value: bus}}}`);
+  expect([wrong.status, wrong.stderr]).toEqual([
+    64,
+    expect.stringContaining(
+      "must be conditions for this layer: there is no property 'nane'. Did you mean 'name'?\n",
+    ),
+  ]);
+  expect(run('[]').status).toBe(64);
+  rmSync(folder, { recursive: true });
 });

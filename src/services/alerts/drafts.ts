@@ -150,7 +150,7 @@ function checkFields(
     for (const expression of expressions) if (expression) check(expression, { ...source, filterCrs: CRS84 });
   } catch (error) {
     if (!(error instanceof Cql2Error)) throw error;
-    return [{ name, detail: error.message }];
+    return [{ name, detail: `must be conditions for this layer: ${error.message}` }];
   }
   const fields = source.fields.map((field) => field.name);
   return [threshold?.field, timeField].flatMap((field) =>

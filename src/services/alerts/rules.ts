@@ -161,7 +161,7 @@ export class AlertRules {
     ];
     const channels = [...new Set(draft.channels ?? [])];
     const deliveryChannels = channels.map((channel) => this.#testChannel(channel));
-    const errors = problems.map(({ name, detail }) => `${name} ${detail}.`);
+    const errors = problems.map(({ name, detail }) => `${name} ${detail}${/[.?]$/.test(detail) ? '' : '.'}`);
     const warnings = deliveryChannels
       .filter(({ isConfigured }) => !isConfigured)
       .map(({ message }) => message);
