@@ -158,7 +158,10 @@ const ROOMS = {
       uses: ['features', 'filters', 'kit', 'storage'],
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
-    alerts: { holds: 'the stream of alerts and notices', uses: ['access', 'cluster', 'notices', 'telemetry'] },
+    alerts: {
+      holds: 'the stream of alerts and notices',
+      uses: ['access', 'cluster', 'notices', 'telemetry'],
+    },
     connections: {
       holds: 'databases, object stores and services, their secrets',
       uses: ['access', 'storage'],
@@ -221,9 +224,13 @@ const ROOMS = {
       holds: 'offline copies and their conflicts',
       uses: ['access', 'edits', 'features', 'kit', 'streams'],
     },
+    deliveries: {
+      holds: 'the dispatcher of all messages to other systems: lanes, retries, circuits, rate caps',
+      uses: ['cluster', 'notices', 'telemetry'],
+    },
     webhooks: {
-      holds: 'deliveries to other servers and CDN purges',
-      uses: ['cluster', 'notices', 'streams', 'telemetry', 'tiles'],
+      holds: 'deliveries of events to other servers, and CDN purges',
+      uses: ['deliveries', 'notices', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',
@@ -255,6 +262,7 @@ const ROOMS = {
       uses: [
         'access',
         'catalog',
+        'deliveries',
         'edits',
         'exchange',
         'features',
@@ -267,7 +275,6 @@ const ROOMS = {
         'telemetry',
         'tiles',
         'uploads',
-        'webhooks',
       ],
     },
   },

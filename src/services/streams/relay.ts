@@ -5,8 +5,8 @@ import type { Caller } from '../../core/kit/callers.js';
 import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/streams/feed.js';
-import type { Notices } from '../notices/notices.js';
 import { Turns } from '../kit/turns.js';
+import type { Notices } from '../notices/notices.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 
