@@ -61,7 +61,9 @@ describeStates('lanes', (open, database) => {
       counted() {},
     };
     const all = lanes.map((name) => ({ name, sender: sender(name), meter, join, ...(cap ? { cap } : {}) }));
-    running.push(new DeliveryDispatcher(options, all));
+    const dispatcher = new DeliveryDispatcher(options, all);
+    running.push(dispatcher);
+    dispatcher.start();
   }
   const enqueue = (ids: readonly string[], sink = LANE) =>
     deliveries().record(

@@ -86,7 +86,7 @@ const ROOMS = {
     },
     config: {
       holds: 'the configuration and its schema',
-      uses: ['access', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
+      uses: ['access', 'alerts', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
     },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
@@ -159,8 +159,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     alerts: {
-      holds: 'the stream of alerts and notices',
-      uses: ['access', 'cluster', 'notices', 'telemetry'],
+      holds: 'the stream of alerts and notices, the channels of alerts',
+      uses: ['access', 'cluster', 'deliveries', 'notices', 'telemetry'],
     },
     connections: {
       holds: 'databases, object stores and services, their secrets',
@@ -358,6 +358,7 @@ const ROOMS = {
       holds: 'accounts, OAuth, management of users, keys and rules',
       uses: ['admin', 'auth', 'pages'],
     },
+    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
     connections: { holds: 'management of connections', uses: ['admin'] },
     geocoding: { holds: 'management of locators', uses: ['admin'] },
     jobs: { holds: 'management of jobs', uses: ['admin'] },
@@ -406,6 +407,7 @@ const ROOMS = {
       uses: [
         'access',
         'admin',
+        'alerts',
         'audit',
         'auth',
         'catalog',

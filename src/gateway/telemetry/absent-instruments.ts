@@ -3,11 +3,10 @@
  */
 export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: readonly string[]])[] = [
   [
-    'There are no alert rules and no alert channels. Alerts to operators are counted in `svc.alerts.ops_notifications_total`.',
+    'There are no alert rules. Alerts to operators are counted in `svc.alerts.ops_notifications_total`.',
     [
-      'svc.alerts.deliveries_{succeeded,failed,dead_lettered,rate_capped,suppressed,circuit_deferred}_total',
-      'svc.alerts.{dispatches_enqueued_total,events_emitted_total,delivery_latency}',
-      'svc.alerts.{dispatch_backlog_count,dispatch_dead_lettered_count,evaluation_no_leader}',
+      'svc.alerts.{deliveries_suppressed_total,dispatches_enqueued_total,events_emitted_total}',
+      'svc.alerts.evaluation_no_leader',
     ],
   ],
   [

@@ -51,8 +51,11 @@ export class DeliveryDispatcher {
         return [lane.name, new Lane({ ...options, ...lane, failing, ran })];
       }),
     );
-    if (lanes.length === 0 && !options.unattended?.length) return;
-    this.#stops.push(options.store.follow(() => this.#search()));
+  }
+
+  start(): void {
+    if (this.#names.length === 0) return;
+    this.#stops.push(this.#options.store.follow(() => this.#search()));
     const expiring = setInterval(() => void this.#expire(), EXPIRE_MS).unref();
     this.#stops.push(() => clearInterval(expiring));
     this.#search();

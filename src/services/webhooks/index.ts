@@ -65,6 +65,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   }));
   const dispatcher = new DeliveryDispatcher({ ...options, counted: createCountGauges() }, lanes);
   const stop = feed.listen(() => dispatcher.wake());
+  dispatcher.start();
   dispatcher.wake();
   return {
     async close() {
