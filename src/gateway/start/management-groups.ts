@@ -14,6 +14,7 @@ import { users } from '../access/admin/users.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { type AdminOperation, createAdminOperations, type OperationGroup } from '../admin/kit.js';
 import type { RunServices } from '../admin/row-run.js';
+import { alertChannels } from '../alerts/admin/channels.js';
 import { audit } from '../audit/admin/audit.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
 import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
@@ -68,6 +69,7 @@ import { tileJobOperations } from '../tiles/admin/tile-operations.js';
 /** Every group of the management API, in the order of its documentation. */
 export const GROUPS: readonly OperationGroup[] = [
   alerts,
+  alertChannels,
   apiKeys,
   cache,
   cloudRasters,

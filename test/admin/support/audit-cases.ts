@@ -27,6 +27,8 @@ const certificate = '/security/client-certificates';
 /** Operations that answer 200 to a call without path, query and body need no case. */
 export const CASES: Readonly<Record<string, OperationCase>> = {
   ...IMPORT_CASES,
+  'POST /alerts/channels/{channel}/pause': { path: () => ({ channel: 'slack' }) },
+  'POST /alerts/channels/{channel}/resume': { path: () => ({ channel: 'slack' }) },
   'POST /api-keys': { body: (w) => ({ name: w.name('key'), permissions: ['admin:read'] }), status: 201 },
   'POST /api-keys/{id}/rotate': id((w) => w.apiKey()),
   'POST /api-keys/{id}/revoke': id((w) => w.apiKey()),

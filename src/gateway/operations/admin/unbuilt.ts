@@ -2,7 +2,7 @@ import { action, group, report, resource, setting } from '../../admin/kit.js';
 
 /** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
-/** Alert zones, rules and delivery channels. */
+/** Alert zones and rules. */
 export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [
   ...resource('/alerts/zones/{zoneId}', {
     list: 'List Alert Zones',
@@ -21,10 +21,6 @@ export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped
   report('POST /alerts/rules/test', 'Test Alert Rule'),
   action('PUT /alerts/rules/{ruleId}/enabled', 'Set Alert Rule Enabled State'),
   report('GET /alerts/rules/{ruleId}/health', 'Get Alert Rule Health'),
-  report('GET /alerts/channels', 'List Alert Channel States'),
-  action('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel'),
-  action('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel'),
-  action('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters'),
   report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events'),
 ]);
 

@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import WebSocket from 'ws';
+import { type Channel, formatLane } from '../../src/core/alerts/alerts.js';
+import { openState, type State } from '../../src/stores/state/state.js';
+import { type EditableStore, geoPackageStore } from '../edits/support.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
+import { stateWorker } from '../support/state.js';
+import { isSigned, SECRET, startReceiver, type TestReceiver, until } from '../webhooks/receiver.js';
+import { MESSAGE } from './recorders.js';
+
+describe('alert channels of a server', () => {
+  let store: EditableStore;
+  let server: TestServer;
+  let receiver: TestReceiver;
+  let state: State;
+
+  beforeAll(async () => {
+    store = geoPackageStore();
+    receiver = await startReceiver();
+    const env = {
+      SVC_ALERTS__CHANNELS__WEBHOOK__URL: `${receiver.url}/alerts`,
+      SVC_ALERTS__CHANNELS__WEBHOOK__SECRET: SECRET,
+      SVC_ALERTS__CHANNELS__SLACK__URL: `${receiver.url}/slack`,
+      SVC_ALERTS__NOTICES__CHANNELS: '["webhook","slack"]',
+      SVC_REMOTE__ALLOW: '127.0.0.1',
+    };
+    server = await startServerProcess({ sources: store.sources, env: { ...store.env, ...env } });
+    state = await openState(join(server.dataDir, 'state.db'), stateWorker());
+  }, 120_000);
+  afterAll(async () => {
+    await state?.close();
+    await server?.stop();
+    await receiver?.close();
+    await store?.release();
+  });
+
+  const admin = async (method: string, path: string) => {
+    const headers = { 'x-api-key': server.adminKey };
+    const response = await fetch(`${server.url}/api/v1/admin${path}`, { method, headers });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const enqueue = (channel: Channel, ids: readonly string[]) =>
+    state.deliveries.record(
+      ids.map((eventId) => ({
+        ...{ sink: formatLane(channel), eventId, ruleId: 7, alertId: 42 },
+        body: JSON.stringify({ ...MESSAGE, layerId: 1 }),
+      })),
+    );
+  const at = (path: string) => receiver.received.filter((one) => one.path === path);
+  const ids = () => at('/alerts').map(({ headers }) => headers['x-svc-event-id']);
+
+  it('send what is enqueued, and wait while they are paused', async () => {
+    expect(await admin('POST', '/alerts/channels/webhook/pause')).toMatchObject({
+      ...{ status: 200, body: { data: { channel: 'webhook', paused: true } } },
+    });
+    await enqueue('webhook', ['a', 'b']);
+    const { body } = await admin('GET', '/alerts/channels');
+    expect(body['data']).toHaveLength(10);
+    expect(body['data']).toContainEqual({ channel: 'webhook', paused: true });
+    expect(body['data']).toContainEqual({ channel: 'aws_sns', paused: false });
+    expect(at('/alerts')).toEqual([]);
+    expect((await admin('POST', '/alerts/channels/webhook/resume')).body).toMatchObject({
+      data: { channel: 'webhook', paused: false },
+    });
+    await until(() => ids().length === 2);
+    expect(ids()).toEqual(['a', 'b']);
+    expect(at('/alerts').every(isSigned)).toBe(true);
+    expect((await admin('POST', '/alerts/channels/fax/pause')).status).toBe(400);
+  });
+
+  it('redrive dead letters, and report a failing channel through the others', async () => {
+    receiver.answer = (response, { path }) => response.writeHead(path === '/slack' ? 400 : 204).end();
+    await enqueue('slack', ['c', 'd', 'e']);
+    await until(async () => (await state.deliveries.counts([formatLane('slack')])).dead === 3);
+    const notices = () => at('/alerts').filter(({ body }) => body.startsWith('{"type":"notice"'));
+    await until(() => notices().length > 0);
+    expect(JSON.parse(notices()[0]!.body)).toMatchObject({
+      ...{ kind: 'delivery-failing', subject: formatLane('slack') },
+    });
+    expect(at('/slack')).toHaveLength(3);
+    receiver.answer = undefined;
+    expect((await admin('POST', '/alerts/dispatch/redrive?maxCount=2')).body).toMatchObject({
+      data: { redriven: 2 },
+    });
+    expect((await admin('POST', '/alerts/dispatch/redrive?maxCount=9999')).body).toMatchObject({
+      data: { redriven: 1 },
+    });
+    await until(() => at('/slack').length === 6);
+    expect(notices()).toHaveLength(1);
+    expect((await admin('POST', '/alerts/dispatch/redrive?maxCount=0')).status).toBe(400);
+  });
+
+  it('send alerts of readable layers to the stream', async () => {
+    const url = `${server.url.replace('http', 'ws')}/api/v1/admin/operations/streaming/alerts`;
+    const socket = new WebSocket(url, { headers: { 'x-api-key': server.adminKey } });
+    const frames: Record<string, unknown>[] = [];
+    socket.on('message', (data) => frames.push(JSON.parse(String(data))));
+    await until(() => frames.length > 0);
+    const unknown = JSON.stringify({ ...MESSAGE, layerId: 4711 });
+    await state.deliveries.record([{ sink: formatLane('websocket'), eventId: 'hidden', body: unknown }]);
+    await enqueue('websocket', ['shown']);
+    await until(() => frames.some(({ type }) => type === 'alert'));
+    const [alert] = frames.filter(({ type }) => type === 'alert');
+    expect(alert).toMatchObject({ alertId: 'shown', subject: 'Depot', event: { ruleName: 'Depot' } });
+    socket.close();
+  });
+
+  it('are counted by channel', async () => {
+    const scrape = async () =>
+      await (await fetch(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } })).text();
+    const text = await scrape();
+    expect(text).toMatch(/^svc_alerts_deliveries_succeeded_total\{channel="slack"\} 3$/m);
+    expect(text).toMatch(/^svc_alerts_deliveries_dead_lettered_total\{channel="slack"\} 3$/m);
+    expect(text).toMatch(/^svc_alerts_delivery_latency_count\{channel="slack",outcome="dead_lettered"\} 3$/m);
+    expect(text).toMatch(/^svc_alerts_dispatch_backlog_count \d+$/m);
+  });
+});
