@@ -7,21 +7,30 @@ import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { stateWorker } from '../support/state.js';
 import { isSigned, SECRET, startReceiver, type TestReceiver, until } from '../webhooks/receiver.js';
-import { MESSAGE } from './recorders.js';
+import { AWS_KEY, isSignedV4, MESSAGE, startMailServer, type TestMailServer } from './recorders.js';
 
 describe('alert channels of a server', () => {
   let store: EditableStore;
   let server: TestServer;
   let receiver: TestReceiver;
+  let mail: TestMailServer;
   let state: State;
 
   beforeAll(async () => {
     store = geoPackageStore();
     receiver = await startReceiver();
+    mail = await startMailServer();
     const env = {
       SVC_ALERTS__CHANNELS__WEBHOOK__URL: `${receiver.url}/alerts`,
       SVC_ALERTS__CHANNELS__WEBHOOK__SECRET: SECRET,
       SVC_ALERTS__CHANNELS__SLACK__URL: `${receiver.url}/slack`,
+      SVC_ALERTS__CHANNELS__EMAIL__SERVER: mail.url,
+      SVC_ALERTS__CHANNELS__EMAIL__FROM: 'alerts@example.org',
+      SVC_ALERTS__CHANNELS__EMAIL__TO: 'duty@example.org',
+      SVC_ALERTS__CHANNELS__AWS_SNS__TOPIC_ARN: 'arn:aws:sns:eu-central-1:123456789012:alerts',
+      SVC_ALERTS__CHANNELS__AWS_SNS__ENDPOINT: receiver.url,
+      AWS_ACCESS_KEY_ID: AWS_KEY.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: AWS_KEY.secretAccessKey,
       SVC_ALERTS__NOTICES__CHANNELS: '["webhook","slack"]',
       SVC_REMOTE__ALLOW: '127.0.0.1',
     };
@@ -32,6 +41,7 @@ describe('alert channels of a server', () => {
     await state?.close();
     await server?.stop();
     await receiver?.close();
+    await mail?.close();
     await store?.release();
   });
 
@@ -104,6 +114,14 @@ describe('alert channels of a server', () => {
     const [alert] = frames.filter(({ type }) => type === 'alert');
     expect(alert).toMatchObject({ alertId: 'shown', subject: 'Depot', event: { ruleName: 'Depot' } });
     socket.close();
+  });
+
+  it('send mails and messages of AWS', async () => {
+    await enqueue('email', ['mail']);
+    await enqueue('aws_sns', ['sns']);
+    await until(() => mail.mails.length === 1 && at('/').length > 0);
+    expect(mail.mails[0]).toMatchObject({ from: 'alerts@example.org', to: ['duty@example.org'] });
+    expect(isSignedV4(at('/')[0]!, 'sns', 'eu-central-1')).toBe(true);
   });
 
   it('are counted by channel', async () => {

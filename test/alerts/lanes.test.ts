@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Notice } from '../../src/core/cluster/notes.js';
 import { DeliveryDispatcher } from '../../src/services/deliveries/dispatcher.js';
+import { FailureNotices } from '../../src/services/deliveries/failure-notices.js';
 import type { LaneMeter, Sender } from '../../src/services/deliveries/lane.js';
 import { type Outcome, readRetryAfter, readStatus, retry } from '../../src/services/deliveries/outcome.js';
 import { planRetry } from '../../src/services/deliveries/schedule.js';
@@ -132,6 +133,41 @@ describeStates('lanes', (open, database) => {
     expect(notices).toHaveLength(1);
   });
 
+  full('shares an open circuit with other servers', async () => {
+    answer = () => retry('no connection');
+    await enqueue(['a']);
+    start();
+    await until(() => count.deferred >= 1);
+    await temporary.run(`UPDATE sinks SET opens_at = opens_at + 600000`);
+    await Promise.all(running.splice(0).map((one) => one.close()));
+    await temporary.run(`UPDATE deliveries SET due_at = 0`);
+    const attempts = sent.length;
+    start();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(sent).toHaveLength(attempts);
+    answer = () => ({ kind: 'accepted' });
+    await deliveries().setPaused(LANE, false);
+    await until(() => sent.length === attempts + 1);
+  });
+
+  full('drops a message that fails while a later one is accepted, and keeps both if both fail', async () => {
+    let isDown = true;
+    answer = (id) => (isDown || id === 'bad' ? readStatus(500) : { kind: 'accepted' });
+    await enqueue(['bad', 'good', 'last']);
+    start();
+    await until(() => count.deferred >= 3);
+    expect(await counts()).toMatchObject({ pending: 3, dead: 0 });
+    expect(ids().filter((id) => id === 'good')).toHaveLength(1);
+    await Promise.all(running.splice(0).map((one) => one.close()));
+    isDown = false;
+    await temporary.run(`UPDATE deliveries SET attempt = 5 WHERE event_id = 'bad'`);
+    await temporary.run(`UPDATE deliveries SET attempt = 0 WHERE event_id = 'good'`);
+    start();
+    await until(async () => (await counts()).pending === 0);
+    expect(await counts()).toMatchObject({ dead: 1 });
+    expect(ids().slice(-2)).toEqual(['good', 'last']);
+  });
+
   it('does not let a failing lane delay another', async () => {
     answer = (_id, lane) => (lane === LANE ? new Promise(() => {}) : { kind: 'accepted' });
     await enqueue(['a']);
@@ -202,6 +238,17 @@ interface StartOptions {
   batch?: number;
   firstBackoffMs?: number;
 }
+
+it('reports failures of a receiver once an hour', () => {
+  let now = 0;
+  const notices: Notice[] = [];
+  const failures = new FailureNotices({ notify: (notice) => void notices.push(notice) }, () => now);
+  for (now = 0; now <= 3_600_000; now += 600_000) {
+    failures.report('a', 'down');
+    if (now === 0) failures.report('b', 'down');
+  }
+  expect(notices.map(({ subject }) => subject)).toEqual(['a', 'b', 'a']);
+});
 
 it.each([
   [200, 'accepted'],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CHANNELS, type Channel, formatLane } from '../../core/alerts/alerts.js';
 import type { Notice } from '../../core/cluster/notes.js';
-import type { Config } from '../../core/config/config.js';
+import { type Config, ConfigError } from '../../core/config/config.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
 import { DeliveryDispatcher } from '../deliveries/dispatcher.js';
 import type { LaneMeter } from '../deliveries/lane.js';
@@ -42,19 +42,24 @@ export class AlertDispatch {
     const { config, stream } = options;
     const targets = createChannels(config, (frame) => stream.publish(frame));
     this.configured = new Set(targets.keys());
+    const absent = config.alerts.notices.channels.find((channel) => !targets.has(channel));
+    if (absent !== undefined)
+      throw new ConfigError([
+        `alerts.notices.channels: '${absent}' has no target. Set it in alerts.channels.${absent}, or remove it here.`,
+      ]);
     const lanes = [...targets].map(([channel, { sender, cap }]) => ({
       ...{ name: formatLane(channel), sender, cap, join: joinBodies },
       meter: createMeter(channel, channel === 'digest'),
     }));
-    const absent = new Map(
+    const unattended = new Map(
       CHANNELS.filter((channel) => !targets.has(channel)).map((channel) => [formatLane(channel), channel]),
     );
     this.#dispatcher = new DeliveryDispatcher(
       {
         ...options,
         notices: stream,
-        unattended: [...absent.keys()],
-        meterOf: (name) => createMeter(absent.get(name)!, false),
+        unattended: [...unattended.keys()],
+        meterOf: (name) => createMeter(unattended.get(name)!, false),
         counted({ pending, dead }) {
           metrics.alertBacklog.cell().set(pending);
           metrics.alertDeadLetters.cell().set(dead);

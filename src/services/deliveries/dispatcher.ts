@@ -39,6 +39,8 @@ export class DeliveryDispatcher {
   #closed = false;
   #searching: Promise<void> | undefined;
   #isAsked = false;
+  /** Whether the last count found deliveries. Before the first count, there can be some. */
+  #isCounted = true;
 
   constructor(options: DispatcherOptions, lanes: readonly DispatcherLane[]) {
     this.#options = options;
@@ -90,9 +92,10 @@ export class DeliveryDispatcher {
 
   async #wakeWaiting(): Promise<void> {
     this.#isAsked = false;
-    this.#planCount();
     try {
-      for (const name of await this.#options.store.waiting(this.#names)) this.#running.get(name)?.wake();
+      const waiting = await this.#options.store.waiting(this.#names);
+      for (const name of waiting) this.#running.get(name)?.wake();
+      if (waiting.length > 0 || this.#isCounted) this.#planCount();
     } catch (error) {
       this.#options.log.write('webhook.deliveries.uncounted', exception(error));
     }
@@ -105,11 +108,22 @@ export class DeliveryDispatcher {
 
   async #count(): Promise<void> {
     try {
-      this.#options.counted(await this.#options.store.counts(this.#names));
+      const counts = await this.#options.store.counts(this.#names);
+      this.#isCounted = counts.pending + counts.dead > 0;
+      this.#options.counted(counts);
     } catch (error) {
       this.#options.log.write('webhook.deliveries.uncounted', exception(error));
     } finally {
       this.#counting = undefined;
+    }
+  }
+
+  async #findWaiting(): Promise<string[]> {
+    try {
+      return await this.#options.store.waiting(this.#names, true);
+    } catch (error) {
+      this.#options.log.write('webhook.deliveries.uncounted', exception(error));
+      return [];
     }
   }
 
@@ -123,7 +137,8 @@ export class DeliveryDispatcher {
       ...this.#lanes.map(({ name, meter }) => ({ name, meter, bounds: late })),
       ...unattended.map((name) => ({ name, meter: meterOf?.(name), bounds: absent })),
     ];
-    for (const { name, meter, bounds } of lanes) {
+    const waiting = new Set(await this.#findWaiting());
+    for (const { name, meter, bounds } of lanes.filter((lane) => waiting.has(lane.name))) {
       try {
         const expired = await store.expire(name, bounds);
         if (expired === 0) continue;

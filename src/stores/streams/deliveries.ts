@@ -288,14 +288,14 @@ export class DeliveryStore {
     return getSignals(this.db).on('deliveries', listener);
   }
 
-  /** The lanes with waiting deliveries, without paused ones. */
-  async waiting(sinks: readonly string[]): Promise<string[]> {
+  /** The lanes with waiting deliveries, by default without paused ones. */
+  async waiting(sinks: readonly string[], withPaused = false): Promise<string[]> {
     if (sinks.length === 0) return [];
     const rows = await this.db
       .selectFrom('sinks')
       .select('name')
       .where('name', 'in', sinks)
-      .where('is_paused', '=', 0)
+      .where('is_paused', '<=', withPaused ? 1 : 0)
       .where(sql<boolean>`EXISTS (SELECT 1 FROM deliveries WHERE sink = sinks.name AND ${OPEN})`)
       .execute();
     return rows.map(({ name }) => name);
@@ -351,11 +351,16 @@ export class DeliveryStore {
    * Their age starts again. Returns their number.
    */
   async redrive(sinks: readonly string[] | undefined, most: number): Promise<number> {
-    const { forUpdateOfFree, now } = getVocabulary(this.db);
+    const { forUpdate, now } = getVocabulary(this.db);
     return this.db.transaction().execute(async (db) => {
+      // In the order of all transactions: lanes before deliveries.
+      const names = db.selectFrom('sinks').select('name');
+      await forUpdate(
+        (sinks === undefined ? names : names.where('name', 'in', sinks)).orderBy('name'),
+      ).execute();
       const dead = db.selectFrom('deliveries').select(['id', 'sink']).where('state', '=', 'dead_lettered');
       const chosen = (sinks === undefined ? dead : dead.where('sink', 'in', sinks)).orderBy('id').limit(most);
-      const rows = await forUpdateOfFree(chosen).execute();
+      const rows = await chosen.execute();
       for (let i = 0; i < rows.length; i += CHUNK)
         await db
           .updateTable('deliveries')
@@ -377,14 +382,20 @@ export class DeliveryStore {
   }
 
   /** Makes dead letters of deliveries that exceed the bounds of a lane. Returns their number. */
-  async expire(sink: string, { ageMs, count, error }: WaitBounds): Promise<number> {
-    const { now } = getVocabulary(this.db);
-    const { numAffectedRows } = await sql`
-      UPDATE deliveries SET state = 'dead_lettered', error = coalesce(error, ${error})
-      WHERE sink = ${sink} AND ${OPEN} AND state <> 'claimed' AND (created_at < ${now()} - ${ageMs} OR (
-        id <= (SELECT id FROM deliveries WHERE sink = ${sink} AND ${OPEN} ORDER BY id DESC LIMIT 1 OFFSET ${count})
-        AND EXISTS (SELECT 1 FROM sinks WHERE name = ${sink} AND (is_paused = 1 OR opens_at > 0))))
-    `.execute(this.db);
-    return Number(numAffectedRows ?? 0);
+  expire(sink: string, { ageMs, count, error }: WaitBounds): Promise<number> {
+    return this.db.transaction().execute(async (db) => {
+      const lane = await findLane(db, sink);
+      if (!lane) return 0;
+      const { now } = getVocabulary(db);
+      const isHeldUp = lane.is_paused !== 0 || lane.opens_at > 0;
+      const most = sql`id <= (SELECT id FROM deliveries WHERE sink = ${sink} AND ${OPEN}
+        ORDER BY id DESC LIMIT 1 OFFSET ${count})`;
+      const { numAffectedRows } = await sql`
+        UPDATE deliveries SET state = 'dead_lettered', error = coalesce(error, ${error})
+        WHERE sink = ${sink} AND ${OPEN} AND state <> 'claimed'
+          AND (created_at < ${now()} - ${ageMs}${isHeldUp ? sql` OR ${most}` : sql``})
+      `.execute(db);
+      return Number(numAffectedRows ?? 0);
+    });
   }
 }

@@ -12,6 +12,7 @@ import { createChannels, listConfigured } from '../../../src/services/alerts/cha
 import { cleanText, clipText } from '../../../src/services/alerts/channels/plain-text.js';
 import { formatSlack } from '../../../src/services/alerts/channels/slack.js';
 import { formatTeams, TEAMS_BYTES } from '../../../src/services/alerts/channels/teams.js';
+import { AlertDispatch, type AlertDispatchOptions } from '../../../src/services/alerts/dispatch.js';
 import type { Outcome } from '../../../src/services/deliveries/outcome.js';
 import { isSigned, SECRET, startReceiver, type TestReceiver } from '../../webhooks/receiver.js';
 import {
@@ -110,6 +111,14 @@ describe('channels', () => {
   ])('refuse %s, without the value of a secret', (_what, members) => {
     expect(() => channels({ ...settings(), ...members })).toThrow(ConfigError);
     expect(() => channels({ ...settings(), ...members })).not.toThrow(/10\.0\.0\.1\/x|short'/);
+  });
+
+  it('refuse operator notices without a target', () => {
+    const config = load({ 'alerts.notices.channels': ['slack'] });
+    const options = { config, store: {}, log: {}, instance: '', stream: { publish() {}, forward() {} } };
+    expect(() => new AlertDispatch(options as unknown as AlertDispatchOptions)).toThrow(
+      /alerts\.notices\.channels: 'slack' has no target/,
+    );
   });
 
   it('sign requests of webhooks, with an idempotency key', async () => {

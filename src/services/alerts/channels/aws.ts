@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
-import { SendMessageCommand, type SendMessageCommandInput, SQSClient } from '@aws-sdk/client-sqs';
+import type { PublishCommandInput } from '@aws-sdk/client-sns';
+import type { SendMessageCommandInput } from '@aws-sdk/client-sqs';
 import { ConfigError } from '../../../core/config/config.js';
 import type { AllowedHosts } from '../../../workers/storage/remote/allowed-hosts.js';
 import type { Sender } from '../../deliveries/lane.js';
@@ -79,12 +79,13 @@ export function createSns(
     throw new ConfigError(['alerts.channels.aws_sns.topicArn: must be the ARN of an SNS topic.']);
   const domain = partition === 'aws-cn' ? 'amazonaws.com.cn' : 'amazonaws.com';
   const url = endpoint || `https://sns.${region || ofArn}.${domain}`;
-  const client = new SNSClient(
-    clientOptions('alerts.channels.aws_sns.endpoint', url, region || ofArn, allowed),
-  );
-  return createSender((content, abortSignal) =>
-    client.send(new PublishCommand(formatSns(content, topicArn)), { abortSignal }),
-  );
+  const options = clientOptions('alerts.channels.aws_sns.endpoint', url, region || ofArn, allowed);
+  return createSender(async () => {
+    const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
+    const client = new SNSClient(options);
+    return (content, abortSignal) =>
+      client.send(new PublishCommand(formatSns(content, topicArn)), { abortSignal });
+  });
 }
 
 /** Sends messages to a queue of SQS. */
@@ -100,10 +101,12 @@ export function createSqs(
     region || ofHost || 'us-east-1',
     allowed,
   );
-  const client = new SQSClient({ ...options, useQueueUrlAsEndpoint: false });
-  return createSender((content, abortSignal) =>
-    client.send(new SendMessageCommand(formatSqs(content, queueUrl)), { abortSignal }),
-  );
+  return createSender(async () => {
+    const { SendMessageCommand, SQSClient } = await import('@aws-sdk/client-sqs');
+    const client = new SQSClient({ ...options, useQueueUrlAsEndpoint: false });
+    return (content, abortSignal) =>
+      client.send(new SendMessageCommand(formatSqs(content, queueUrl)), { abortSignal });
+  });
 }
 
 /** The lane retries, so the SDK does not. Connections lead only to allowed addresses. */
@@ -122,10 +125,16 @@ function clientOptions(setting: string, endpoint: string, region: string, allowe
   };
 }
 
-function createSender(send: (content: AlertContent, signal: AbortSignal) => Promise<unknown>): Sender {
+type Send = (content: AlertContent, signal: AbortSignal) => Promise<unknown>;
+
+/** The first message loads the SDK. */
+function createSender(load: () => Promise<Send>): Sender {
+  let loaded: Promise<Send> | undefined;
   return {
     batch: BATCH,
     async send(eventId, body, signal) {
+      loaded ??= load();
+      const send = await loaded;
       const content = readContent(eventId, body);
       const bytes = Buffer.byteLength(content.json);
       if (bytes > MAX_BYTES)

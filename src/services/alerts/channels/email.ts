@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { ConfigError } from '../../../core/config/config.js';
 import { escapeHtml } from '../../../core/values/html.js';
 import type { AllowedHosts } from '../../../workers/storage/remote/allowed-hosts.js';
@@ -98,6 +98,7 @@ async function sendMail(
 ): Promise<Outcome> {
   const { url, secure, requireTLS } = target;
   const { user, password: pass } = settings;
+  const { createTransport } = await import('nodemailer');
   const ends = AbortSignal.any([signal, AbortSignal.timeout(MAIL_MS)]);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   // The URL parser omits port 80.
