@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Notice } from '../../src/core/cluster/notes.js';
 import { DeliveryDispatcher } from '../../src/services/deliveries/dispatcher.js';
@@ -71,6 +72,8 @@ describeStates('lanes', (open, database) => {
       ids.map((eventId, i) => ({ sink, eventId, body: `{"n":${i}}`, ruleId: 7, alertId: i })),
     );
   const ids = (lane = LANE) => sent.filter((one) => one.lane === lane).map(({ eventId }) => eventId);
+  /** Changes rows as time would. */
+  const change = (statement: string) => sql.raw(statement).execute(temporary.state.jobs.db);
   const counts = (lane = LANE) => deliveries().counts([lane]);
 
   it('sends rows of a transaction in order, after its commit only', async () => {
@@ -138,9 +141,9 @@ describeStates('lanes', (open, database) => {
     await enqueue(['a']);
     start();
     await until(() => count.deferred >= 1);
-    await temporary.run(`UPDATE sinks SET opens_at = opens_at + 600000`);
+    await change(`UPDATE sinks SET opens_at = opens_at + 600000`);
     await Promise.all(running.splice(0).map((one) => one.close()));
-    await temporary.run(`UPDATE deliveries SET due_at = 0`);
+    await change(`UPDATE deliveries SET due_at = 0`);
     const attempts = sent.length;
     start();
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -160,8 +163,8 @@ describeStates('lanes', (open, database) => {
     expect(ids().filter((id) => id === 'good')).toHaveLength(1);
     await Promise.all(running.splice(0).map((one) => one.close()));
     isDown = false;
-    await temporary.run(`UPDATE deliveries SET attempt = 5 WHERE event_id = 'bad'`);
-    await temporary.run(`UPDATE deliveries SET attempt = 0 WHERE event_id = 'good'`);
+    await change(`UPDATE deliveries SET attempt = 5 WHERE event_id = 'bad'`);
+    await change(`UPDATE deliveries SET attempt = 0 WHERE event_id = 'good'`);
     start();
     await until(async () => (await counts()).pending === 0);
     expect(await counts()).toMatchObject({ dead: 1 });
@@ -187,7 +190,7 @@ describeStates('lanes', (open, database) => {
     await enqueue(['later']);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(sent).toHaveLength(5);
-    await temporary.run('UPDATE sinks SET sent_since = sent_since - 60000');
+    await change('UPDATE sinks SET sent_since = sent_since - 60000');
     await enqueue(['wakes']);
     await until(() => sent.length === 7);
     expect(ids().slice(5)).toEqual(['later', 'wakes']);
@@ -219,7 +222,7 @@ describeStates('lanes', (open, database) => {
 
   full('makes dead letters of deliveries that wait too long or behind too many', async () => {
     await enqueue(['a', 'b', 'c', 'd']);
-    await temporary.run(`UPDATE deliveries SET created_at = created_at - 90000000 WHERE event_id = 'a'`);
+    await change(`UPDATE deliveries SET created_at = created_at - 90000000 WHERE event_id = 'a'`);
     const bounds = { ageMs: 86_400_000, count: 2, error: 'waited' };
     expect(await deliveries().expire(LANE, bounds)).toBe(1);
     await deliveries().setPaused(LANE, true);
