@@ -11,7 +11,7 @@ export const MESSAGE: AlertMessage = {
   ...{ objectId: 1, triggerType: 'enter', severity: 'warning', incidentStatus: 'started' },
   ...{ occurredAt: '2026-01-02T03:04:05.000Z', detectedBy: 'event' },
   ...{ geometry: { type: 'Point', coordinates: [7.4, 46.9] }, attributes: { name: 'Blue', speed: 12.5 } },
-  resourceRef: 'alert/42',
+  ...{ omitted: [], resourceRef: 'alert/42' },
 };
 
 /** Texts that would do something if a channel did not quote them. */

@@ -15,7 +15,7 @@ const ROOMS = {
       uses: ['errors', 'values'],
     },
     access: { holds: 'principals, field masks, rate limits, certificates', uses: ['sources', 'values'] },
-    alerts: { holds: 'triggers, incidents and messages of alerts', uses: ['values'] },
+    alerts: { holds: 'triggers, conditions, zones and messages of alerts', uses: ['cql2', 'values'] },
     cql2: {
       holds: 'CQL2: syntax trees, parsers, checks, printers',
       uses: ['access', 'errors', 'geometry', 'kit', 'sources', 'values'],
@@ -91,6 +91,7 @@ const ROOMS = {
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
+        'alerts',
         'catalog',
         'cql2',
         'edits',
@@ -120,6 +121,10 @@ const ROOMS = {
     database: { holds: 'SQLite and PostgreSQL, announcements, instances', uses: ['audit', 'schema'] },
     replicas: { holds: 'replicas and their conflicts', uses: ['audit', 'schema'] },
     access: { holds: 'keys, users, sessions, counts of use', uses: ['audit', 'database', 'schema'] },
+    alerts: {
+      holds: 'zones, rules, states and events of alerts',
+      uses: ['audit', 'database', 'schema'],
+    },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -128,6 +133,7 @@ const ROOMS = {
       holds: 'all stores together, documents, migrations',
       uses: [
         'access',
+        'alerts',
         'attachments',
         'audit',
         'catalog',
@@ -159,8 +165,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     alerts: {
-      holds: 'the stream of alerts and notices, the channels of alerts',
-      uses: ['access', 'cluster', 'deliveries', 'notices', 'telemetry'],
+      holds: 'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
+      uses: ['access', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
     },
     connections: {
       holds: 'databases, object stores and services, their secrets',
@@ -279,6 +285,7 @@ const ROOMS = {
     },
   },
   workers: {
+    alerts: { holds: 'areas of zones, and tests of geometries against them', uses: [] },
     state: { holds: 'the link to the state thread', uses: [] },
     styles: { holds: 'glyphs, sprites, SLD', uses: [] },
     threads: { holds: 'one task at a time: admission, queues, cancellation, pace', uses: [] },
@@ -314,6 +321,7 @@ const ROOMS = {
     entries: {
       holds: 'what runs first in each thread and process',
       uses: [
+        'alerts',
         'edits',
         'engine',
         'exchange',
@@ -371,6 +379,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
+    alerts: { holds: 'management of alerts', uses: ['admin'] },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',

@@ -87,7 +87,7 @@ async function fill(place: string): Promise<string> {
   await state.close();
   const db = new Database(place);
   db.exec(`
-    INSERT INTO sinks VALUES ('hook', 5, NULL, 0);
+    INSERT INTO sinks (name, position, owner, lease_expires_at) VALUES ('hook', 5, NULL, 0);
     INSERT INTO deliveries (sink, event_id, body, attempt, state, created_at, due_at)
       VALUES ('hook', 'e', '{}', 0, 'pending', 1, 1), ('hook', 'f', '{}', 0, 'pending', 1, 1);
     DELETE FROM deliveries WHERE event_id = 'f';

@@ -29,10 +29,10 @@ export const CHANNELS = [
 ] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Who found the transition: an event of the feed, a timer, or a comparison of all features with the states. */
+/** Source of a transition: an event of the feed, a timer, or a comparison of all features with the states. */
 export type DetectedBy = 'event' | 'timer' | 'rescan';
 
-/** Message about an incident, before a channel gives it its form. It holds what the author of the rule may read. */
+/** Message about an incident, in no format of a channel. It contains only data that the author of the rule can read. */
 export interface AlertMessage {
   readonly eventId: number;
   /** The same for each message about an incident. Receivers can drop repeated messages by it and `incidentStatus`. */
@@ -54,8 +54,10 @@ export interface AlertMessage {
   readonly detectedBy: DetectedBy;
   /** GeoJSON geometry in CRS84; null without one. */
   readonly geometry: object | null;
-  /** The attributes that the author may read, masked. Numbers that a double cannot hold are `ExactNumber`. */
+  /** Readable attributes of the author, masked. A number that a double cannot represent is an `ExactNumber`. */
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** Omitted large members: `geometry`, `attributes`. */
+  readonly omitted: readonly string[];
   readonly resourceRef: string;
 }
 

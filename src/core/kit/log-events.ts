@@ -106,6 +106,7 @@ export const LOG_EVENTS = {
     'deliveries to {Receiver} are deferred after {Failures} failures in a row: {Error}',
   ),
   'delivery.expired': warning(1414, '{Count} deliveries to {Receiver} became dead letters: {Error}'),
+  'alerts.evaluation.failed': warning(1415, 'alerts could not be evaluated; the server tries again: {Error}'),
 
   'cluster.behind': warning(
     1490,

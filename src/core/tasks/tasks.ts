@@ -4,6 +4,7 @@
  * catalog, and a reload of the catalog is never partly visible to them.
  */
 
+import type { AlertTasks } from '../alerts/tasks.js';
 import type { TableRule } from '../catalog/table-rule.js';
 import type { EditResult, EditTask, EmptiedLog } from '../edits/edits.js';
 import type { MergeTasks } from '../edits/merges.js';
@@ -87,7 +88,8 @@ import type {
 } from './vector-tasks.js';
 
 interface Tasks
-  extends AnalyticsTasks,
+  extends AlertTasks,
+    AnalyticsTasks,
     ArchiveTasks,
     FeatureProcessTasks,
     GeocodingTasks,

@@ -13,6 +13,7 @@ import type { Derivations } from '../../services/access/rules/derivations.js';
 import type { AccessRules } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
+import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
 import type { CrsList } from '../../services/catalog/crs/crs-list.js';
 import type { SourceCrs } from '../../services/catalog/crs/source-crs.js';
@@ -97,6 +98,7 @@ export interface AdminDeps {
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
   readonly alertDispatch: AlertDispatch;
+  readonly alertRules: AlertRules;
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */

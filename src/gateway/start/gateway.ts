@@ -23,6 +23,7 @@ import { useBasemap } from '../pages/maps/basemap.js';
 import { referenceOperations } from '../site/reference.js';
 import { type AccessServices, startAccess } from './access.js';
 import { createAlertDispatch } from './alert-dispatch.js';
+import { createAlertRules, startEvaluation } from './alerts.js';
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
@@ -69,6 +70,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   management.start();
   const webhooks = sendWebhooks(foundation, data);
   alertDispatch.start();
+  const stopEvaluation =
+    config.server.role === 'worker' ? async () => {} : startEvaluation(foundation, data, access);
   const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
@@ -91,6 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       idempotency.close();
       backlog.close();
       await cluster.close();
+      await stopEvaluation();
       await webhooks.close();
       await alertDispatch.close();
       await management.close();
@@ -133,6 +137,7 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
+    alertRules: createAlertRules(foundation, data, alertDispatch),
     tiles,
     cache: control,
     alertDispatch,

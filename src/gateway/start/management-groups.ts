@@ -14,7 +14,8 @@ import { users } from '../access/admin/users.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { type AdminOperation, createAdminOperations, type OperationGroup } from '../admin/kit.js';
 import type { RunServices } from '../admin/row-run.js';
-import { alertChannels } from '../alerts/admin/channels.js';
+import { alertEvents } from '../alerts/admin/alert-events.js';
+import { alerts } from '../alerts/admin/alerts.js';
 import { audit } from '../audit/admin/audit.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
 import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
@@ -38,7 +39,6 @@ import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
 import { performance } from '../operations/admin/performance.js';
 import {
-  alerts,
   compliance,
   deploy,
   federation,
@@ -69,7 +69,6 @@ import { tileJobOperations } from '../tiles/admin/tile-operations.js';
 /** Every group of the management API, in the order of its documentation. */
 export const GROUPS: readonly OperationGroup[] = [
   alerts,
-  alertChannels,
   apiKeys,
   cache,
   cloudRasters,
@@ -103,6 +102,7 @@ export const GROUPS: readonly OperationGroup[] = [
   multidimCoverages,
   networkDatasets,
   oauth,
+  alertEvents,
   observability,
   audit,
   oidc,

@@ -17,6 +17,7 @@ import type { PresentRights } from '../../services/access/rules/present-rights.j
 import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
+import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
@@ -118,6 +119,7 @@ export interface ManagementOptions {
   log: Log;
   alerts: AlertStream;
   alertDispatch: AlertDispatch;
+  alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
   styles: Styles;
@@ -383,6 +385,7 @@ export function startManagement(options: ManagementOptions): Management {
     cache,
     alerts: options.alerts,
     alertDispatch: options.alertDispatch,
+    alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),
     releases: config.releases,

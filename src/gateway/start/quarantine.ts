@@ -4,7 +4,7 @@ import { describeRenames } from '../../services/access/rules/findings.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
 import type { Notices } from '../../services/notices/notices.js';
 
-/** Tells operators of sources that are new, or were published before, and cannot be read. */
+/** Notifies operators of each source that became unreadable. */
 export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, notices: Notices): void {
   const earlier = new Set(before.quarantined.map(({ path }) => path));
   for (const { path, reason } of after.quarantined)

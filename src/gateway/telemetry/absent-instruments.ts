@@ -3,13 +3,6 @@
  */
 export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: readonly string[]])[] = [
   [
-    'There are no alert rules. Alerts to operators are counted in `svc.alerts.ops_notifications_total`.',
-    [
-      'svc.alerts.{deliveries_suppressed_total,dispatches_enqueued_total,events_emitted_total}',
-      'svc.alerts.evaluation_no_leader',
-    ],
-  ],
-  [
     'Manifests are applied in one transaction, without a cache: their objects have no durations of their own.',
     ['svc.spec.{cache_lookups,node_duration_ms}'],
   ],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ALERT_LIMITS } from '../../core/alerts/limits.js';
 import type { AlertFrame, Notice } from '../../core/cluster/notes.js';
 import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -6,7 +7,6 @@ import type { Held } from '../access/keys/held-keys.js';
 import type { Peers } from '../cluster/peers.js';
 import type { Notices } from '../notices/notices.js';
 import { opsNotifications } from '../telemetry/event-metrics.js';
-import { ALERT_LIMITS } from './limits.js';
 
 /** One who listens, as operators see it. */
 export interface AlertSubscriberView {

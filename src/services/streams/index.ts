@@ -53,6 +53,8 @@ export interface Events {
   edited(collectionId: string): void;
   /** Other gateways appended to the feed. */
   fed(): void;
+  /** Whether edits of a collection reach the feed. */
+  hasEvents(collectionId: string): boolean;
   /** See `Relay.status`. */
   outboxStatus(): { name: string; failingMs: number }[];
   close(): Promise<void>;
@@ -121,6 +123,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       if (hasFeatures(collection)) relay.wake(collection.file);
     },
     fed: catchUp,
+    hasEvents: (id) => outboxes.ofCollection(id) !== undefined,
     outboxStatus: () => relay.status(),
     async close() {
       for (const timer of timers) clearInterval(timer);

@@ -63,7 +63,7 @@ export function buildScopes(
  * Whether two collections agree in everything that scopes depend on. `isExact` also compares values of different
  * objects.
  */
-function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
+export function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
   if (one.source === other.source && one.rule === other.rule) return true;
   return isExact && buildView(one) === buildView(other);
 }

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { sumConnectionCounts } from '../../core/sources/connection-counts.js';
 import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { watchLoop } from '../../native/index.js';
+import { ALERT_INSTRUMENTS } from './alert-metrics.js';
 import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { CHANNEL_INSTRUMENTS } from './channel-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
@@ -158,6 +159,7 @@ const eventLoopLongestTurn = new Gauge({
 });
 const INSTRUMENTS: readonly Instrument[] = [
   ...CHANNEL_INSTRUMENTS,
+  ...ALERT_INSTRUMENTS,
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,
   ...GEOMETRY_INSTRUMENTS,

@@ -252,6 +252,8 @@ export interface AlertRuleTable {
   /** Why the features of the layer must be compared with the states: see `ScanReason`. Null: they agree. */
   scan: string | null;
   scan_since: number | null;
+  /** Hash of the readable part of the layer when the states were written. */
+  view: string | null;
   /** Why the rule is not evaluated. Null while it is. */
   problem: string | null;
   created_at: number;
@@ -271,7 +273,7 @@ export interface AlertStateTable {
   feature_id: string;
   /** For a threshold: the condition is true. */
   is_inside: number;
-  /** When that began. */
+  /** Time of the last change of the side. */
   since: number;
   /** The open incident. */
   event_id: number | null;
@@ -301,7 +303,10 @@ export interface AlertEventTable {
   lifecycle: string;
   /** `event`, `timer` or `rescan`. */
   detected_by: string;
+  /** Time of the edit, or when the timer was due. */
   occurred_at: number;
+  /** When the incident was recorded and ended, by the clock of the state. */
+  started_at: number;
   ended_at: number | null;
   ended_by: string | null;
   acknowledged_at: number | null;

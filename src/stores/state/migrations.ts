@@ -399,7 +399,7 @@ const ALERTS = [
     collection TEXT NOT NULL, zone_id INTEGER, trigger_type TEXT NOT NULL, severity TEXT NOT NULL,
     edition TEXT NOT NULL, conditions_json TEXT NOT NULL, cooldown_seconds INTEGER NOT NULL,
     is_active INTEGER NOT NULL, channels_json TEXT NOT NULL, author_json TEXT NOT NULL, tenant TEXT,
-    scan TEXT, scan_since INTEGER, problem TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT`,
+    scan TEXT, scan_since INTEGER, view TEXT, problem TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) STRICT`,
   `CREATE INDEX alert_rules_by_zone ON alert_rules (zone_id)`,
 
   `CREATE TABLE alert_revisions (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, evaluated_at INTEGER) STRICT`,
@@ -415,7 +415,7 @@ const ALERTS = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, rule_id INTEGER, rule_name TEXT, zone_id INTEGER, service TEXT NOT NULL,
     layer_id INTEGER NOT NULL, collection TEXT NOT NULL, feature_id TEXT NOT NULL, object_id TEXT NOT NULL,
     trigger_type TEXT NOT NULL, severity TEXT NOT NULL, incident_status TEXT NOT NULL, lifecycle TEXT NOT NULL,
-    detected_by TEXT NOT NULL, occurred_at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT,
+    detected_by TEXT NOT NULL, occurred_at INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER, ended_by TEXT,
     acknowledged_at INTEGER, acknowledged_by TEXT, resolved_at INTEGER, resolved_by TEXT, suppressed_until INTEGER,
     note TEXT, message_json TEXT NOT NULL, tenant TEXT) STRICT`,
   `CREATE INDEX alert_events_by_rule ON alert_events (rule_id, id)`,

@@ -16,6 +16,10 @@ import { SessionStore } from '../access/sessions.js';
 import { TenantUsageStore } from '../access/tenant-usage.js';
 import { UserKeyStore } from '../access/user-keys.js';
 import { UserStore } from '../access/users.js';
+import { AlertEvaluationStore } from '../alerts/evaluation.js';
+import { AlertEventStore } from '../alerts/events.js';
+import { AlertRuleStore } from '../alerts/rules.js';
+import { AlertZoneStore } from '../alerts/zones.js';
 import { AttachmentStore } from '../attachments/attachments.js';
 import { AuditStore } from '../audit/audit.js';
 import { CollectionStore } from '../catalog/collections.js';
@@ -67,6 +71,10 @@ export interface State {
   readonly replicas: ReplicaStore;
   readonly replicaConflicts: ReplicaConflictStore;
   readonly attachments: AttachmentStore;
+  readonly alertZones: AlertZoneStore;
+  readonly alertRules: AlertRuleStore;
+  readonly alertEvents: AlertEventStore;
+  readonly alertEvaluation: AlertEvaluationStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
@@ -157,6 +165,10 @@ function buildStores(db: StateDb): State {
     replicas: new ReplicaStore(db),
     replicaConflicts: new ReplicaConflictStore(db),
     attachments: new AttachmentStore(db),
+    alertZones: new AlertZoneStore(db),
+    alertRules: new AlertRuleStore(db),
+    alertEvents: new AlertEventStore(db),
+    alertEvaluation: new AlertEvaluationStore(db),
     signals: getSignals(db),
     statements: getStatementCount(db),
     atomically: (work) =>

@@ -8,6 +8,8 @@ import type { Retention } from '../../core/streams/events.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
 import { listCrs } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
+import { computeZoneArea } from '../alerts/zone-area.js';
+import { matchZones } from '../alerts/zone-match.js';
 import { keepEvents } from '../edits/retention.js';
 import { mergeRows } from '../exchange/merges/rows.js';
 import { computeBufferAggregate } from '../features/analytics/buffer-aggregate.js';
@@ -147,6 +149,8 @@ const TASKS: {
   'vector.events': (task, cancellation) => getFeatureStore(task.source).events(task, cancellation),
   'vector.storeId': readStoreId,
   'vector.match': match,
+  'vector.zoneArea': computeZoneArea,
+  'vector.zoneMatch': matchZones,
   'vector.archive': archive,
   'vector.archiveTiles': archiveTiles,
   'vector.transcode': transcode,

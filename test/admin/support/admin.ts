@@ -24,6 +24,7 @@ import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertDispatch } from '../../../src/services/alerts/dispatch.js';
+import { AlertRules } from '../../../src/services/alerts/rules.js';
 import { AlertStream } from '../../../src/services/alerts/stream.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
@@ -305,6 +306,12 @@ export async function adminHarness(temporary = () => temporaryState()) {
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },
+    }),
+    alertRules: new AlertRules({
+      ...{ zones: t.state.alertZones, rules: t.state.alertRules, pools, visible },
+      hasEvents: () => true,
+      simulation: { feed, pools, catalog: visible },
+      isConfigured: () => false,
     }),
     streams: new SessionDirectory(hub, peers),
     pools,

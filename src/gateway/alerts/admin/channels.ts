@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { CHANNELS } from '../../../core/alerts/alerts.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
-import { createRowBuilders, group } from '../../admin/kit.js';
+import { createRowBuilders } from '../../admin/kit.js';
 import { pathEnumeration } from '../../admin/params.js';
 
 const SERVICES = ['alertDispatch'] as const;
@@ -17,8 +17,8 @@ const ChannelStateSchema = Type.Object({
 
 const byChannel = { channel: pathEnumeration('channel', CHANNELS, 'Name of the channel.') };
 
-/** Channels that send alerts. */
-export const alertChannels = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [
+/** Operations on the channels that send alerts. */
+export const channelOperations = [
   report('GET /alerts/channels', 'List Alert Channel States', {
     description: 'All channels, configured or not, and whether an operator paused them.',
     data: Type.Array(ChannelStateSchema),
@@ -54,4 +54,4 @@ export const alertChannels = group({ tag: 'Alerts', scope: 'alerts', envelope: '
       redriven: await alertDispatch.redrive(Math.min(params.maxCount, REDRIVEN.max)),
     }),
   }),
-]);
+];

@@ -2,28 +2,6 @@ import { action, group, report, resource, setting } from '../../admin/kit.js';
 
 /** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
-/** Alert zones and rules. */
-export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [
-  ...resource('/alerts/zones/{zoneId}', {
-    list: 'List Alert Zones',
-    create: 'Create Alert Zone',
-    get: 'Get Alert Zone',
-    update: 'Update Alert Zone',
-    remove: 'Delete Alert Zone',
-  }),
-  ...resource('/alerts/rules/{ruleId}', {
-    list: 'List Alert Rules',
-    create: 'Create Alert Rule',
-    get: 'Get Alert Rule',
-    update: 'Update Alert Rule',
-    remove: 'Delete Alert Rule',
-  }),
-  report('POST /alerts/rules/test', 'Test Alert Rule'),
-  action('PUT /alerts/rules/{ruleId}/enabled', 'Set Alert Rule Enabled State'),
-  report('GET /alerts/rules/{ruleId}/health', 'Get Alert Rule Health'),
-  report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events'),
-]);
-
 /** Evidence for controls, residency and encryption. */
 export const compliance = group({ tag: 'Compliance', scope: 'compliance', envelope: 'wrapped' }, [
   report('GET /compliance/dashboard', 'Get Compliance Dashboard'),
@@ -137,11 +115,6 @@ export const observability = group({ tag: 'Observability', scope: 'observability
   report('GET /observability/errors', 'Get Recent Errors'),
   report('GET /observability/telemetry', 'Get Telemetry Status'),
   report('GET /observability/migrations', 'Get Migration Status'),
-  report('GET /observability/alerts', 'List Observability Alerts'),
-  report('GET /observability/alerts/{eventId}', 'Get Observability Alert'),
-  action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert'),
-  action('POST /observability/alerts/{eventId}/resolve', 'Resolve Observability Alert'),
-  action('POST /observability/alerts/{eventId}/suppress', 'Suppress Observability Alert'),
   ...resource('/observability/autonomy/policies/{rule}', {
     list: 'List Ops Autonomy Policies',
     get: 'Get Ops Autonomy Policy',

@@ -1,0 +1,413 @@
+import { ALERT_LIMITS } from '../../../core/alerts/limits.js';
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
+import type { FeedEntry, FeedEvent, FeedGap } from '../../../core/streams/events.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import {
+  type AlertEvaluationStore,
+  EVALUATOR,
+  type EvaluationChanges,
+  type RuleNote,
+} from '../../../stores/alerts/evaluation.js';
+import type { DeliveryStore } from '../../../stores/streams/deliveries.js';
+import { Lease } from '../../cluster/lease.js';
+import type { Feed } from '../../streams/feed.js';
+import * as metrics from '../../telemetry/alert-metrics.js';
+import type { Log } from '../../telemetry/log.js';
+import { exception } from '../../telemetry/log.js';
+import { type ActiveRules, type AuthorView, buildActiveRules, isStillSeen } from './active-rules.js';
+import { Batch, type Doubt } from './batch.js';
+import { readFeatures } from './features.js';
+import { Rescan } from './rescan.js';
+import { convertEvent, type FeatureRevision, matchRules } from './rule-matches.js';
+
+export interface EvaluatorOptions {
+  readonly pools: Pools;
+  readonly store: AlertEvaluationStore;
+  /** Has the lease and the position of the evaluator. */
+  readonly lanes: Pick<DeliveryStore, 'claim' | 'prolong' | 'release'>;
+  readonly feed: Feed;
+  readonly log: Log;
+  /** Name of this process among the processes that share the state database. */
+  readonly instance: string;
+  catalog(): CatalogSnapshot;
+  readonly viewOf: AuthorView;
+  /** Milliseconds of the lease. Default: 10,000. */
+  readonly leaseMs?: number;
+}
+
+/** After the end of the process with the lease, another process takes the lease within 15 seconds. */
+const LEASE_MS = 10_000;
+const RETRY_MS = 2000;
+/** Entries of the feed that are evaluated together. */
+const BATCH = 500;
+/** Interval between writes of the position while rules trigger nothing, in milliseconds. */
+const POSITION_MS = 5000;
+/** Interval between checks of the rights of authors, in milliseconds. */
+const RIGHTS_MS = 2000;
+const TRIM_MS = 3_600_000;
+const MOST_DUE = 500;
+
+/**
+ * Evaluates the rules of alerts on the change feed, in the process that has the lease. The position in the feed and all
+ * that follows from it change in one transaction: each entry is evaluated once, whichever process ends when.
+ */
+export class Evaluator {
+  readonly #options: EvaluatorOptions;
+  readonly #leaseMs: number;
+  readonly #closing = new AbortController();
+  #running: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+  #lease: Lease | undefined;
+  #isLost = false;
+  #position = 0;
+  #writtenAt = 0;
+  #rules: ActiveRules | undefined;
+  #checkedAt = 0;
+  #catalog: CatalogSnapshot | undefined;
+  #isChanged = true;
+  /** This process noted something in rules, which is not counted as a change. */
+  #isNoted = false;
+  #scan: Rescan | undefined;
+  #trimmedAt = Date.now();
+
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
+  }
+
+  /** There may be entries, rules or timers to evaluate. */
+  wake(): void {
+    this.#again = true;
+    if (this.#closing.signal.aborted) return;
+    clearTimeout(this.#timer);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#again) this.wake();
+    });
+  }
+
+  /** Zones or rules may have changed. */
+  changed(): void {
+    this.#isChanged = true;
+    this.wake();
+  }
+
+  /** Whether everything up to a cursor is evaluated. */
+  isIdleAt(cursor: number): boolean {
+    return this.#lease !== undefined && this.#position >= cursor && !this.#running;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await this.#running;
+    const { lanes, instance } = this.#options;
+    const isHeld = this.#lease !== undefined;
+    await this.#letGo();
+    if (isHeld) await lanes.release(EVALUATOR, instance).catch(() => {});
+  }
+
+  async #run(): Promise<void> {
+    const { log, store } = this.#options;
+    while (this.#again && !this.#closing.signal.aborted) {
+      this.#again = false;
+      try {
+        if (!this.#lease && (await store.countActive()) === 0) {
+          metrics.evaluationNoLeader.cell().set(0);
+          return;
+        }
+        if (!(await this.#claim())) return this.#later(this.#leaseMs / 3);
+        const waitMs = await this.#step();
+        if (waitMs === 0) this.#again = true;
+        else this.#later(waitMs);
+      } catch (error) {
+        if (this.#closing.signal.aborted) return;
+        log.write('alerts.evaluation.failed', exception(error));
+        return this.#later(RETRY_MS);
+      }
+    }
+  }
+
+  #later(ms: number): void {
+    if (this.#closing.signal.aborted) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.wake(), ms).unref();
+  }
+
+  async #claim(): Promise<boolean> {
+    if (this.#lease && !this.#isLost) return true;
+    await this.#letGo();
+    const { lanes, instance, feed, log } = this.#options;
+    const claim = await lanes.claim(EVALUATOR, instance, feed.head, this.#leaseMs);
+    metrics.evaluationNoLeader.cell().set(0);
+    if (!claim) return false;
+    this.#position = claim.position;
+    this.#writtenAt = performance.now();
+    this.#rules = undefined;
+    this.#isLost = false;
+    this.#lease = new Lease({
+      leaseMs: this.#leaseMs,
+      prolong: () => lanes.prolong(EVALUATOR, instance, this.#leaseMs),
+      lost: () => {
+        this.#isLost = true;
+      },
+      onError: (error) => {
+        metrics.evaluationNoLeader.cell().set(1);
+        log.write('alerts.evaluation.failed', exception(error));
+      },
+    });
+    return true;
+  }
+
+  async #letGo(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = undefined;
+    this.#rules = undefined;
+    this.#scan = undefined;
+    await lease?.close();
+  }
+
+  /** Does one step of the work. Resolves with the milliseconds until the next step. */
+  async #step(): Promise<number> {
+    const rules = await this.#load();
+    if (rules.rows.length === 0) {
+      await this.#letGo();
+      await this.#options.lanes.release(EVALUATOR, this.#options.instance);
+      return this.#leaseMs;
+    }
+    const isMore = await this.#evaluate(rules);
+    if (this.#isLost || this.#rules !== rules) return 0;
+    const nextMs = await this.#applyTimer(rules);
+    if (this.#isLost || this.#rules !== rules || nextMs === 0) return 0;
+    if (!isMore && !(await this.#compare(rules))) return 0;
+    await this.#trim();
+    return isMore ? 0 : Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
+  }
+
+  /** Returns the present rules. Reads them again after changes of rules, of the catalog and of the rights of authors. */
+  async #load(): Promise<ActiveRules> {
+    const { store, catalog, viewOf } = this.#options;
+    const current = this.#rules;
+    const isOld = performance.now() - this.#checkedAt > RIGHTS_MS;
+    const isSure = !this.#isChanged && this.#catalog === catalog() && !isOld;
+    if (current && isSure) return current;
+    this.#isChanged = false;
+    this.#checkedAt = performance.now();
+    this.#catalog = catalog();
+    const isSame = current?.revision === (await store.revision()) && !this.#isNoted;
+    if (current && isSame && (await isStillSeen(current, this.#catalog, viewOf))) return current;
+    this.#isNoted = false;
+    const loaded = await store.load();
+    const rules = await buildActiveRules(loaded, this.#catalog, viewOf);
+    this.#rules = rules;
+    await this.#noteRules(rules);
+    return rules;
+  }
+
+  /** Records the rules that cannot be evaluated, and the rules whose author can now read other features. */
+  async #noteRules(rules: ActiveRules): Promise<void> {
+    const notes = rules.rows.flatMap((row): RuleNote[] => {
+      const problem = rules.problems.get(row.id) ?? null;
+      if (problem !== null)
+        return row.problem === problem ? [] : [{ id: row.id, problem, ...noteLoss(problem) }];
+      const view = rules.layers.get(row.layer_id)?.byId.get(row.id)?.view;
+      const isBack = row.problem !== null;
+      const isOtherView = row.view !== null && row.view !== view && row.scan === null;
+      if (!isBack && !isOtherView) return [];
+      // Changes were missed while the layer was not published.
+      const scan = row.problem === 'layer-unpublished' ? 'gap' : 'view-changed';
+      return [{ id: row.id, problem: null, ...(row.scan === null ? { scan } : {}) }];
+    });
+    if (notes.length === 0) return;
+    await this.#commit(rules, { ...NOTHING, rules: notes });
+    this.#again = true;
+  }
+
+  /** Evaluates the next entries of the feed; true if there are more. */
+  async #evaluate(rules: ActiveRules): Promise<boolean> {
+    const { feed } = this.#options;
+    const position = this.#position;
+    if (position === feed.head) return false;
+    const problem = feed.problemOf(position);
+    const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
+    const entries = await feed.after(from, BATCH);
+    const reached = entries.at(-1)?.cursor ?? from;
+    const notes = [...(problem === undefined ? [] : noteGapOfAll(rules)), ...noteGaps(entries, rules)];
+    const batches = await this.#evaluateEvents(entries, rules);
+    const isAtEnd = reached === feed.head;
+    const isIdle = batches.every((batch) => batch.isEmpty) && notes.length === 0;
+    const isDue = performance.now() - this.#writtenAt > POSITION_MS;
+    if (!isIdle || isDue) {
+      const changes = joinChanges(batches);
+      const outcome = await this.#commit(rules, { ...changes, rules: notes, position: reached, isAtEnd });
+      if (outcome !== 'done') return true;
+      this.#writtenAt = performance.now();
+      this.#count(batches);
+      for (const batch of batches) await this.#resolveDoubts(batch.doubts, rules);
+    }
+    this.#position = reached;
+    return !isAtEnd;
+  }
+
+  async #evaluateEvents(entries: readonly FeedEntry[], rules: ActiveRules): Promise<Batch[]> {
+    const byLayer = new Map<number, FeedEvent[]>();
+    for (const entry of entries) {
+      if (entry.kind !== 'event' || !rules.layers.has(entry.event.layerId)) continue;
+      const events = byLayer.get(entry.event.layerId);
+      if (events) events.push(entry);
+      else byLayer.set(entry.event.layerId, [entry]);
+    }
+    return Promise.all(
+      [...byLayer].map(([layerId, events]) => this.#evaluateLayer(layerId, events.map(convertEvent), rules)),
+    );
+  }
+
+  async #evaluateLayer(
+    layerId: number,
+    features: readonly FeatureRevision[],
+    rules: ActiveRules,
+  ): Promise<Batch> {
+    const { store, pools } = this.#options;
+    const layer = rules.layers.get(layerId)!;
+    const ids = [...new Set(features.map(({ featureId }) => featureId))];
+    const [{ rows, now }, matches] = await Promise.all([
+      store.states(ids),
+      matchRules(layer, features, pools),
+    ]);
+    const batch = new Batch(
+      now,
+      rows.filter(({ rule_id }) => layer.byId.has(rule_id)),
+    );
+    batch.apply(layer, features, matches, 'event');
+    return batch;
+  }
+
+  /** Reads features again whose states contradict their edits. */
+  async #resolveDoubts(doubts: readonly Doubt[], rules: ActiveRules): Promise<void> {
+    const byLayer = new Map<number, Doubt[]>();
+    for (const doubt of doubts) {
+      const layerId = doubt.rule.row.layer_id;
+      byLayer.set(layerId, [...(byLayer.get(layerId) ?? []), doubt]);
+    }
+    const { store, pools } = this.#options;
+    for (const [layerId, some] of byLayer) {
+      const layer = rules.layers.get(layerId)!;
+      const ids = [...new Set(some.map(({ featureId }) => featureId))];
+      const features = await readFeatures(layer.collection, ids, Date.now(), pools);
+      const [{ rows, now }, matches] = await Promise.all([
+        store.states(ids),
+        matchRules(layer, features, pools),
+      ]);
+      const batch = new Batch(
+        now,
+        rows.filter(({ rule_id }) => layer.byId.has(rule_id)),
+      );
+      batch.apply(layer, features, matches, 'rescan', new Map(some.map(({ rule }) => [rule, 'loud'])));
+      if (!batch.isEmpty && (await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
+    }
+  }
+
+  /** Applies timers that are due. Resolves with the milliseconds until the next one. */
+  async #applyTimer(rules: ActiveRules): Promise<number | undefined> {
+    const { store, pools } = this.#options;
+    const { rows, now, nextMs } = await store.due(MOST_DUE);
+    if (rows.length === 0) return nextMs;
+    const batch = new Batch(now, rows);
+    for (const layer of rules.layers.values()) {
+      const own = rows.filter(({ rule_id }) => layer.byId.has(rule_id));
+      if (own.length === 0) continue;
+      const ids = [...new Set(own.map(({ feature_id }) => feature_id))];
+      const present = await readFeatures(layer.collection, ids, now, pools);
+      const features = new Map(present.map((one) => [one.featureId, one.after]));
+      for (const { rule_id, feature_id } of own)
+        batch.applyTimer(layer.byId.get(rule_id)!, feature_id, features.get(feature_id) ?? null);
+    }
+    const known = new Set([...rules.layers.values()].flatMap(({ byId }) => [...byId.keys()]));
+    const isStuck = rows.every(({ rule_id }) => !known.has(rule_id));
+    // Timers of rules that cannot be evaluated now wait for their rules.
+    if (isStuck) return RETRY_MS;
+    if ((await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
+    return 0;
+  }
+
+  /** Compares the next page of features with the states of rules. Returns true if no rule needs a comparison. */
+  async #compare(rules: ActiveRules): Promise<boolean> {
+    if (this.#scan?.rules !== rules) this.#scan = Rescan.find(rules);
+    const scan = this.#scan;
+    if (!scan) return true;
+    const { store, pools } = this.#options;
+    const page = await scan.next(store, pools);
+    if (!page) {
+      await this.#commit(rules, { ...NOTHING, rules: scan.notes });
+      this.#scan = undefined;
+      return false;
+    }
+    if (!page.isEmpty && (await this.#commit(rules, page.changes)) === 'done') this.#count([page]);
+    return false;
+  }
+
+  async #commit(rules: ActiveRules, changes: EvaluationChanges): Promise<'done' | 'lost' | 'stale'> {
+    const outcome = await this.#options.store.commit(this.#options.instance, rules.revision, changes);
+    if (outcome === 'done' && (changes.rules?.length ?? 0) > 0) {
+      this.#isNoted = true;
+      this.#isChanged = true;
+    }
+    if (outcome === 'lost') this.#isLost = true;
+    if (outcome === 'stale') {
+      this.#isChanged = true;
+      this.#rules = undefined;
+      this.#scan = undefined;
+    }
+    return outcome;
+  }
+
+  #count(batches: readonly Batch[]): void {
+    for (const batch of batches) {
+      for (const channel of batch.suppressed) metrics.deliveriesSuppressed.cell(channel).inc();
+      for (const { row, channels } of batch.started) {
+        metrics.eventsEmitted.cell(row.trigger_type).inc();
+        for (const channel of channels) metrics.dispatchesEnqueued.cell(channel).inc();
+      }
+    }
+  }
+
+  async #trim(): Promise<void> {
+    if (Date.now() - this.#trimmedAt < TRIM_MS) return;
+    this.#trimmedAt = Date.now();
+    await this.#options.store.trim(ALERT_LIMITS.events, ALERT_LIMITS.eventAgeMs);
+  }
+}
+
+const NOTHING = { states: [], started: [], ended: [], ongoing: [] };
+
+/** A rule whose author lost the layer forgets what it knew of it. */
+const noteLoss = (problem: string) => (problem === 'unauthorized' ? { forget: 'unauthorized' } : {});
+
+function joinChanges(batches: readonly Batch[]): Batch['changes'] {
+  const changes = batches.map((batch) => batch.changes);
+  return {
+    states: changes.flatMap(({ states }) => states),
+    started: changes.flatMap(({ started }) => started),
+    ended: changes.flatMap(({ ended }) => ended),
+    ongoing: changes.flatMap(({ ongoing }) => ongoing),
+  };
+}
+
+/** Rules of layers whose events may be missing. */
+function noteGaps(entries: readonly FeedEntry[], { layers }: ActiveRules): RuleNote[] {
+  const gaps = entries.filter((entry): entry is FeedGap => entry.kind === 'gap');
+  const ids = new Set(gaps.flatMap(({ collections }) => collections));
+  if (ids.size === 0) return [];
+  return [...layers.values()]
+    .filter(({ collection }) => ids.has(collection.id))
+    .flatMap(({ rules }) => rules.flatMap(noteGap));
+}
+
+function noteGapOfAll({ layers }: ActiveRules): RuleNote[] {
+  return [...layers.values()].flatMap(({ rules }) => rules.flatMap(noteGap));
+}
+
+/** States that were never brought up to date stay silent. */
+const noteGap = ({ row }: { row: { id: number; scan: string | null } }): RuleNote[] =>
+  row.scan === null ? [{ id: row.id, scan: 'gap' }] : [];

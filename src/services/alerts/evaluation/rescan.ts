@@ -1,0 +1,119 @@
+import { bboxFilter, combineWithOr, type Expression } from '../../../core/cql2/index.js';
+import type { PageKey } from '../../../core/features/features.js';
+import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
+import { CRS84 } from '../../../core/geometry/crs.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { AlertEvaluationStore, RuleNote } from '../../../stores/alerts/evaluation.js';
+import type { ActiveRules, EvaluatedRule, LayerRules } from './active-rules.js';
+import { Batch } from './batch.js';
+import { readFeatures, readPage } from './features.js';
+import { type FeatureRevision, matchRules } from './rule-matches.js';
+
+/**
+ * Why states are compared with the features of the store. Changes that a gap of the feed hides trigger alerts; all else
+ * only brings the states up to date.
+ */
+type RescanReason = 'created' | 'gap' | 'view-changed' | 'zone-changed';
+
+/** Boxes of zones in one filter. With more of them, all features of the layer are read. */
+const MOST_BOXES = 64;
+/** States that are compared together. */
+const PAGE = 500;
+
+/**
+ * Compares the features of one layer with the states of some of its rules. Each call compares one page. The features in
+ * the zones come first. Features with a state follow, because they can have left. An interrupted comparison is repeated.
+ */
+export class Rescan {
+  readonly #modes: ReadonlyMap<EvaluatedRule, 'silent' | 'loud'>;
+  readonly #filter: Expression | undefined;
+  #after: PageKey | undefined;
+  #isPastFeatures = false;
+  #key: { ruleId: number; featureId: string } | undefined;
+  #isDone = false;
+
+  private constructor(
+    readonly rules: ActiveRules,
+    private readonly layer: LayerRules,
+    private readonly scanned: readonly EvaluatedRule[],
+  ) {
+    this.#modes = new Map(
+      scanned.map((rule) => [rule, (rule.row.scan as RescanReason) === 'gap' ? 'loud' : 'silent']),
+    );
+    this.#filter = computeFilter(layer, scanned);
+  }
+
+  /** The next layer to compare. Undefined if there is none. */
+  static find(rules: ActiveRules): Rescan | undefined {
+    for (const layer of rules.layers.values()) {
+      const scanned = layer.rules.filter(({ row }) => row.scan !== null);
+      if (scanned.length > 0) return new Rescan(rules, layer, scanned);
+    }
+    return undefined;
+  }
+
+  /** Changes of the rules after the last page. */
+  get notes(): RuleNote[] {
+    return this.scanned.map(({ row, view }) => ({ id: row.id, scan: null, view }));
+  }
+
+  /** Returns the changes from the next page. Undefined after the last page. */
+  async next(store: AlertEvaluationStore, pools: Pools): Promise<Batch | undefined> {
+    if (this.#isDone) return undefined;
+    const features = this.#isPastFeatures ? await this.#readKnown(store, pools) : await this.#readPage(pools);
+    const ids = features.map(({ featureId }) => featureId);
+    const [{ rows, now }, matches] = await Promise.all([
+      store.states(ids),
+      matchRules(this.layer, features, pools),
+    ]);
+    const batch = new Batch(
+      now,
+      rows.filter(({ rule_id }) => this.layer.byId.has(rule_id)),
+    );
+    batch.apply(this.layer, features, matches, 'rescan', this.#modes);
+    return batch;
+  }
+
+  async #readPage(pools: Pools): Promise<readonly FeatureRevision[]> {
+    const { features, next } = await readPage(
+      this.layer.collection,
+      this.#filter,
+      this.#after,
+      Date.now(),
+      pools,
+    );
+    this.#after = next;
+    if (!next) this.#isPastFeatures = true;
+    return features;
+  }
+
+  async #readKnown(store: AlertEvaluationStore, pools: Pools): Promise<readonly FeatureRevision[]> {
+    const ruleIds = this.scanned.map(({ row }) => row.id);
+    const rows = await store.statesOf(ruleIds, this.#key, PAGE);
+    const last = rows.at(-1);
+    if (rows.length < PAGE || !last) this.#isDone = true;
+    else this.#key = { ruleId: last.rule_id, featureId: last.feature_id };
+    const ids = [...new Set(rows.map(({ feature_id }) => feature_id))];
+    return ids.length === 0 ? [] : readFeatures(this.layer.collection, ids, Date.now(), pools);
+  }
+}
+
+/** Selects the features that can be in the zones of the rules. Undefined: all features are read. */
+function computeFilter(
+  { collection, tests }: LayerRules,
+  scanned: readonly EvaluatedRule[],
+): Expression | undefined {
+  const numbers = new Set(scanned.map(({ test }) => test));
+  if (numbers.has(undefined) || numbers.size > MOST_BOXES) return undefined;
+  if (scanned.some(({ conditions }) => conditions.timeField !== undefined)) return undefined;
+  const { geometryColumn } = collection.rule?.stored ?? collection.source;
+  const boxes = [...numbers].flatMap((number) => computeBoxes(tests[number!]!.area));
+  if (boxes.length > MOST_BOXES) return undefined;
+  return combineWithOr(boxes.map((box) => bboxFilter(geometryColumn, box, CRS84.proj)));
+}
+
+function computeBoxes(area: string): Box[] {
+  const { coordinates } = JSON.parse(area) as { coordinates: unknown[] };
+  const boxes = coordinates.map((polygon) => computeEnvelope(polygon)!);
+  return boxes.length > MOST_BOXES ? [[-180, -90, 180, 90]] : boxes;
+}

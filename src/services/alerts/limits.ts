@@ -1,4 +1,0 @@
-export const ALERT_LIMITS = {
-  /** Maximum number of WebSockets that receive alerts at the same time. */
-  alertSubscribers: 64,
-} as const;

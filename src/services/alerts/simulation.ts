@@ -1,0 +1,102 @@
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { FeedEvent } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { LoadedRules } from '../../stores/alerts/evaluation.js';
+import type { NewAlertRule } from '../../stores/alerts/rules.js';
+import type { NewAlertZone } from '../../stores/alerts/zones.js';
+import type { Feed } from '../streams/feed.js';
+import { buildActiveRules } from './evaluation/active-rules.js';
+import { Batch } from './evaluation/batch.js';
+import { convertEvent, matchRules } from './evaluation/rule-matches.js';
+
+/** Triggers of a rule that is applied to past edits. */
+export interface Simulation {
+  /** RFC 3339: start of the simulated time. */
+  readonly from: string;
+  /** Edits of the layer since then. */
+  readonly editCount: number;
+  readonly triggerCount: number;
+  /** The last triggers. */
+  readonly triggers: readonly { readonly featureId: string; readonly occurredAt: string }[];
+  /** False if there are more edits than are simulated, or the feed does not reach so far back. */
+  readonly isComplete: boolean;
+}
+
+const HOUR_MS = 3_600_000;
+const BATCH = 500;
+const MOST_EDITS = 10_000;
+const MOST_TRIGGERS = 10;
+
+/** A rule that is not stored. */
+const DRAFT_ID = 0;
+
+export interface SimulationDeps {
+  readonly feed: Feed;
+  readonly pools: Pools;
+  catalog(): CatalogSnapshot;
+}
+
+/**
+ * Applies a rule to the edits of the last hour. Has no effect on the state. Timers do not run, so a dwell rule counts the
+ * features that entered.
+ */
+export async function simulateRule(
+  rule: NewAlertRule,
+  zone: NewAlertZone | undefined,
+  visible: CatalogSnapshot,
+  { feed, pools, catalog }: SimulationDeps,
+): Promise<Simulation> {
+  const start = Date.now() - HOUR_MS;
+  const set = await buildActiveRules(loadDraft(rule, zone), catalog(), async () => visible);
+  const layer = set.layers.get(rule.layer_id);
+  const { edits, isComplete } = await readEdits(feed, rule.layer_id, start);
+  const batch = new Batch(Date.now(), []);
+  for (let i = 0; layer && i < edits.length; i += BATCH) {
+    const features = edits.slice(i, i + BATCH).map(convertEvent);
+    batch.apply(layer, features, await matchRules(layer, features, pools), 'event');
+  }
+  const times =
+    rule.trigger_type === 'dwell'
+      ? batch.changes.states.flatMap(({ featureId, state }) =>
+          state?.isInside ? [{ featureId, at: state.since }] : [],
+        )
+      : batch.started.map(({ row }) => ({ featureId: row.feature_id, at: row.occurred_at }));
+  return {
+    from: new Date(start).toISOString(),
+    editCount: edits.length,
+    triggerCount: times.length,
+    triggers: times
+      .slice(-MOST_TRIGGERS)
+      .map(({ featureId, at }) => ({ featureId, occurredAt: new Date(at).toISOString() })),
+    isComplete,
+  };
+}
+
+function loadDraft(rule: NewAlertRule, zone: NewAlertZone | undefined): LoadedRules {
+  const times = { created_at: 0, updated_at: 0 };
+  const none = { scan: null, scan_since: null, view: null, problem: null };
+  const zoneId = zone ? DRAFT_ID : null;
+  return {
+    revision: 0,
+    rules: [{ ...rule, id: DRAFT_ID, zone_id: zoneId, ...none, ...times }],
+    zones: zone ? [{ ...zone, is_active: 1, id: DRAFT_ID, ...times }] : [],
+  };
+}
+
+/** The edits of a layer since a time, oldest first. */
+async function readEdits(feed: Feed, layerId: number, start: number) {
+  const edits: FeedEvent[] = [];
+  let isComplete = true;
+  let cursor = feed.oldest - 1;
+  while (cursor < feed.head) {
+    const entries = await feed.after(cursor, BATCH);
+    if (entries.length === 0) break;
+    cursor = entries.at(-1)!.cursor;
+    for (const entry of entries)
+      if (entry.kind === 'event' && entry.event.layerId === layerId && Date.parse(entry.event.time) >= start)
+        edits.push(entry);
+      else if (entry.kind === 'gap' && Date.parse(entry.time) >= start) isComplete = false;
+  }
+  if (edits.length > MOST_EDITS) isComplete = false;
+  return { edits: edits.slice(-MOST_EDITS), isComplete };
+}

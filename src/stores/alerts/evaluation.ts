@@ -1,0 +1,408 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { Channel, Lifecycle } from '../../core/alerts/alerts.js';
+import { formatLane, formatResourceRef } from '../../core/alerts/alerts.js';
+import { signalAll } from '../database/signals.js';
+import type { StateDb } from '../schema/database.js';
+import type { AlertEventTable, AlertStateTable, DeliveryTable } from '../schema/schema.js';
+import { getVocabulary } from '../schema/vocabulary.js';
+import { lockRevision, noteEvaluation, readRevision } from './revisions.js';
+import type { AlertRuleRow } from './rules.js';
+import { endIncidents } from './rules.js';
+import type { AlertZoneRow } from './zones.js';
+
+export type AlertStateRow = Selectable<AlertStateTable>;
+
+/** Name of the evaluator's lease and position among those of receivers. */
+export const EVALUATOR = ':alerts';
+
+/** Rules that are evaluated, and their zones. */
+export interface LoadedRules {
+  readonly revision: number;
+  readonly rules: readonly AlertRuleRow[];
+  readonly zones: readonly AlertZoneRow[];
+}
+
+/** An incident that is not in the database yet, or that a batch changes. `id` is set by the commit. */
+export interface Incident {
+  id: number | undefined;
+  readonly row: Omit<
+    Insertable<AlertEventTable>,
+    'id' | 'incident_status' | 'started_at' | 'ended_at' | 'ended_by' | 'lifecycle'
+  >;
+  readonly lifecycle: Lifecycle;
+  /** Channels to send a message to. Empty for a suppressed one. */
+  readonly channels: readonly Channel[];
+  /** Channels to send a message about its end to, if it has ended already. */
+  readonly endChannels: readonly Channel[];
+  /** The feature was seen inside again. */
+  isOngoing?: boolean;
+  /** Reason of the end, if it has ended already. */
+  endedBy?: string;
+}
+
+/** The new state of a feature for a rule. */
+export interface StateChange {
+  readonly ruleId: number;
+  readonly featureId: string;
+  /** Undefined: the row is deleted. */
+  readonly state: AlertState | undefined;
+}
+
+export interface AlertState {
+  isInside: boolean;
+  since: number;
+  /** The open incident: one of the database, or one of the same batch. */
+  incident: number | Incident | undefined;
+  dueAt: number | undefined;
+  due: DueKind | undefined;
+  coolsUntil: number | undefined;
+  newest: string | undefined;
+}
+
+/** Kind of a timer: for the dwell time, or for the time that a new side must last. */
+type DueKind = 'dwell' | 'settle';
+
+export interface EvaluationChanges {
+  /** Cursor of the feed that is evaluated now. */
+  readonly position?: number;
+  /** The feed was read to its end. */
+  readonly isAtEnd?: boolean;
+  readonly states: readonly StateChange[];
+  readonly started: readonly Incident[];
+  readonly ended: readonly EndedIncident[];
+  /** Incidents whose feature was seen inside again. */
+  readonly ongoing: readonly number[];
+  readonly rules?: readonly RuleNote[];
+}
+
+export interface EndedIncident {
+  readonly id: number;
+  readonly by: string;
+  /** Channels to send a message about the end to. */
+  readonly channels: readonly Channel[];
+}
+
+/** Changes of a rule by the evaluator. */
+export interface RuleNote {
+  readonly id: number;
+  readonly scan?: string | null;
+  readonly problem?: string | null;
+  readonly view?: string | null;
+  /** Ends the incidents and forgets the states, for this reason. */
+  readonly forget?: string;
+}
+
+/** Why a commit changed nothing: another process has the lease, or rules have changed. */
+export type Refusal = 'lost' | 'stale';
+
+const CHUNK = 200;
+
+/** Evaluations of the change feed. Everything that follows from a part of the feed is one transaction with the position. */
+export class AlertEvaluationStore {
+  constructor(private readonly db: StateDb) {}
+
+  /** Active rules, and the zones that they use. */
+  load(): Promise<LoadedRules> {
+    return this.db.transaction().execute(async (trx) => {
+      const revision = await lockRevision(trx);
+      const rules = await trx
+        .selectFrom('alert_rules')
+        .selectAll()
+        .where('is_active', '=', 1)
+        .orderBy('id')
+        .execute();
+      const zones = await trx
+        .selectFrom('alert_zones')
+        .selectAll()
+        .where('id', 'in', (e) =>
+          e
+            .selectFrom('alert_rules')
+            .select('zone_id')
+            .where('is_active', '=', 1)
+            .where('zone_id', 'is not', null)
+            .$castTo<{ zone_id: number }>(),
+        )
+        .execute();
+      return { revision, rules, zones };
+    });
+  }
+
+  async revision(): Promise<number> {
+    return (await readRevision(this.db)).revision;
+  }
+
+  /** Number of active rules. */
+  async countActive(): Promise<number> {
+    const { n } = await this.db
+      .selectFrom('alert_rules')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('is_active', '=', 1)
+      .executeTakeFirstOrThrow();
+    return n;
+  }
+
+  /** States of features, whatever the rule, and the time of the state's clock. */
+  async states(featureIds: readonly string[]): Promise<{ rows: AlertStateRow[]; now: number }> {
+    const rows: AlertStateRow[] = [];
+    for (let i = 0; i < featureIds.length; i += CHUNK)
+      rows.push(
+        ...(await this.db
+          .selectFrom('alert_states')
+          .selectAll()
+          .where('feature_id', 'in', featureIds.slice(i, i + CHUNK))
+          .execute()),
+      );
+    return { rows, now: await this.now() };
+  }
+
+  async now(): Promise<number> {
+    const { rows } = await sql<{ now: number }>`SELECT ${getVocabulary(this.db).now()} AS now`.execute(
+      this.db,
+    );
+    return rows[0]!.now;
+  }
+
+  /** States of some rules in the order of their keys, after a key. */
+  statesOf(
+    ruleIds: readonly number[],
+    after: { readonly ruleId: number; readonly featureId: string } | undefined,
+    limit: number,
+  ): Promise<AlertStateRow[]> {
+    let query = this.db.selectFrom('alert_states').selectAll().where('rule_id', 'in', ruleIds);
+    if (after)
+      query = query.where(({ refTuple, tuple, eb }) =>
+        eb(refTuple('rule_id', 'feature_id'), '>', tuple(after.ruleId, after.featureId)),
+      );
+    return query.orderBy('rule_id').orderBy('feature_id').limit(limit).execute();
+  }
+
+  /** States that are due, the earliest first, and the milliseconds until the next one is. */
+  async due(limit: number): Promise<{ rows: AlertStateRow[]; now: number; nextMs: number | undefined }> {
+    const now = await this.now();
+    const rows = await this.db
+      .selectFrom('alert_states')
+      .selectAll()
+      .where('due_at', 'is not', null)
+      .orderBy('due_at')
+      .limit(limit + 1)
+      .execute();
+    const due = rows.filter((row) => row.due_at! <= now).slice(0, limit);
+    const next = rows.length > due.length ? rows[due.length] : undefined;
+    return { rows: due, now, nextMs: next && Math.max(0, next.due_at! - now) };
+  }
+
+  /** Until when operators suppressed alerts of a feature for a rule, by incident. */
+  async suppressions(eventIds: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.db
+      .selectFrom('alert_events')
+      .select(['id', 'suppressed_until'])
+      .where('id', 'in', eventIds)
+      .where('suppressed_until', 'is not', null)
+      .execute();
+    return new Map(rows.map(({ id, suppressed_until }) => [id, suppressed_until!]));
+  }
+
+  /** Writes what was evaluated, if this process still has the lease and the rules are those of `revision`. */
+  commit(instance: string, revision: number, changes: EvaluationChanges): Promise<'done' | Refusal> {
+    return this.db.transaction().execute(async (trx) => {
+      const { forUpdate } = getVocabulary(trx);
+      const lane = trx.selectFrom('sinks').select('owner').where('name', '=', EVALUATOR);
+      if ((await forUpdate(lane).executeTakeFirst())?.owner !== instance) return 'lost';
+      if ((await lockRevision(trx)) !== revision) return 'stale';
+      if (changes.position !== undefined)
+        await trx
+          .updateTable('sinks')
+          .set({ position: changes.position })
+          .where('name', '=', EVALUATOR)
+          .execute();
+      for (const note of changes.rules ?? []) await noteRule(trx, note);
+      await startIncidents(trx, changes.started);
+      await endIncidentsOf(trx, changes.ended);
+      await keepOngoing(trx, changes.ongoing);
+      await writeStates(trx, changes.states);
+      if (changes.isAtEnd) await noteEvaluation(trx);
+      const isTold = changes.started.length > 0 || changes.ended.length > 0;
+      if (isTold) {
+        await signalAll(trx, 'alerts');
+        await signalAll(trx, 'deliveries');
+      }
+      return 'done';
+    });
+  }
+
+  /** Drops the oldest events beyond a number, and ended ones beyond an age. */
+  async trim(most: number, ageMs: number): Promise<void> {
+    await sql`
+      DELETE FROM alert_events WHERE id <= (SELECT max(id) FROM alert_events) - ${most}
+        OR (occurred_at < ${Date.now() - ageMs} AND incident_status = 'ended')
+    `.execute(this.db);
+  }
+}
+
+async function noteRule(db: StateDb, { id, forget, ...note }: RuleNote): Promise<void> {
+  if (forget !== undefined) await endIncidents(db, id, forget);
+  const scan = note.scan === undefined ? {} : { scan_since: note.scan === null ? null : Date.now() };
+  await db
+    .updateTable('alert_rules')
+    .set({ ...note, ...scan })
+    .where('id', '=', id)
+    .execute();
+}
+
+async function startIncidents(db: StateDb, started: readonly Incident[]): Promise<void> {
+  const { now } = getVocabulary(db);
+  for (let i = 0; i < started.length; i += CHUNK) {
+    const part = started.slice(i, i + CHUNK);
+    const rows = await db
+      .insertInto('alert_events')
+      .values(
+        part.map(({ row, lifecycle, isOngoing, endedBy }) => ({
+          ...row,
+          lifecycle,
+          incident_status: endedBy !== undefined ? 'ended' : isOngoing ? 'ongoing' : 'started',
+          started_at: now(),
+          ended_at: endedBy === undefined ? null : now(),
+          ended_by: endedBy ?? null,
+        })),
+      )
+      .returning('id')
+      .execute();
+    // Ids grow in the order of the rows, whatever the order in which they are returned.
+    const ids = rows.map(({ id }) => id).sort((a, b) => a - b);
+    part.forEach((incident, k) => {
+      incident.id = ids[k]!;
+    });
+    await insertDeliveries(
+      db,
+      part.flatMap(({ id, row, channels, endChannels, endedBy }) => {
+        const build = (status: 'started' | 'ended') => (channel: Channel) =>
+          buildDelivery(channel, id!, row.rule_id ?? null, row.message_json, status);
+        return [
+          ...channels.map(build('started')),
+          ...(endedBy === undefined ? [] : endChannels.map(build('ended'))),
+        ];
+      }),
+    );
+  }
+}
+
+async function endIncidentsOf(db: StateDb, ended: readonly EndedIncident[]): Promise<void> {
+  const { now } = getVocabulary(db);
+  const byReason = new Map<string, number[]>();
+  for (const { id, by } of ended) byReason.set(by, [...(byReason.get(by) ?? []), id]);
+  for (const [by, ids] of byReason)
+    for (let i = 0; i < ids.length; i += CHUNK)
+      await db
+        .updateTable('alert_events')
+        .set({ incident_status: 'ended', ended_at: now(), ended_by: by })
+        .where('id', 'in', ids.slice(i, i + CHUNK))
+        .where('incident_status', '!=', 'ended')
+        .execute();
+  const told = new Map(ended.filter(({ channels }) => channels.length > 0).map((one) => [one.id, one]));
+  const ids = [...told.keys()];
+  for (let i = 0; i < ids.length; i += CHUNK) {
+    const rows = await db
+      .selectFrom('alert_events')
+      .select(['id', 'rule_id', 'message_json'])
+      .where('id', 'in', ids.slice(i, i + CHUNK))
+      .execute();
+    await insertDeliveries(
+      db,
+      rows.flatMap(({ id, rule_id, message_json }) =>
+        told.get(id)!.channels.map((channel) => buildDelivery(channel, id, rule_id, message_json, 'ended')),
+      ),
+    );
+  }
+}
+
+async function keepOngoing(db: StateDb, ids: readonly number[]): Promise<void> {
+  for (let i = 0; i < ids.length; i += CHUNK)
+    await db
+      .updateTable('alert_events')
+      .set({ incident_status: 'ongoing' })
+      .where('id', 'in', ids.slice(i, i + CHUNK))
+      .where('incident_status', '=', 'started')
+      .execute();
+}
+
+async function writeStates(db: StateDb, changes: readonly StateChange[]): Promise<void> {
+  const rows = changes.flatMap(({ ruleId, featureId, state }) =>
+    state ? [{ rule_id: ruleId, feature_id: featureId, ...buildState(state) }] : [],
+  );
+  for (let i = 0; i < rows.length; i += CHUNK)
+    await db
+      .insertInto('alert_states')
+      .values(rows.slice(i, i + CHUNK))
+      .onConflict((c) =>
+        c.columns(['rule_id', 'feature_id']).doUpdateSet((e) => ({
+          is_inside: e.ref('excluded.is_inside'),
+          since: e.ref('excluded.since'),
+          event_id: e.ref('excluded.event_id'),
+          due_at: e.ref('excluded.due_at'),
+          due: e.ref('excluded.due'),
+          cools_until: e.ref('excluded.cools_until'),
+          newest: e.ref('excluded.newest'),
+        })),
+      )
+      .execute();
+  const gone = changes.filter(({ state }) => !state);
+  for (let i = 0; i < gone.length; i += CHUNK)
+    await db
+      .deleteFrom('alert_states')
+      .where(({ refTuple, tuple, eb }) =>
+        eb(
+          refTuple('rule_id', 'feature_id'),
+          'in',
+          gone.slice(i, i + CHUNK).map(({ ruleId, featureId }) => tuple(ruleId, featureId)),
+        ),
+      )
+      .execute();
+}
+
+function buildState({ isInside, since, incident, dueAt, due, coolsUntil, newest }: AlertState) {
+  return {
+    is_inside: isInside ? 1 : 0,
+    since,
+    event_id: (typeof incident === 'object' ? incident.id : incident) ?? null,
+    due_at: dueAt ?? null,
+    due: due ?? null,
+    cools_until: coolsUntil ?? null,
+    newest: newest ?? null,
+  };
+}
+
+async function insertDeliveries(db: StateDb, rows: readonly Insertable<DeliveryTable>[]): Promise<void> {
+  if (rows.length === 0) return;
+  const lanes = [...new Set(rows.map(({ sink }) => sink))];
+  await db
+    .insertInto('sinks')
+    .values(lanes.map((name) => ({ name, position: 0, owner: null, lease_expires_at: 0 })))
+    .onConflict((c) => c.doNothing())
+    .execute();
+  await db.insertInto('deliveries').values(rows).execute();
+}
+
+function buildDelivery(
+  channel: Channel,
+  eventId: number,
+  ruleId: number | null,
+  message: string,
+  incidentStatus: 'started' | 'ended',
+): Insertable<DeliveryTable> {
+  const incidentKey = formatIncidentKey(eventId);
+  const head = { eventId, incidentKey, incidentStatus, resourceRef: formatResourceRef(eventId) };
+  return {
+    sink: formatLane(channel),
+    event_id: `${incidentKey}:${incidentStatus}`,
+    body: `${JSON.stringify(head).slice(0, -1)},${message.slice(1)}`,
+    attempt: 0,
+    error: null,
+    state: 'pending',
+    created_at: Date.now(),
+    due_at: 0,
+    rule_id: ruleId,
+    alert_id: eventId,
+  };
+}
+
+const formatIncidentKey = (eventId: number) => `alert-${eventId}`;
