@@ -165,7 +165,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     alerts: {
-      holds: 'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
+      holds:
+        'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
       uses: ['access', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
     },
     connections: {
@@ -366,7 +367,6 @@ const ROOMS = {
       holds: 'accounts, OAuth, management of users, keys and rules',
       uses: ['admin', 'auth', 'pages'],
     },
-    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
     connections: { holds: 'management of connections', uses: ['admin'] },
     geocoding: { holds: 'management of locators', uses: ['admin'] },
     jobs: { holds: 'management of jobs', uses: ['admin'] },
@@ -379,7 +379,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
-    alerts: { holds: 'management of alerts', uses: ['admin'] },
+    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',
