@@ -45,9 +45,10 @@ describe('alert channels of a server', () => {
     await store?.release();
   });
 
-  const admin = async (method: string, path: string) => {
-    const headers = { 'x-api-key': server.adminKey };
-    const response = await fetch(`${server.url}/api/v1/admin${path}`, { method, headers });
+  const admin = async (method: string, path: string, body?: unknown) => {
+    const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' };
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${server.url}/api/v1/admin${path}`, { method, headers, ...json });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
   const enqueue = (channel: Channel, ids: readonly string[]) =>
@@ -122,6 +123,42 @@ describe('alert channels of a server', () => {
     await until(() => mail.mails.length === 1 && at('/').length > 0);
     expect(mail.mails[0]).toMatchObject({ from: 'alerts@example.org', to: ['duty@example.org'] });
     expect(isSignedV4(at('/')[0]!, 'sns', 'eu-central-1')).toBe(true);
+  });
+
+  it('report a feature that enters a zone, and its end', async () => {
+    const wkt = 'POLYGON ((7 46, 8 46, 8 47, 7 47, 7 46))';
+    const zone = await admin('POST', '/alerts/zones', { zoneName: 'Yard', serviceId: 'default', wkt });
+    const layers = state.jobs.db.selectFrom('collection_ids').select('id').where('slug', '=', 'spots');
+    const layer = await layers.executeTakeFirstOrThrow();
+    const rule = {
+      ...{ ruleName: 'Depot', serviceId: 'default', layerId: layer.id },
+      ...{ triggerType: 'enter', zoneId: (zone.body['data'] as { zoneId: number }).zoneId },
+      ...{ channels: ['webhook'], conditionsJson: '{"notifyEnd":true}' },
+    };
+    expect((await admin('POST', '/alerts/rules', rule)).status).toBe(200);
+    const before = ids().length;
+    const feature = (x: number) => ({
+      ...{ type: 'Feature', geometry: { type: 'Point', coordinates: [x, 46.5, 0] } },
+      properties: { name: 'truck' },
+    });
+    const items = '/ogc/features/collections/spots/items';
+    const created = await fetch(`${server.url}${items}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/geo+json', 'x-api-key': server.adminKey },
+      body: JSON.stringify(feature(7.5)),
+    });
+    const id = created.headers.get('location')?.split('/').at(-1);
+    await until(() => ids().length > before);
+    expect(JSON.parse(at('/alerts').at(-1)!.body)).toMatchObject({
+      ...{ type: 'alert', ruleName: 'Depot', zoneName: 'Yard', featureId: id, incidentStatus: 'started' },
+      attributes: { name: 'truck' },
+    });
+    await fetch(`${server.url}${items}/${id}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': server.adminKey },
+    });
+    await until(() => ids().length > before + 1);
+    expect(JSON.parse(at('/alerts').at(-1)!.body)).toMatchObject({ featureId: id, incidentStatus: 'ended' });
   });
 
   it('are counted by channel', async () => {

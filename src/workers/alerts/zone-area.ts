@@ -21,8 +21,8 @@ import {
 } from '../../native/index.js';
 import { OverlayIndex } from '../../native/processing.js';
 
-/** Maximum distance in degrees between an edge of a projected zone and its line in degrees: about a centimetre. */
-const TOLERANCE = 1e-7;
+/** Maximum distance in degrees between an edge of a projected zone and its line in degrees: about a decimetre. */
+const TOLERANCE = 1e-6;
 /** An edge is halved at most so often. */
 const HALVINGS = 14;
 const LONLAT_SRS = 4326;
@@ -41,7 +41,7 @@ export function computeZoneArea({ wkt, srid }: ZoneTask): ZoneArea {
   // Other datums than WGS 84 move positions by metres only, so edges in degrees need no further positions.
   const inDegrees = whole.map((rings) =>
     rings.map((ring) => {
-      const degrees = transform(isDegrees ? ring : densify(ring, crs), crs);
+      const degrees = isDegrees ? transform(ring, crs) : densify(ring, crs);
       const isWrapped = !isDegrees || ring.some(([x]) => Math.abs(x) > 180);
       return isWrapped ? unwrapRing(degrees) : degrees;
     }),
@@ -109,28 +109,58 @@ function unwrapRing(ring: Ring): Ring {
   });
 }
 
-/** The ring with further positions, so that its edges are as straight in degrees as in its plane. */
-function densify(ring: Ring, crs: string): Ring {
-  let positions = ring;
-  for (let i = 0; i < HALVINGS; i++) {
-    const middles = positions.slice(1).map(([x, y], k): [number, number] => {
-      const [left, below] = positions[k]!;
-      return [(x + left) / 2, (y + below) / 2];
-    });
-    const [ends, projected] = [transform(positions, crs), transform(middles, crs)];
-    const isBent = projected.map((middle, k) => bendOf(ends[k]!, middle, ends[k + 1]!) > TOLERANCE);
-    if (!isBent.includes(true)) return positions;
-    positions = positions.flatMap((position, k) => (isBent[k] ? [position, middles[k]!] : [position]));
-    if (positions.length > MOST_VERTICES / 4)
-      throw invalid('wkt must have shorter edges: they cannot be represented in degrees');
-  }
-  return positions;
+/** A position in the plane of the zone, and in degrees. */
+interface Corner {
+  readonly at: Ring[number];
+  readonly degrees: Ring[number];
 }
 
-/** Distance in degrees between the middle of an edge and the middle of its ends. */
-function bendOf([x1, y1]: Ring[number], [x, y]: Ring[number], [x2, y2]: Ring[number]): number {
+/** The ring in degrees, with further positions, so that its edges are as straight as in the plane of its CRS. */
+function densify(ring: Ring, crs: string): Ring {
+  let corners = makeCorners(ring, crs);
+  /** Whether the edge after a corner may be bent. */
+  let isOpen = corners.map(() => true);
+  for (let i = 0; i < HALVINGS && isOpen.includes(true); i++) {
+    const edges = corners.flatMap((_, k) => (isOpen[k] && k + 1 < corners.length ? [k] : []));
+    const middles = makeCorners(
+      edges.map((k) => findMiddle(corners[k]!.at, corners[k + 1]!.at)),
+      crs,
+    );
+    const found = new Map(edges.map((k, e) => [k, middles[e]!]));
+    const next: Corner[] = [];
+    const open: boolean[] = [];
+    corners.forEach((corner, k) => {
+      const middle = found.get(k);
+      const isBent = middle !== undefined && measureBend(corner, middle, corners[k + 1]!) > TOLERANCE;
+      next.push(corner, ...(isBent ? [middle] : []));
+      open.push(isBent, ...(isBent ? [true] : []));
+    });
+    [corners, isOpen] = [next, open];
+    if (corners.length > MOST_VERTICES / 4)
+      throw invalid('wkt must have shorter edges: they cannot be represented in degrees');
+  }
+  return corners.map(({ degrees }) => degrees);
+}
+
+function makeCorners(ring: Ring, crs: string): Corner[] {
+  const degrees = transform(ring, crs);
+  return ring.map((at, i) => ({ at, degrees: degrees[i]! }));
+}
+
+const findMiddle = ([x1, y1]: Ring[number], [x2, y2]: Ring[number]): Ring[number] => [
+  (x1 + x2) / 2,
+  (y1 + y2) / 2,
+];
+
+/** Distance in degrees of a great circle between the middle of an edge and the middle of its ends. */
+function measureBend(
+  { degrees: [x1, y1] }: Corner,
+  { degrees: [x, y] }: Corner,
+  { degrees: [x2, y2] }: Corner,
+): number {
   const [east, west] = [shorten(x2 - x1), shorten(x - x1)];
-  return Math.max(Math.abs(west - east / 2), Math.abs(y - (y1 + y2) / 2));
+  const across = (west - east / 2) * Math.cos((y * Math.PI) / 180);
+  return Math.hypot(across, y - (y1 + y2) / 2);
 }
 
 const shorten = (degrees: number) => degrees - 360 * Math.round(degrees / 360);
@@ -157,14 +187,29 @@ function cutPolygon(rings: Ring[]): Polygons {
   return without.length === 0 ? parts : combine('subtract', parts, without);
 }
 
-/** A ring that goes once round a pole, closed along the pole. */
+/**
+ * A ring that goes once round a pole, closed along the antimeridian and the pole. Parts that are cut off there touch no other
+ * part.
+ */
 function closeAroundPole(ring: Ring): Ring {
-  const [first, last] = [ring[0]!, ring.at(-1)!];
-  const isAround = Math.abs(last[0] - first[0]) > 180;
-  if (!isAround) return ring;
+  const turn = ring.at(-1)![0] - ring[0]![0];
+  if (Math.abs(turn) <= 180) return ring;
   const mean = ring.reduce((sum, [, y]) => sum + y, 0) / ring.length;
   const pole = mean < 0 ? -90 : 90;
-  return [...ring, [last[0], pole], [first[0], pole], first];
+  const [start, ...rest] = beginAtAntimeridian(ring, turn);
+  const end: Ring[number] = [start![0] + turn, start![1]];
+  return [start!, ...rest, end, [end[0], pole], [start![0], pole], start!];
+}
+
+/** The positions of a ring round a pole, without the last one, from where it first crosses the antimeridian. */
+function beginAtAntimeridian(ring: Ring, turn: number): Ring {
+  const cell = ([x]: Ring[number]) => Math.floor((x + 180) / 360);
+  const k = ring.findIndex((position, i) => i > 0 && cell(position) !== cell(ring[i - 1]!));
+  const [[x1, y1], [x2, y2]] = [ring[k - 1]!, ring[k]!];
+  const x = 360 * Math.max(cell([x1, y1]), cell([x2, y2])) - 180;
+  const start: Ring[number] = [x, y1 + ((x - x1) / (x2 - x1)) * (y2 - y1)];
+  const before = ring.slice(0, k).map(([lon, lat]): Ring[number] => [lon + turn, lat]);
+  return [start, ...ring.slice(k, -1), ...before];
 }
 
 function cutRing(ring: Ring): Polygons {

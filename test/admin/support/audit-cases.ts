@@ -22,6 +22,7 @@ const registrations = (path: string, location: Readonly<Record<string, string>>)
     [`POST ${path}/{id}/refresh`]: missing,
   };
 };
+const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 };
 const certificate = '/security/client-certificates';
 
 /** Operations that answer 200 to a call without path, query and body need no case. */
@@ -29,6 +30,29 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   ...IMPORT_CASES,
   'POST /alerts/channels/{channel}/pause': { path: () => ({ channel: 'slack' }) },
   'POST /alerts/channels/{channel}/resume': { path: () => ({ channel: 'slack' }) },
+  'POST /alerts/zones': { body: (w) => w.newZone() },
+  'GET /alerts/zones/{zoneId}': id((w) => w.zone(), 'zoneId'),
+  'PUT /alerts/zones/{zoneId}': { ...id((w) => w.zone(), 'zoneId'), body: (w) => w.newZone() },
+  'DELETE /alerts/zones/{zoneId}': id((w) => w.zone(), 'zoneId'),
+  'POST /alerts/rules': { body: (w) => w.newAlertRule() },
+  'GET /alerts/rules/{ruleId}': id((w) => w.alertRule(), 'ruleId'),
+  'PUT /alerts/rules/{ruleId}': { ...id((w) => w.alertRule(), 'ruleId'), body: (w) => w.newAlertRule() },
+  'DELETE /alerts/rules/{ruleId}': id((w) => w.alertRule(), 'ruleId'),
+  'POST /alerts/rules/test': { body: async (w) => ({ rule: await w.newAlertRule() }) },
+  'PUT /alerts/rules/{ruleId}/enabled': {
+    ...id((w) => w.alertRule(), 'ruleId'),
+    body: () => ({ enabled: false }),
+    shownBy: '/alerts/rules/{ruleId}',
+  },
+  'GET /alerts/rules/{ruleId}/health': id((w) => w.alertRule(), 'ruleId'),
+  'GET /alerts/rules/{ruleId}/events': id((w) => w.alertRule(), 'ruleId'),
+  'GET /observability/alerts/{eventId}': noEvent,
+  'POST /observability/alerts/{eventId}/acknowledge': noEvent,
+  'POST /observability/alerts/{eventId}/resolve': noEvent,
+  'POST /observability/alerts/{eventId}/suppress': {
+    ...noEvent,
+    body: () => ({ suppressUntil: new Date(Date.now() + 3_600_000).toISOString() }),
+  },
   'POST /api-keys': { body: (w) => ({ name: w.name('key'), permissions: ['admin:read'] }), status: 201 },
   'POST /api-keys/{id}/rotate': id((w) => w.apiKey()),
   'POST /api-keys/{id}/revoke': id((w) => w.apiKey()),

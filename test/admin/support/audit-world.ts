@@ -74,6 +74,8 @@ export class AuditWorld {
   secret = (permissions: string[]) =>
     this.#make('/api-keys', { name: this.name('key'), permissions }, ({ key }) => key);
   tenant = () => this.#make('/tenants', { tenantId: this.name('tenant') }, ({ tenantId }) => tenantId);
+  zone = () => this.#make('/alerts/zones', this.newZone(), ({ zoneId }) => zoneId);
+  alertRule = async () => this.#make('/alerts/rules', await this.newAlertRule(), ({ ruleId }) => ruleId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);
   rowPolicy = () => this.#make('/rls-policies', this.newRowPolicy(), ({ policyId }) => policyId);
@@ -126,6 +128,15 @@ export class AuditWorld {
     };
   }
 
+  newZone = () => ({
+    zoneName: this.name('zone'),
+    serviceId: 'default',
+    wkt: 'POLYGON ((0 0, 1 0, 1 1, 0 0))',
+  });
+  newAlertRule = async () => ({
+    ...{ ruleName: this.name('rule'), serviceId: 'default', layerId: this.layers['countries'] },
+    ...{ triggerType: 'enter', zoneId: Number(await this.zone()) },
+  });
   newRateLimit = () => ({
     ...{ name: this.name('limit'), scope: 'api-key', key: this.name('nobody') },
     ...{ requestsPerWindow: 1000, windowDurationSeconds: 60 },
