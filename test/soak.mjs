@@ -297,6 +297,7 @@ export const SOAKS = {
     'src/native/sqlite',
   ],
   'test/native/analytics/h3.test.ts': ['src/native/core/analytics'],
+  'test/pages/crawl.test.ts': ['test/pages/crawl.ts', 'src/console/browser/site.css', 'src/gateway/pages'],
   'test/pages/walk.test.ts': [
     'test/pages/axe.ts',
     'test/pages/walk.ts',
@@ -380,6 +381,12 @@ export const SOAKS = {
     'src/services/streams/feed.ts',
     'src/stores/streams/feed.ts',
     ...WEBHOOKS,
+  ],
+  'test/alerts/oracle.test.ts': [
+    'src/core/alerts',
+    'src/core/geometry/polygon-wkt.ts',
+    'src/services/alerts',
+    'src/workers/alerts',
   ],
   'test/rasters/coverages.test.ts': ['src/gateway/rasters', 'src/workers/rasters/coverage.ts'],
   'test/tiles/jobs/cli.test.ts': [

@@ -175,3 +175,28 @@ describe('values of parameters', () => {
     },
   );
 });
+
+it.each([
+  [
+    '/ogc/features/collections/l7_etms',
+    'feature collection',
+    ['Coverage', 'Maps', 'Tiles', 'STAC collection'],
+  ],
+  [
+    '/ogc/features/collections/l7_etms/items',
+    'feature collection',
+    ['Coverage', 'Maps', 'Tiles', 'STAC collection'],
+  ],
+  ['/ogc/coverages/collections/countries', 'coverage', ['Features', 'Maps', 'Tiles', 'STAC collection']],
+])('%s without data of this kind leads to what the collection has', async (path, kind, titles) => {
+  const response = await fetch(server.url + path, { headers: { accept: 'application/json' } });
+  expect(response.status).toBe(404);
+  const { detail, links } = await response.json();
+  expect(detail).toContain(kind);
+  expect(detail).toContain(`It has: ${titles.join(', ').toLowerCase().replace('stac', 'STAC')}.`);
+  expect(links.map(({ title }: { title: string }) => title)).toEqual(titles);
+  for (const { href } of links) expect([href, (await fetch(href)).status]).toEqual([href, 200]);
+  const page = await fetch(server.url + path, { headers: { accept: 'text/html' } });
+  const html = await page.text();
+  for (const { href, title } of links) expect(html).toContain(`<a href="${href}">${title}</a>`);
+});

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { MapLayer, MapTask } from '../../src/core/maps/maps.js';
+import { defaultStyle } from '../../src/core/styles/default-style.js';
 import type { StyleLayer } from '../../src/core/styles/model.js';
 import { suiteEngine, vectorTile } from './support.js';
 
@@ -117,6 +118,32 @@ describe('map.render', () => {
     expect(at(100, 50)).toEqual([10, 200, 30, 255]);
     expect(at(110, 50)[3]).toBe(0);
     expect(at(2, 200)).toEqual([10, 200, 30, 255]);
+  });
+
+  it('draws crowded points in the colour of their style, on both sides of a tile border', async () => {
+    const crowd = (left: number): MapLayer => ({
+      kind: 'vector',
+      tile: vectorTile(
+        'points',
+        Array.from({ length: 41 * 31 }, (_, i) => ({
+          type: 'point' as const,
+          point: [4096 * left + 90 * ((i * 37) % 41) - 1800, 2048 + 90 * ((i * 29) % 31) - 1300] as [
+            number,
+            number,
+          ],
+        })),
+      ),
+      style: JSON.stringify(defaultStyle('Point', 'trees').layers),
+    });
+    const colour = async (left: number) => {
+      const { data } = await suite.pool.run('map.render', map([crowd(left)]));
+      const at = await pixels(data);
+      // The columns next to the border of the tile with the east or the west half of the points.
+      const column = left === 1 ? 254 : 1;
+      return Array.from({ length: 120 }, (_, y) => at(column, y + 60)[0]! < 128);
+    };
+    for (const inside of [await colour(1), await colour(0)])
+      expect(inside.filter(Boolean).length).toBeGreaterThan(115);
   });
 
   it('draws every kind of geometry of a mixed layer', async () => {

@@ -178,6 +178,7 @@ describe('a CRS that a file does not name', () => {
       const text = await response.text();
       return { status: response.status, ...(text && JSON.parse(text)) };
     };
+    const asAdmin = () => ({ headers: { 'x-api-key': server.adminKey } });
     const find = async (name: string) => (await admin('GET', `/sources?q=${name}`)).data.sources[0].sourceId;
     const id = await find('chosen.shp');
     const path = `/sources/${id}/crs`;
@@ -215,6 +216,25 @@ describe('a CRS that a file does not name', () => {
     const configured = await admin('PUT', `/sources/${await find('survey.shp')}/crs`, { crs: 'EPSG:2056' });
     expect(configured.status).toBe(409);
     expect(configured.detail).toContain("data.crs (--crs) assigns EPSG:27700 to 'survey.shp'");
+    expect((await admin('PUT', path, { crs: 'EPSG:2056' })).data).toMatchObject({
+      origin: 'chosen',
+      extent: [530_000, 180_400, 530_100, 180_500],
+      warning: expect.stringMatching(/^The data is outside the area of use of CH1903\+ \/ LV95: /),
+    });
+    const html = async (page: string) => (await fetch(`${server.url}${page}`, asAdmin())).text();
+    expect(await html(path)).toContain('The data is outside the area of use of CH1903+ / LV95');
+    expect(await html('/ogc/tiles/collections/chosen?f=html')).toContain(
+      'x 530000 to 530100, y 180400 to 180500',
+    );
+    const local = await admin('PUT', path, { crs: 'local' });
+    expect(local.data).toMatchObject({ origin: 'chosen', chosen: { crs: 'local' }, warning: null });
+    expect(await admin('GET', `${path}/preview?crs=local`)).toMatchObject({ features: [], extent: null });
+    expect((await collection('chosen')).extent.spatial).toBeUndefined();
+    expect((await collection('chosen')).description).toContain('Unknown place: the data has local units');
+    expect((await admin('GET', '/sources?q=chosen.shp')).data.sources).toMatchObject([
+      { state: 'published' },
+    ]);
+    expect(await html(path)).toMatch(/value="local" checked/);
     expect((await admin('DELETE', path)).status).toBe(204);
     expect((await collection('chosen')).extent.spatial).toBeUndefined();
     expect((await admin('DELETE', path)).status).toBe(404);

@@ -138,4 +138,21 @@ describe('pages of operations', () => {
     const plain = await fetch(`${server.url}${LAYER}/applyEdits`, { headers: key });
     expect(plain.status).toBe(405);
   });
+
+  it('have forms of replicas, attachments and geoprocessing tasks', async () => {
+    const key = { 'x-api-key': server.adminKey };
+    const service = LAYER.slice(0, LAYER.lastIndexOf('/'));
+    expect((await page(service, key)).text).toContain('Form: createReplica');
+    expect((await page(`${service}/createReplica`, key)).text).toMatch(/method="post"[\s\S]*name="layers"/);
+    const added = await page(`${LAYER}/1/addAttachment`, key);
+    expect(added.text).toMatch(/enctype="multipart\/form-data"[\s\S]*<input name="attachment" type="file">/);
+    expect((await page(`${LAYER}/1/addAttachment`)).status).toBe(401);
+    expect((await page('/rest/services/Processes/GPServer')).text).toContain('GPServer/geometry.buffer"');
+    const { text } = await page('/rest/services/Processes/GPServer/geometry.buffer');
+    expect(text).toMatch(
+      /action="[^"]*geometry\.buffer\/submitJob"[\s\S]*name="distance"[\s\S]*formaction="[^"]*\/execute"/,
+    );
+    const json = await fetch(`${server.url}/rest/services/Processes/GPServer/geometry.buffer`);
+    expect((await json.json()).name).toBe('geometry.buffer');
+  });
 });

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors/errors.js';
+import { ANONYMOUS } from '../../src/core/http/operation.js';
+import { jsonPage } from '../../src/gateway/pages/for-browsers.js';
 import type { JobContext } from '../../src/services/jobs/kinds.js';
 import { type AdminHarness, adminHarness } from '../admin/support/admin.js';
+import { expectSoundPage } from '../pages/structure.js';
 
 describe('console jobs', () => {
   let api: AdminHarness;
@@ -36,6 +39,27 @@ describe('console jobs', () => {
     api.call(`GET /jobs/{jobId}${rest}`, { path: { jobId }, query });
   const list = async (query: Record<string, string> = {}) => (await api.call('GET /jobs', { query })).body;
   const ids = (body: { items: { jobId: string }[] }) => body.items.map((item) => item.jobId);
+
+  it('has pages with a table of jobs, the steps and the log of a job', async () => {
+    const id = await submit('fail', { resources: ['collection:trees', 'caller:x'] });
+    await api.jobs.finished(id);
+    const show = async (rest: string, body: unknown) => {
+      const path = `/api/v1/admin/jobs${rest}`;
+      const page = jsonPage({
+        ...{ baseUrl: 'https://x', path, query: '', principal: ANONYMOUS, format: 'json' },
+        json: JSON.stringify(body),
+      });
+      await expectSoundPage(page);
+      return page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    };
+    expect(await show('', await list())).toMatch(
+      /Job Data State .*Paint trees (?:Failed|Succeeded) .* api-key:a/,
+    );
+    const { body } = await get(id);
+    expect(await show(`/${id}`, body)).toMatch(/Run again .*Data trees .*Steps .* mix Succeeded/);
+    expect(await show(`/${id}/logs`, (await get(id, '/logs')).body)).toMatch(/Log of the job/);
+    expect(await show('', { items: [] })).toContain('There are no jobs.');
+  });
 
   it('shows a job in full', async () => {
     const id = await submit('work', { resources: ['layer:3'], correlationId: 'corr' });

@@ -57,7 +57,7 @@ const ROOMS = {
     },
     styles: {
       holds: 'the style model: checks, defaults, SLD, drawingInfo, suggestions',
-      uses: ['errors', 'kit', 'rasters', 'sources', 'values'],
+      uses: ['errors', 'geometry', 'kit', 'rasters', 'sources', 'values'],
     },
     tiles: {
       holds: 'tile matrix sets, tile packages, archives',

@@ -226,6 +226,40 @@ describe('manifests', () => {
     expect((await apply(role, policy('good', { role: 'new' }))).data.summary).toMatchObject({ created: 2 });
   });
 
+  it('contain the CRSs that operators chose for files', async () => {
+    const { sources } = (await admin(one, 'GET', '/sources?q=olinda')).data;
+    const [{ sourceId, source }] = sources;
+    const path = `/sources/${sourceId}/crs`;
+    expect((await admin(one, 'PUT', path, { crs: 'EPSG:31985' })).status).toBe(200);
+    const { resources } = (await admin(one, 'GET', '/metadata/manifest')).data;
+    const chosen = resources.filter(({ kind }: Json) => kind === 'SourceCrs');
+    expect(chosen).toMatchObject([
+      { metadata: { name: source }, spec: { file: source, layer: '', crs: 'EPSG:31985' } },
+    ]);
+    const apply = (...all: Json[]) =>
+      admin(two, 'POST', '/metadata/manifest/apply', { resources: all, prune: true });
+    expect((await apply(...chosen)).data.summary).toMatchObject({ created: 1 });
+    expect((await admin(two, 'GET', path)).data).toMatchObject({
+      origin: 'chosen',
+      chosen: { crs: 'EPSG:31985' },
+    });
+    const [right] = chosen;
+    const wrong = await apply(
+      { ...right, metadata: { name: 'other' } },
+      { ...right, spec: { ...right.spec, crs: 'EPSG:99' } },
+    );
+    expect(wrong.errors.map(({ name }: Json) => name)).toEqual([
+      '/resources/0/metadata/name',
+      '/resources/1/spec/crs',
+    ]);
+    expect((await apply()).data.summary).toMatchObject({ deleted: 1 });
+    expect((await admin(two, 'GET', path)).data).toMatchObject({ chosen: null });
+    await fetch(`${one.url}/api/v1/admin${path}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': one.adminKey },
+    });
+  });
+
   it('are applied by nobody who could not do it otherwise', async () => {
     const keyOf = async (...permissions: string[]) =>
       (await admin(two, 'POST', '/api-keys', { name: 'k', permissions })).data.key as string;

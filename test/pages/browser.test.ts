@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { computeBounds, panelMargins, viewBounds } from '../../src/console/browser/bounds.js';
+import {
+  computeBounds,
+  findClosestZoom,
+  panelMargins,
+  viewBounds,
+} from '../../src/console/browser/bounds.js';
 import { graticule, graticuleStep } from '../../src/console/browser/graticule.js';
 
 describe('the graticule', () => {
@@ -53,4 +58,9 @@ describe('bounds', () => {
     expect(viewBounds([-180, -90, 180, 90])).toEqual([-180, -62, 180, 80]);
     expect(viewBounds([10, 70, 20, 90])).toEqual([10, 70, 20, 85]);
   });
+});
+
+it('maps show features closely, and a single point with its surroundings', () => {
+  expect(findClosestZoom([-0.14, 51.5, -0.1, 51.53])).toBe(16);
+  expect(findClosestZoom([-0.1, 51.5, -0.1, 51.5])).toBe(9);
 });

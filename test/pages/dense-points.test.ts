@@ -7,7 +7,7 @@ import {
 } from '../../src/console/browser/points/sample.js';
 import { defaultStyle } from '../../src/core/styles/default-style.js';
 import { findPointZoom } from '../../src/core/styles/point-density.js';
-import { mapLayer } from '../../src/gateway/pages/maps/map-data.js';
+import { legendColor, mapLayer } from '../../src/gateway/pages/maps/map-data.js';
 import { drawingChoice } from '../../src/gateway/pages/maps/map-frame.js';
 import { BASE, HOSTILE, vectorCollection } from './collections.js';
 
@@ -39,13 +39,29 @@ describe('layers of many points', () => {
     const zoom = findPointZoom({ count: 200_000, extent84 })!;
     expect(Math.ceil(zoom)).toBe(6);
     expect(findPointZoom({ count: 2_000_000, extent84 })!).toBeGreaterThan(zoom);
-    const [layer] = defaultStyle('Point', 'trees', { count: 200_000, extent84 }).layers;
-    expect(layer!.paint).toMatchObject({
+    const [halo, point] = defaultStyle('Point', 'trees', { count: 200_000, extent84 }).layers;
+    expect(point!.paint).toMatchObject({
       'circle-radius': ['interpolate', ['linear'], ['zoom'], 6, 1.5, 9, 4],
-      'circle-stroke-width': ['interpolate', ['linear'], ['zoom'], 6, 0, 9, 1],
     });
-    const [few] = defaultStyle('Point', 'trees', { count: 200, extent84 }).layers;
-    expect(few!.paint).toMatchObject({ 'circle-radius': 4, 'circle-stroke-width': 1 });
+    expect(halo).toMatchObject({
+      minzoom: 6,
+      paint: { 'circle-radius': ['interpolate', ['linear'], ['zoom'], 6, 1.5, 9, 5] },
+    });
+    const [ring, few] = defaultStyle('Point', 'trees', { count: 200, extent84 }).layers;
+    expect([ring!.paint, few!.paint]).toMatchObject([{ 'circle-radius': 5 }, { 'circle-radius': 4 }]);
+    // 1,000 points in one village shrink as well, but are never replaced by cells.
+    const village = { count: 1000, extent84: [7.428, 46.942, 7.454, 46.959] } as const;
+    expect(findPointZoom(village)).toBeUndefined();
+    expect(defaultStyle('Point', 'trees', village).layers[1]!.paint).toMatchObject({
+      'circle-radius': ['interpolate', ['linear'], ['zoom'], 13, 2, 16, 4],
+    });
+  });
+
+  it('are drawn by the browser in the same style as by the server', () => {
+    const dense = defaultStyle('Point', 'trees', { count: 200_000, extent84: [-10, 35, 31, 61] });
+    const layer = mapLayer(vectorCollection({ ...many, style: dense }, 'Point'), BASE);
+    expect(layer).toMatchObject({ style: dense.layers, cells: { preferred: 'cells' } });
+    expect(legendColor(layer)).toBe((dense.layers[1]!.paint as Record<string, string>)['circle-color']);
   });
 });
 

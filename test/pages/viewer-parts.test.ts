@@ -6,7 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { scaledOpacity } from '../../src/console/browser/viewer/opacity.js';
 import { readPermalink, writePermalink } from '../../src/console/browser/viewer/permalink.js';
 import { firstPixel } from '../../src/console/browser/viewer/tiff-values.js';
-import { division, formatDatetime, shownInstant } from '../../src/console/browser/viewer/times.js';
+import {
+  describeUnselected,
+  division,
+  findDrawnInstant,
+  formatDatetime,
+  shownInstant,
+} from '../../src/console/browser/viewer/times.js';
 
 describe('an address of the viewer', () => {
   it('says again what it was made of', () => {
@@ -88,6 +94,27 @@ describe('times', () => {
     expect(formatDatetime(steps, 2, 2)).toBe('2020-03-01T00:00:00Z/..');
     expect(shownInstant(steps[1]!, steps)).toBe('2020-02');
     expect(shownInstant(steps[1]!, [Date.parse('2020-01-01T12:30:00Z')])).toBe('2020-02-01 00:00');
+  });
+});
+
+describe('a time that is not selected', () => {
+  const raster = { kind: 'instants', instants: ['1999-11-30T00:00:00Z', '1999-12-31T00:00:00Z'] } as const;
+  const visits = { kind: 'property', name: 'day', items: '' } as const;
+  const steps = raster.instants.map((one) => Date.parse(one));
+
+  it('is the newest one of a raster, and all of features', () => {
+    expect(describeUnselected([raster], steps)).toBe('1999-12-31');
+    expect(describeUnselected([visits], steps)).toBe('All times');
+    expect(describeUnselected([visits, raster], steps)).toBe('All times; rasters: 1999-12-31');
+    const older = { ...raster, instants: raster.instants.slice(0, 1) };
+    expect(describeUnselected([raster, older], steps)).toBe('Newest time of each layer');
+  });
+
+  it('is the newest one within a selected interval', () => {
+    expect(findDrawnInstant(raster, undefined)).toBe('1999-12-31T00:00:00Z');
+    expect(findDrawnInstant(raster, '../1999-12-01T00:00:00Z')).toBe('1999-11-30T00:00:00Z');
+    expect(findDrawnInstant(raster, '2000-01-01T00:00:00Z/..')).toBeUndefined();
+    expect(findDrawnInstant(visits, undefined)).toBeUndefined();
   });
 });
 

@@ -245,7 +245,12 @@ describe('the time', () => {
     const page = await open('?collections=bcsd_obs_1999');
     const times = asked(page);
     await page.locator('[data-time]').waitFor();
-    expect(await page.locator('[data-time-shown]').textContent()).toBe('All times');
+    // A raster shows one time, so there is neither a range nor "All times".
+    expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-12-31');
+    expect(await page.getByRole('checkbox', { name: 'Range' }).isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-11-30');
+    await page.getByRole('button', { name: 'Newest' }).click();
     expect(await page.locator('.time-ends').innerText()).toMatch(/^1999-01-31\s+1999-12-31$/);
     await page.getByRole('button', { name: 'Later' }).click();
     expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-01-31');
@@ -258,7 +263,10 @@ describe('the time', () => {
     await idle(page);
     await page.locator('[data-time]').waitFor();
     expect(await page.locator('[data-time-shown]').textContent()).toBe('1999-06-30');
-    await page.getByRole('button', { name: 'All times' }).click();
+    await clickMap(page, 0.5, 0.5);
+    await page.locator('.popup dt', { hasText: 'Time' }).waitFor();
+    expect(await page.locator('.popup dd').last().textContent()).toBe('1999-06-30');
+    await page.getByRole('button', { name: 'Newest' }).click();
     expect(hash(page)).not.toContain('time=');
   });
 

@@ -53,6 +53,15 @@ d.SetGeoTransform([0, 0.1, 0, 10, 0, -0.1])
 s = osr.SpatialReference(); s.ImportFromEPSG(4326); d.SetProjection(s.ExportToWkt())
 a = np.tile(np.arange(100) * 10, (100, 1)); a[0, 0] = 65535
 for b in (1, 2, 3): d.GetRasterBand(b).WriteArray(a)
+d = None
+d = gdal.GetDriverByName('HFA').Create('${join(work, 'cover.img')}', 2, 1, 1, gdal.GDT_Byte)
+d.SetGeoTransform([0, 1, 0, 10, 0, -1]); d.SetProjection(s.ExportToWkt())
+d.GetRasterBand(1).WriteArray(np.array([[1, 2]]))
+t = gdal.ColorTable(); t.SetColorEntry(1, (34, 139, 34, 255)); t.SetColorEntry(2, (60, 120, 220, 255))
+d.GetRasterBand(1).SetColorTable(t)
+r = gdal.RasterAttributeTable(); r.CreateColumn('Class_Names', gdal.GFT_String, gdal.GFU_Name)
+for i, name in enumerate(['', 'Forest', 'Water']): r.SetValueAsString(i, 0, name)
+d.GetRasterBand(1).SetDefaultRAT(r)
 d = None`;
   execFileSync('/usr/bin/python3', ['-c', gradient], { stdio: ['ignore', 'pipe', 'pipe'] });
   writeOcean(join(work, 'ocean.nc'));
@@ -64,6 +73,7 @@ d = None`;
       join(work, 'alpha.tif'),
       join(work, 'sixteen.tif'),
       join(work, 'ocean.nc'),
+      join(work, 'cover.img'),
     ],
   });
 }, 60_000);
@@ -222,7 +232,7 @@ describe('the legend', () => {
   it('of a scene names its bands and their ranges', async () => {
     const [red] = labels(await legend('l7_etms'));
     expect(red).toMatch(/^Red: Band 3, \d+ to \d+$/);
-    expect(labels(await legend('indexed'))).toEqual(['Indexed']);
+    expect(labels(await legend('indexed'))).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
   });
 });
 
@@ -327,6 +337,20 @@ describe('band math on maps', () => {
     const all = await fetch(`${server.url}/ogc/maps/map?bands=1`);
     expect(all.status).toBe(400);
   });
+});
+
+it('lists classes with the names of the file in the legend and on the page', async () => {
+  const legend = `${server.url}/ogc/maps/collections/${await layerIdOf('cover')}/legend?f=svg`;
+  const svg = await (await fetch(legend)).text();
+  expect(svg).toMatch(/>Cover<.*rgb\(34,139,34\).*>Forest<.*rgb\(60,120,220\).*>Water</s);
+  const page = await fetch(`${server.url}/ogc/coverages/collections/cover?f=html`);
+  const html = await page.text();
+  expect(html).toContain('Legend: Cover, Forest, Water');
+  expect(html).toContain('2 classes');
+  expect(html).toContain('1 × 1 °');
+  expect(html).not.toContain('name="rescale"');
+  const values = `${server.url}/ogc/coverages/collections/cover/position?coords=0.5%209.5&f=html`;
+  expect(await (await fetch(values)).text()).toContain('Forest (1)');
 });
 
 describe('imagery of 16 bits', () => {

@@ -15,6 +15,14 @@ export function viewBounds(box: readonly [number, number, number, number]): Boun
   return [west, clampTo(south, world ? SOUTH : -85), unrolled, clampTo(north, world ? NORTH : 85)];
 }
 
+/** Closest zoom to features: a point has no extent, and closer there is nothing around it. */
+export function findClosestZoom([west, south, east, north]: Bounds): number {
+  return Math.max(east - west, north - south) < POINT_DEGREES ? 9 : 16;
+}
+
+/** Extents below this many degrees count as a point. */
+const POINT_DEGREES = 1e-4;
+
 function clampTo(latitude: number, limit: number): number {
   return limit < 0 ? Math.max(latitude, limit) : Math.min(latitude, limit);
 }

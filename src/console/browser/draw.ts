@@ -9,14 +9,14 @@ import {
 } from 'maplibre-gl';
 import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
 import { addOwnBasemap, baseStyle, findGroundLayer } from './basemap.js';
-import { computeBounds, panelMargins, viewBounds } from './bounds.js';
+import { computeBounds, findClosestZoom, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type MapView } from './graticule.js';
 import { addInspection } from './inspect.js';
 import { addLayer, addLayers, isDataSource, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
 import { connectDensePoints, countTiles } from './points/dense.js';
 import { connectPrinting } from './print.js';
-import { CLOSEST, fetchFeatures, showPageFeatures } from './rows.js';
+import { fetchFeatures, showPageFeatures } from './rows.js';
 import { connectSwitcher } from './switcher.js';
 import { type MapColors, mapColors, onThemeChange } from './theme.js';
 
@@ -71,7 +71,7 @@ export async function createPageMap(
   const padding = alone ? panelMargins(bounds, element.clientWidth) : 24;
   const place = view ?? {
     bounds: viewBounds(bounds),
-    fitBoundsOptions: { padding, maxZoom: box ? CLOSEST : 14 },
+    fitBoundsOptions: { padding, maxZoom: box ? findClosestZoom(box) : 14 },
   };
   const map = new MapLibreMap({
     container: element,

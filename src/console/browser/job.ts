@@ -6,9 +6,13 @@ import { postExecution } from './processes/execution.js';
 
 interface Status {
   status: string;
-  message: string;
-  progress: number;
+  message?: string;
+  progress?: number;
+  /** In place of the progress, in documents of the management API. */
+  percentComplete?: number | null;
 }
+
+const ACTIVE = /^(accepted|queued|running)$/i;
 
 const FIRST_MS = 500;
 const LONGEST_MS = 5000;
@@ -17,22 +21,23 @@ const place = document.querySelector<HTMLElement>('[data-job]');
 if (place) void start(place, pageData<JobData>('job-data'));
 
 async function start(element: HTMLElement, data: JobData): Promise<void> {
-  connect(element, '[data-dismiss]', () => send(data.job, 'DELETE'));
+  connect(element, '[data-dismiss]', () => send(data.cancel.path, data.cancel.method));
   connect(element, '[data-retry]', () => send(data.retry, 'POST'));
   if (data.repeat) connect(element, '[data-repeat]', () => repeat(data.jobs, data.repeat!));
   if (data.isActive) await follow(element, data);
 }
 
-/** Asks less often the longer it takes. At the end the page is loaded again, with the results. */
+/** The interval between requests grows. At the end the page is loaded again, with the results. */
 async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
   for (let ms = FIRST_MS; ; ms = Math.min(LONGEST_MS, ms * 1.2)) {
     await new Promise((resolve) => setTimeout(resolve, ms));
     const status = await findStatus(job);
     if (!status) continue;
-    if (status.status !== 'accepted' && status.status !== 'running') return location.reload();
+    if (!ACTIVE.test(status.status)) return location.reload();
     document.querySelector('[data-job-status]')!.textContent = status.status;
-    element.querySelector('[data-job-message]')!.textContent = status.message;
-    element.querySelector<HTMLProgressElement>('[data-job-progress]')!.value = status.progress;
+    element.querySelector('[data-job-message]')!.textContent = status.message ?? '';
+    const progress = status.progress ?? status.percentComplete ?? 0;
+    element.querySelector<HTMLProgressElement>('[data-job-progress]')!.value = progress;
   }
 }
 

@@ -1,14 +1,10 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import { type GeoJSONSource, type Map as MapLibreMap, Popup } from 'maplibre-gl';
 import type { FeaturesData } from '../../core/catalog/page-data.js';
-import { computeBounds, viewBounds } from './bounds.js';
+import { computeBounds, findClosestZoom, viewBounds } from './bounds.js';
 import { propertyList } from './inspect.js';
 import { addStyled, FEATURES_SOURCE } from './layers.js';
 import type { MapColors } from './theme.js';
-
-/** A single point has no extent: zooming further in than this shows nothing around it. */
-export const CLOSEST = 9;
-const FIT = { padding: 32, maxZoom: CLOSEST, duration: 0 } as const;
 
 /**
  * Draws the features of this page from GeoJSON and ties them to the rows of the table: pointing at one marks
@@ -65,7 +61,12 @@ function tie(map: MapLibreMap, layers: string[], features: readonly Feature[]): 
     row.addEventListener('click', (event) => {
       if (event.target instanceof HTMLAnchorElement) return;
       const box = computeBounds([features[index]?.geometry ?? null]);
-      if (box) map.fitBounds(viewBounds(box), { ...FIT, duration: reducedMotion() ? 0 : 400 });
+      if (box)
+        map.fitBounds(viewBounds(box), {
+          padding: 32,
+          maxZoom: findClosestZoom(box),
+          duration: reducedMotion() ? 0 : 400,
+        });
     });
   }
 }

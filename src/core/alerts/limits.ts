@@ -1,9 +1,10 @@
 export const ALERT_LIMITS = {
   /** Maximum number of WebSockets that receive alerts at the same time. */
   alertSubscribers: 64,
+  /** Maximum number of alert zones, and of alert rules. */
   zones: 100_000,
   rules: 100_000,
-  /** Positions of a zone, and characters of its text. */
+  /** Maximum number of positions of an alert zone, and of characters of its text. */
   zonePositions: 200_000,
   zoneCharacters: 8_388_608,
   /** Maximum number of alert events, and their maximum age in milliseconds. */

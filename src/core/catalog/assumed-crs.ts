@@ -6,7 +6,9 @@ import type { Collection } from './collection.js';
 const UNDECLARED = 'No coordinate reference system is declared.';
 
 /** Assumption for operators, with the reason. */
-export function explainAssumedCrs({ as, crs, because }: AssumedCrs): string {
+export function explainAssumedCrs({ as, crs, because, isDeclared }: AssumedCrs): string {
+  if (isDeclared)
+    return 'The data has local units, as an operator declared. The collection is not on maps of the Earth.';
   const reason = because === undefined ? '' : `, because ${because}`;
   if (as === 'degrees') return `${UNDECLARED} Longitudes and latitudes (WGS 84) were assumed${reason}.`;
   if (as === 'guess') return `${UNDECLARED} ${crs} was guessed${reason}.`;
@@ -22,7 +24,8 @@ export function suggestDeclaredCrs({ as }: AssumedCrs, file: string): string {
 }
 
 /** Assumption for readers of the data, who cannot declare a CRS. */
-export function describeAssumedCrs({ as, crs }: AssumedCrs): string {
+export function describeAssumedCrs({ as, crs, isDeclared }: AssumedCrs): string {
+  if (isDeclared) return 'Unknown place: the data has local units, so it is not on maps of the Earth.';
   if (as === 'plane')
     return 'Unknown place: the data declares no coordinate reference system, so it is not on maps of the Earth.';
   const assumed = as === 'guess' ? `${crs} was guessed` : 'longitudes and latitudes (WGS 84) were assumed';
@@ -33,7 +36,7 @@ export function describeAssumedCrs({ as, crs }: AssumedCrs): string {
 export function describeWarning(collection: Collection): string | undefined {
   const { warning, file } = collection;
   const assumed = findAssumedCrs(collection);
-  if (!assumed) return warning;
+  if (!assumed || assumed.isDeclared) return warning;
   return [explainAssumedCrs(assumed), warning, suggestDeclaredCrs(assumed, file)].filter(Boolean).join(' ');
 }
 

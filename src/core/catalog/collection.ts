@@ -80,7 +80,7 @@ export interface VectorCollection extends CollectionBase {
   readonly activity?: Activity;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
-  /** Extent in the CRS of the data, where this is a plane without a place on Earth. */
+  /** Extent in the CRS of the data, x,y ordered. Absent after an edit, unless the CRS is a plane without a place on Earth. */
   readonly extent?: Box;
   /** Set where nothing names the CRS: what the coordinates were taken for. */
   readonly takenFor?: 'degrees' | 'plane';

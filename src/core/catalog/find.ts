@@ -2,12 +2,14 @@
 
 import { ApiError, notFound } from '../errors/errors.js';
 import type { AwaitedCollection, CatalogSnapshot, Collection } from './collection.js';
+import { withoutSurface } from './other-surfaces.js';
 import { unreadFailure } from './unread.js';
 
-function withoutPlace({ id }: Collection): ApiError {
-  return new ApiError(
-    'not-found',
-    `The collection '${id}' has no known coordinate reference system, so it has no tiles, cells or distances. An operator can assign a coordinate reference system to it.`,
+function withoutPlace(collection: Collection): ApiError {
+  return withoutSurface(
+    '',
+    collection,
+    `The collection '${collection.id}' has no known coordinate reference system, so it has no tiles, cells or distances. An operator can assign a coordinate reference system to it.`,
   );
 }
 

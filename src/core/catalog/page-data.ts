@@ -100,6 +100,10 @@ export interface ExportFormatData {
   readonly isJob: boolean;
   /** Average bytes of a feature. Null: unknown. */
   readonly bytes: number | null;
+  /** Bytes of a file without features. */
+  readonly base: number;
+  /** Changes that the format makes to fields. */
+  readonly notes: readonly string[];
 }
 
 /** Data of the filter form, in `<script type="application/json" id="filter-data">`. */
@@ -175,7 +179,14 @@ export interface CoverageData {
   readonly href: string;
   /** Degrees of a pixel, about. */
   readonly pixel: number;
-  readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
+  readonly bands: readonly BandData[];
+}
+
+interface BandData {
+  readonly name: string;
+  readonly unit: string | null;
+  /** Names of classes by value. Null: the values are quantities, or classes without names. */
+  readonly classes: Readonly<Record<string, string>> | null;
 }
 
 /** Form field of a process input: `layer` and `raster` are a collection or URL, `json` is a document. */
@@ -196,6 +207,7 @@ export interface ProcessData {
 /** A job, `<script type="application/json" id="job-data">`. Paths of this site. */
 export interface JobData {
   readonly job: string;
+  readonly cancel: { readonly path: string; readonly method: 'DELETE' | 'POST' };
   readonly retry: string;
   readonly isActive: boolean;
   /** URL and body of the request that repeats the job. Absent if no request can. */

@@ -67,8 +67,16 @@ export interface ErrorExtras {
   headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Type of the problem, where a standard has one for it. */
   type?: string;
+  /** Other resources with the requested data. */
+  links?: readonly ErrorLink[];
   /** For the log only. */
   cause?: unknown;
+}
+
+/** Link of an error. `path` is on this server. */
+export interface ErrorLink {
+  readonly path: string;
+  readonly title: string;
 }
 
 /** A failure with a meaning. `message` is the detail that the client reads. */
@@ -80,6 +88,7 @@ export class ApiError extends Error {
   readonly headers: ErrorExtras['headers'];
   /** Type of the problem, where a standard has one for it. */
   readonly type: string | undefined;
+  readonly links: ErrorExtras['links'];
 
   constructor(
     readonly code: ErrorCode,
@@ -92,6 +101,7 @@ export class ApiError extends Error {
     this.title = title;
     this.errors = extras.errors;
     this.type = extras.type;
+    this.links = extras.links;
     this.headers = status === 401 ? { ...CHALLENGES, ...extras.headers } : extras.headers;
   }
 }

@@ -14,6 +14,8 @@ export function propertyValue(value: unknown): Markup {
   if (isExactNumber(value)) return html`${String(value)}`;
   if (typeof value === 'boolean') return html`${value ? 'true' : 'false'}`;
   if (typeof value !== 'string') return html`<code>${shortenText(stringifyExactly(value))}</code>`;
+  // A browser cannot open a URI template.
+  if (/^https?:\/\/\S*\{\S*\}/i.test(value)) return html`<code>${shortenText(value)}</code>`;
   if (/^https?:\/\/[^\s<>"']+$/i.test(value)) {
     return html`<a href="${value}" rel="noopener noreferrer nofollow">${shortenText(value)}</a>`;
   }

@@ -25,6 +25,10 @@ export const noteTruncatedTimes = noteAs('Times are truncated to milliseconds in
 export const noteTextTimes = noteAs(
   'Times that the format does not have: the values of these properties are text',
 );
+export const noteDatesAsTimes = noteAs(
+  'Dates that the format does not have: the values of these properties are times at midnight',
+);
+export const noteUtcTimes = noteAs('Times are in UTC, without their offset, in these properties');
 export const noteTruncatedText = noteAs('Text is truncated to 254 bytes in these properties');
 export const noteTruncatedNames = noteAs('Names of these properties are truncated to 10 bytes');
 export const noteMisfitText = noteAs(

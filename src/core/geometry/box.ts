@@ -25,6 +25,17 @@ export function unwrapped(box: Box): Box {
   return box[0] <= box[2] ? box : [box[0], box[1], box[2] + 360, box[3]];
 }
 
+/** The corners of a box as a closed ring, counter-clockwise from the lower left. */
+export function createBoxRing([minx, miny, maxx, maxy]: Box): [number, number][] {
+  return [
+    [minx, miny],
+    [maxx, miny],
+    [maxx, maxy],
+    [minx, maxy],
+    [minx, miny],
+  ];
+}
+
 /** A longitude as one from -180 to 180. */
 export function wrapLongitude(degrees: number): number {
   return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.floor((degrees + 180) / 360);

@@ -6,11 +6,16 @@ import { basename } from 'node:path';
  */
 export type StatedCrs = Readonly<Record<string, string>>;
 
+/** Stated instead of a CRS for data in local units, which has no position on Earth. */
+export const LOCAL_CRS = 'local';
+
 /** CRS of data that declares none: what it was taken for, and why. */
 export interface AssumedCrs {
   readonly as: 'degrees' | 'plane' | 'guess';
   /** Code of a guessed CRS. */
   readonly crs?: string;
+  /** Whether an operator declared local units. */
+  readonly isDeclared?: true;
   /** Reason after `because`. Undefined for callers who do not see all features. */
   readonly because?: string;
 }

@@ -294,6 +294,8 @@ export interface Operation {
   readonly tag?: string;
   readonly params: Params;
   readonly formats: readonly Format[];
+  /** Returns an error message for a format that another operation returns. */
+  describeFormat?(f: string, path: string): string | undefined;
   readonly body?: BodySpec;
   readonly responses: Readonly<Record<number, ResponseDoc>>;
   /** `public`, `authenticated` (the handler decides further), or the required permission label. */

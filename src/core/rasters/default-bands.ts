@@ -77,7 +77,12 @@ function complete(bands: readonly (number | undefined)[]): [number, number, numb
 
 /** Whether a unit or a name says that the band is not one of several colours. */
 function isNamedQuantity({ description, unit }: BandInfo): boolean {
-  return unit !== '' || !/^(?:(?:b|band|layer|channel)?[ _-]?\d*)$/i.test(description);
+  return unit !== '' || !isGenericName(description);
+}
+
+/** Whether a name only counts bands: empty, `Band 1`, `Layer_1`. */
+export function isGenericName(name: string): boolean {
+  return /^(?:(?:b|band|layer|channel)?[ _-]?\d*)$/i.test(name);
 }
 
 /** Types of sensor values. */

@@ -140,6 +140,16 @@ export interface BandInfo {
   statistics?: { min: number; max: number; mean: number; stdDev: number };
   /** Range of a sample of the values without the outermost 2 % on each side. Absent without values. */
   usualRange?: [number, number];
+  /** Classes of the values with their colours in the file. Absent for quantities. */
+  classes?: ThematicClass[];
+}
+
+/** Class of a thematic raster. */
+export interface ThematicClass {
+  value: number;
+  /** Name in the file; otherwise the value. */
+  name: string;
+  color: Color;
 }
 
 /** Result of inspecting a raster file. */

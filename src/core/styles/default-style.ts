@@ -1,10 +1,12 @@
 import { ramp } from '../rasters/color-ramps.js';
 import { chooseDefaultBands, type RasterContext } from '../rasters/default-bands.js';
+import { mapClasses } from '../rasters/raster-classes.js';
 import type { BandInfo } from '../rasters/rasters.js';
 import type { GeometryType } from '../sources/vector-source.js';
+import { circlesWithHalo } from './circles.js';
 import { LOOK } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
-import { findPointZoom, type PointSpread } from './point-density.js';
+import type { PointSpread } from './point-density.js';
 
 /** Colours that are distinguishable with common colour vision deficiencies (Okabe and Ito). */
 const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a51a3', '#8c6d31'];
@@ -27,7 +29,7 @@ const zoomed = (width: number): never =>
 export function defaultStyle(geometryType: GeometryType, id: string, spread?: PointSpread): MapStyle {
   const colour = formatColour(id);
   if (geometryType.endsWith('Point'))
-    return { version: 0, layers: [points(colour, spread && findPointZoom(spread))] };
+    return { version: 0, layers: circlesWithHalo(colour, { radius: 4, spread }) };
   if (geometryType.endsWith('LineString')) return { version: 0, layers: [lines(colour)] };
   if (geometryType.endsWith('Polygon')) return { version: 0, layers: polygons(colour) };
   const only = (type: string, layer: StyleLayer): StyleLayer =>
@@ -37,7 +39,7 @@ export function defaultStyle(geometryType: GeometryType, id: string, spread?: Po
     layers: [
       ...polygons(colour).map((layer) => only('Polygon', layer)),
       only('LineString', lines(colour)),
-      only('Point', points(colour)),
+      ...circlesWithHalo(colour, { radius: 4 }).map((layer) => only('Point', layer)),
     ],
   };
 }
@@ -50,10 +52,16 @@ const PERCEPTUAL = ramp('viridis')!;
 
 /**
  * Default style of a raster. Images (red, green and blue bands, a colour table, gray bytes) are drawn unchanged, and
- * scenes of several bands in natural colours. The first band of other rasters gets a colour ramp.
+ * scenes of several bands in natural colours. Classes have their colours in the file. The first band of other rasters gets a colour ramp.
  */
 export function defaultRasterStyle(bands: readonly BandInfo[], naming?: RasterContext): MapStyle {
   const choice = chooseDefaultBands(bands, naming);
+  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const [first] = colors;
+  if (colors.length === 1 && first?.classes && first.colorInterpretation !== 'Palette') {
+    const look = { bands: [first.band], colormap: mapClasses(first.classes) };
+    return { version: 0, layers: [{ id: 'raster', type: 'raster', metadata: { [LOOK]: look } }] };
+  }
   if (choice.kind === 'image') return RASTER_STYLE;
   const shown = choice.kind === 'scene' ? choice.bands : [choice.band];
   const rescale = findByteRanges(shown.map((number) => bands.find(({ band }) => band === number)!));
@@ -93,35 +101,5 @@ function lines(colour: string): StyleLayer {
     type: 'line',
     layout: { 'line-cap': 'round', 'line-join': 'round' },
     paint: { 'line-color': colour, 'line-width': zoomed(1.5) },
-  };
-}
-
-/** Zoom levels over which circles grow from their smallest to their full size. */
-const GROWTH = 3;
-
-/** `zoom`: at this and lower zooms points are crowded, so circles are small and have no halo. */
-function points(colour: string, zoom?: number): StyleLayer {
-  const grown = (small: number, full: number): never =>
-    (zoom === undefined
-      ? full
-      : [
-          'interpolate',
-          ['linear'],
-          ['zoom'],
-          Math.round(zoom),
-          small,
-          Math.round(zoom) + GROWTH,
-          full,
-        ]) as never;
-  return {
-    id: 'point',
-    type: 'circle',
-    paint: {
-      'circle-color': colour,
-      'circle-radius': grown(1.5, 4),
-      'circle-stroke-color': '#ffffff',
-      'circle-stroke-width': grown(0, 1),
-      'circle-stroke-opacity': 0.9,
-    },
   };
 }

@@ -81,6 +81,8 @@ export interface DiscoveredDatabase {
 
 /** Time limits in milliseconds: for one view or foreign table, and in total for those that exceed it. */
 export interface Patience {
+  /** No longer reading follows. */
+  isFinal?: true;
   tableMs: number;
   allMs: number;
 }

@@ -22,7 +22,7 @@ import { featureLinks, itemReply, readItem } from './item.js';
 import type { ItemReplies, ItemReply } from './item-replies.js';
 import { type PagePlan, planPage, readFirstPagePart } from './items.js';
 import { pageLinks } from './page-links.js';
-import { crs, featureId, featuresCollectionParam, itemsParams, rejectEmptyBox } from './params.js';
+import { crs, featureId, featuresCollectionParam, itemsParams } from './params.js';
 
 const COMMON = {
   surface: 'features',
@@ -115,7 +115,6 @@ export function createItemOperations(deps: ItemDeps): Operation[] {
         404: { description: 'No such collection' },
       },
       async run(x) {
-        rejectEmptyBox(x);
         const view = findView(deps, x.principal, x.params.collectionId);
         const plan = planPage(x, view, x.params);
         if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readFirstPagePart(x, pools, plan));

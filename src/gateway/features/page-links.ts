@@ -20,11 +20,7 @@ export function pageLinks(
 ): Link[] {
   const { collection } = page.view;
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
-  // Only pages accept the empty field of their form.
-  const query = x.query
-    .split('&')
-    .filter((part) => part !== 'bbox=')
-    .join('&');
+  const { query } = x;
   const links = formatLinks(x, path, ITEM_FORMATS, query);
   const parameters = query.split('&').filter((part) => part !== '' && !PLACE.test(part));
   const to = (place: string) => ({

@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
-import { HTML_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Param } from '../../core/http/operation.js';
 import {
   bboxParam,
@@ -35,17 +34,6 @@ const limit = {
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
 
-/** Throws 400 for an empty box, which only forms of pages send. */
-export function rejectEmptyBox({ format, query }: Pick<Exchange, 'format' | 'query'>): void {
-  if (format !== HTML_FORMAT && new URLSearchParams(query).get('bbox') === '') bboxParam.parse('');
-}
-
-/** A form that was left empty sends an empty box. */
-const bbox: typeof bboxParam = {
-  ...bboxParam,
-  parse: (raw) => (raw === '' ? undefined : bboxParam.parse(raw)),
-};
-
 const MAX_SORT_KEYS = 8;
 const SORT_KEY = /^([+ -]?)(.*?)(?: +(asc|desc))?$/is;
 
@@ -72,7 +60,7 @@ export const itemsParams = {
   collectionId: featuresCollectionParam,
   limit,
   offset: offsetParam,
-  bbox,
+  bbox: bboxParam,
   bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox; CRS84 by default.'),
   crs,
   datetime: datetimeParam,

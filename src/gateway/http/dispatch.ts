@@ -1,6 +1,6 @@
-import { ApiError } from '../../core/errors/errors.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { shorten } from '../../core/errors/field-errors.js';
-import { type Format, negotiate } from '../../core/http/media.js';
+import { asksForHtml, type Format, HTML_FORMAT, negotiate } from '../../core/http/media.js';
 import { formatActor, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -198,18 +198,22 @@ export class Dispatcher {
       // Operations with formats negotiate by `f` or Accept. A change with one response format ignores Accept, which
       // clients often set by habit.
       const isForced = x.hasBody && operation.formats.length === 1;
+      const other = f === undefined ? undefined : operation.describeFormat?.(f, x.path);
+      if (other !== undefined) throw badParameter('f', other);
       x.format = negotiate(f, isForced ? undefined : x.headerOf(ACCEPT), operation.formats);
     } else if (f !== undefined && !plan.queryNames.has('f')) {
       // f=json is a habit of clients; it is harmless where there is only one format.
       query.delete('f');
     }
+    const hasEmptyFields = asksForPage(x, plan, f) && dropEmptyFields(x, query);
     x.params = readParams(
       plan,
       query,
       (name) => match.values[match.route.names.indexOf(name)],
       (name) => x.header(name),
     ) as HttpExchange['params'];
-    if (x.hasBody || plan.readsHeaders) x.memo = {};
+    // With another Accept header, the same target is not a page, and empty values are errors.
+    if (x.hasBody || plan.readsHeaders || hasEmptyFields) x.memo = {};
     else {
       const { params, format, path } = x;
       const accept = f === undefined ? x.headerOf(ACCEPT) : undefined;
@@ -289,6 +293,24 @@ export class Dispatcher {
     x.detach();
     return this.#options.audit.run(request, async () => runInSpan(x, operation));
   }
+}
+
+/** Whether the response is an HTML page: of an operation that has one, or of its JSON document. */
+function asksForPage(x: HttpExchange, plan: ParamPlan, f: string | undefined): boolean {
+  if (x.hasBody) return false;
+  if (x.operation.formats.length > 0) return x.format === HTML_FORMAT;
+  if (plan.queryNames.has('f')) return false;
+  return f === undefined ? asksForHtml(x.headerOf(ACCEPT)) : f === 'html';
+}
+
+/** Removes the parameters that a form sends for fields that were left empty. Returns whether there are any. */
+function dropEmptyFields(x: HttpExchange, query: Map<string, string>): boolean {
+  const parts = x.query.split('&');
+  const filled = parts.filter((part) => part !== '' && !/^[^=]*=?$/.test(part));
+  if (filled.length === parts.length || x.query === '') return false;
+  for (const [name, value] of [...query]) if (value === '') query.delete(name);
+  x.query = filled.join('&');
+  return true;
 }
 
 /** Runs an operation in a span, the parent of its task spans, if the operation does more than one task. */

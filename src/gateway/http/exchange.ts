@@ -88,7 +88,8 @@ export class HttpExchange implements Exchange {
   readonly startedAt = performance.now();
   readonly method: string;
   readonly path: string;
-  readonly query: string;
+  /** Query string of the request. For a page, without the empty fields of its form. */
+  query: string;
   readonly hasBody: boolean;
   #req: HttpRequest | undefined;
   #headers: Map<string, string> | undefined;

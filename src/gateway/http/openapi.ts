@@ -15,6 +15,11 @@ const ProblemSchema = Type.Object({
   correlationId: Type.Optional(Type.String()),
   timestamp: Type.Optional(Type.String({ format: 'date-time' })),
   errors: Type.Optional(Type.Array(Type.Object({ name: Type.String(), detail: Type.String() }))),
+  links: Type.Optional(
+    Type.Array(Type.Object({ rel: Type.String(), href: Type.String(), title: Type.String() }), {
+      description: 'Other resources with the requested data.',
+    }),
+  ),
 });
 
 export interface OpenApiInfo {

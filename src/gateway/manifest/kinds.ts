@@ -47,6 +47,7 @@ import {
   ServiceSpec,
   StyleSpec,
 } from './schemas.js';
+import { sourceCrs } from './source-crs.js';
 
 /** Objects that are documents of the state, by their ids. */
 function documentKind(
@@ -223,6 +224,7 @@ export const MANIFEST_KINDS: readonly ManifestKind[] = [
   connection,
   publishedLayer,
   layerCopy,
+  sourceCrs,
   service,
   layer,
   style,

@@ -164,6 +164,24 @@ export const FieldMaskSpec = Type.Object(
   CLOSED,
 );
 
+export const SourceCrsSpec = Type.Object(
+  {
+    file: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^/',
+      description: 'Path of the file on the server.',
+    }),
+    layer: Type.String({ maxLength: 1000, description: 'Layer. Empty for a file of one layer.' }),
+    crs: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: 'Code or definition; local for local units.',
+    }),
+  },
+  CLOSED,
+);
+
 export const RateLimitSpec = Type.Object(
   {
     name: NAME_SCHEMA,

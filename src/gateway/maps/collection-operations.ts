@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { isDrawable } from '../../core/catalog/abilities.js';
 import { findNumbered } from '../../core/catalog/find.js';
-import { notFound } from '../../core/errors/errors.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { pageLookParams } from '../../core/rasters/look-params.js';
 import { pageLook } from '../../services/rasters/looks.js';
@@ -50,7 +50,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       run(x) {
         const catalog = visible(x.principal);
         const collection = findNumbered(catalog, x.params.collectionId);
-        if (!isDrawable(collection)) throw notFound('map of', collection.id);
+        if (!isDrawable(collection)) throw withoutSurface('map of', collection);
         const document = mapCollectionDocument(x, collection);
         const look = pageLook(collection, x.params);
         const page = () => pages.buildCollectionPage(x, document, collection, { look });

@@ -91,11 +91,15 @@ export function datasetMembers(x: Exchange, collections: readonly Collection[]):
   };
 }
 
+/** Collections whose maps the landing page links to. */
+const MAX_LANDING_MAPS = 50;
+
 export function landingLinks(x: Exchange, collections: readonly Collection[]): Link[] {
   const url = `${x.baseUrl}${MAPS_PATH}`;
   const type = 'application/json';
   const [png] = IMAGES;
-  const each = collections.map((collection) => ({
+  // The list of collections has the maps of more collections.
+  const each = (collections.length > MAX_LANDING_MAPS ? [] : collections).map((collection) => ({
     ...mapLink(x.baseUrl, collection),
     // The landing page's own map is that of the dataset.
     rel: 'related',

@@ -1,7 +1,7 @@
 import { isDrawable } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
-import { notFound } from '../../core/errors/errors.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
 import { defineListParam, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -119,7 +119,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       responses: RESPONSES,
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
-        if (!isDrawable(collection)) throw notFound('map of', collection.id);
+        if (!isDrawable(collection)) throw withoutSurface('map of', collection);
         return draw(x, x.params, [collection], collection);
       },
     }),

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { isDrawable } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { notFound } from '../../core/errors/errors.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import {
@@ -149,7 +150,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
 type Stylable = VectorCollection | RasterCollection;
 
 function stylable(collection: Collection): Stylable {
-  if (!isDrawable(collection)) throw notFound('style of the tile archive', collection.id);
+  if (!isDrawable(collection)) throw withoutSurface('style of', collection);
   return collection;
 }
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
-import { notFound } from '../../core/errors/errors.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { defineListParam, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -105,6 +105,6 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
 
 function drawable(catalog: CatalogSnapshot, key: number | string): Collection {
   const collection = findNumbered(catalog, key);
-  if (!isMade(collection)) throw notFound('map of', collection.id);
+  if (!isMade(collection)) throw withoutSurface('map of', collection);
   return collection;
 }

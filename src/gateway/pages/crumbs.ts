@@ -15,6 +15,7 @@ const SURFACES: Readonly<Record<string, string>> = {
 const SEGMENTS: Readonly<Record<string, string>> = {
   collections: 'Collections',
   conformance: 'Conformance',
+  exports: 'Exports',
   items: 'Items',
   jobs: 'Jobs',
   position: 'Values at a position',

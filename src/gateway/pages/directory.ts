@@ -4,6 +4,7 @@ import type { PageLink } from './links.js';
 interface Directory {
   readonly folders?: readonly string[];
   readonly services?: readonly { readonly name: string; readonly type: string }[];
+  readonly tasks?: readonly string[];
   readonly layers?: readonly Resource[];
   readonly tables?: readonly Resource[];
   readonly capabilities?: string;
@@ -40,11 +41,15 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'MapServer layer': ['query', 'generateRenderer'],
 };
 
+const REPLICAS = ['createReplica', 'extractChanges', 'synchronizeReplica', 'unRegisterReplica'];
+const ATTACHMENTS = ['addAttachment', 'updateAttachment', 'deleteAttachments'];
 const EDITS = ['applyEdits', 'addFeatures', 'updateFeatures', 'deleteFeatures', 'calculate'];
+
+const EDITABLE = /\b(Editing|Create|Update)\b/;
 
 /** Whether the document of a layer says that its features can be edited. */
 function mayEdit(path: string, capabilities = ''): boolean {
-  return /\/FeatureServer\/\d+$/.test(path) && /\b(Editing|Create|Update)\b/.test(capabilities);
+  return /\/FeatureServer\/\d+$/.test(path) && EDITABLE.test(capabilities);
 }
 
 /** Operations of a resource: a service, or a layer with features. */
@@ -58,7 +63,7 @@ function listOperations(path: string, type: string | undefined): readonly string
 /** Links from a GeoServices document to its child resources, like the services directory of ArcGIS. */
 export function directoryLinks(baseUrl: string, path: string, document: unknown): PageLink[] {
   if (!path.startsWith(ROOT) || typeof document !== 'object' || document === null) return [];
-  const { folders, services, layers, tables, type, capabilities } = document as Directory;
+  const { folders, services, layers, tables, type, capabilities, tasks } = document as Directory;
   const here = `${baseUrl}${path}`;
   const linkTo = (href: string, title: string): PageLink => ({
     href,
@@ -78,6 +83,15 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
     ...Object.entries(Object.hasOwn(RESOURCES, server) ? RESOURCES[server]! : {}).map(([title, name]) =>
       linkTo(`${here}/${name}`, title),
     ),
+    ...(server === 'GPServer'
+      ? toList(tasks).map((name) => linkTo(`${here}/${encodeURIComponent(name)}`, name))
+      : []),
+    ...(server === 'FeatureServer' && EDITABLE.test(capabilities ?? '')
+      ? REPLICAS.map((name) => linkTo(`${here}/${name}`, `Form: ${name}`))
+      : []),
+    ...(/\/FeatureServer\/\d+\/[^/]+\/attachments$/.test(path)
+      ? ATTACHMENTS.map((name) => linkTo(`${here.slice(0, here.lastIndexOf('/'))}/${name}`, `Form: ${name}`))
+      : []),
     ...(type === 'Feature Layer' || type === 'Table'
       ? [linkTo(`${here}/${FIRST_RECORDS}`, 'First features')]
       : []),

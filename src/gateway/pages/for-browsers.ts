@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
+import { adminJobPage } from './admin/jobs.js';
 import { buildFrame, type HtmlPageRequest, locatePage } from './crumbs.js';
 import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
 import { renderDocumentPage } from './document.js';
@@ -26,6 +27,8 @@ export function jsonPage(x: JsonPage): string {
   const own: PageLink = { href, rel: 'alternate', type: 'application/json' };
   if (json.length > LIMITS.loopBodyBytes) return longPage(x, href);
   const document = JSON.parse(json) as unknown;
+  const jobs = adminJobPage({ ...x, document, json: own });
+  if (jobs !== undefined) return jobs;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
     ...locatePage(x),

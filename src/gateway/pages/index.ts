@@ -138,8 +138,6 @@ export function buildItemsPage(
   const { collection, links, matched, fields, sizes, limit, offset } = page;
   const itemsHref = buildItemsHref(x);
   const query = new URLSearchParams(x.query);
-  // Only pages accept the empty field of their form.
-  if (query.get('bbox') === '') query.delete('bbox');
   return itemsPages.renderItemsPage({
     ...locatePage(x, buildTitle(collection)),
     collection,

@@ -1,6 +1,8 @@
+import type { ErrorLink } from '../../core/errors/errors.js';
 import { describeName, type FieldError, formatDetail } from '../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../core/errors/help-url.js';
 import { html, type Markup } from '../../core/values/html.js';
+import { READER_EXPORTS_PATH } from '../../services/exchange/exports/reader-exports.js';
 import { buildFrame, type HtmlPageRequest } from './crumbs.js';
 import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
@@ -15,6 +17,8 @@ export interface ProblemPage extends HtmlPageRequest {
   readonly code: string;
   readonly correlationId: string;
   readonly errors?: readonly FieldError[];
+  /** Other resources with the requested data. */
+  readonly links?: readonly ErrorLink[] | undefined;
 }
 
 /** Advice for errors that the reader can do something about. */
@@ -42,7 +46,7 @@ function signInLink(x: ProblemPage): Markup | undefined {
 
 /** An error as a page: what is wrong, what to do, where to go. */
 export function problemPage(problem: ProblemPage): string {
-  const { baseUrl, path, status, title, detail, code, correlationId, errors = [] } = problem;
+  const { baseUrl, path, status, title, detail, code, correlationId, errors = [], links = [] } = problem;
   const advice = ADVICE[status];
   const rows = errors.map(
     (error) =>
@@ -50,7 +54,9 @@ export function problemPage(problem: ProblemPage): string {
   );
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>
-${advice === undefined ? undefined : html`<p>${advice}</p>`}
+${detail.includes(READER_EXPORTS_PATH) ? html`<p>${anchor(`${baseUrl}${READER_EXPORTS_PATH}?f=html`, 'Your exports')}</p>` : undefined}
+${links.length > 0 ? html`<ul class="links">${links.map((link) => html`<li>${anchor(baseUrl + link.path, link.title)}</li>`)}</ul>` : undefined}
+${advice === undefined || links.length > 0 ? undefined : html`<p>${advice}</p>`}
 ${signInLink(problem)}
 ${renderSection('Problem', rows.length > 0 ? table('Problem', ['Parameter or member', 'Message'], rows) : undefined)}
 ${renderSection(

@@ -2,6 +2,7 @@ import type { Box } from '../../core/geometry/box.js';
 import { html, type Markup } from '../../core/values/html.js';
 
 export { propertyValue, shortenText } from '../../core/features/property-value.js';
+export { formatInstant } from '../../core/values/instants.js';
 
 /** Formats single values for pages. */
 

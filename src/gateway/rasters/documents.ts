@@ -1,7 +1,7 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
-import { notFound } from '../../core/errors/errors.js';
 import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
@@ -18,7 +18,7 @@ import {
 
 /** Only rasters have coverages. */
 export function asRaster(collection: Collection): RasterCollection {
-  if (!hasCoverage(collection)) throw notFound('coverage', collection.id);
+  if (!hasCoverage(collection)) throw withoutSurface('coverage', collection);
   return collection;
 }
 

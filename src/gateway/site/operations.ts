@@ -1,6 +1,8 @@
 import Type from 'typebox';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
+import { findCollection, requirePlace } from '../../core/catalog/find.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { notFound } from '../../core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
 import {
@@ -170,9 +172,9 @@ function liveOne({ visible }: SiteDeps): Operation {
     },
     run: (x) => {
       const { principal, params } = x;
-      const { vectors } = visible(principal).onEarth;
-      const only = vectors.find(({ id }) => id === params.collectionId);
-      if (!only) throw notFound('collection of features', params.collectionId);
+      const only = findCollection(visible(principal), params.collectionId);
+      requirePlace(only);
+      if (!hasFeatures(only)) throw withoutSurface('page with live changes of', only);
       return createPageReply(livePage({ ...buildFrame(x), only, followed: [only] }));
     },
   });

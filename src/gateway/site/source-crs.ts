@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { notFound } from '../../core/errors/errors.js';
 import { HTML_FORMAT } from '../../core/http/media.js';
@@ -66,6 +67,7 @@ export function sourceCrsOperation(deps: SourceCrsPageDeps): Operation {
         view,
         problem: findCrsProblem(source, catalog),
         mayChange: mayChangeSources(x.principal),
+        canBeLocal: first !== undefined && hasFeatures(catalog.byId(first.id)),
         q,
         selected: x.params.crs,
         hits,

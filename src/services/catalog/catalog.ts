@@ -338,8 +338,8 @@ export class Catalog {
   measured(id: string, cursor: number, extent84: Box | undefined, count?: number): boolean {
     const plain = this.#plain.get(id);
     if (!hasFeatures(plain) || plain.cursor !== cursor) return false;
-    const { countEstimated, ...rest } = plain;
-    const collection = count === undefined ? plain : { ...rest, featureCount: count };
+    const { countEstimated, ...counted } = withoutOwnExtent(plain);
+    const collection = count === undefined ? withoutOwnExtent(plain) : { ...counted, featureCount: count };
     const isUnknown = !extent84 && collection.featureCount !== 0;
     if (isUnknown && count === undefined) return true;
     this.#replace(isUnknown ? collection : { ...collection, extent84: extent84 && globeExtent(extent84) });
@@ -415,12 +415,19 @@ function isSame(one: Collection, other: Collection): boolean {
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
   const { featureCount = 0, countEstimated, cursor } = collection;
   return {
-    ...collection,
+    ...withoutOwnExtent(collection),
     cursor: Math.max(cursor, change.cursor),
     featureCount: Math.max(0, featureCount + (change.features ?? 0)),
     countEstimated: countEstimated || change.features === undefined,
     extent84: grown(collection, change.extent84 && globeExtent(change.extent84)),
   };
+}
+
+/** A collection whose extent may have changed: its extent in degrees is measured again, the one in its CRS is not. */
+function withoutOwnExtent(collection: VectorCollection): VectorCollection {
+  if (collection.storageCrs.isPlane) return collection;
+  const { extent: _, ...rest } = collection;
+  return rest;
 }
 
 /** Whether edges of the geometries take the shorter way around the Earth, also across 180 degrees. */

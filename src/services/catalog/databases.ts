@@ -12,7 +12,7 @@ const PING_DEADLINE_MS = 5000;
 const DISCOVER_DEADLINE_MS = 60_000;
 /** The first reading of the tables skips slow views. A second reading in the background has time for them. */
 const QUICK: Patience = { tableMs: 1000, allMs: 1500 };
-const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000 };
+const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000, isFinal: true };
 const PATIENT_DEADLINE_MS = 600_000;
 const STATUS_MS = 2000;
 /** A check that is younger is taken for the state of now. */
@@ -37,7 +37,7 @@ interface DatabaseState {
   /** True during the second reading, of slow views. */
   isLookedAt: boolean;
   /** Views that were also too slow for the second reading. */
-  readonly slowViews: Set<string>;
+  readonly slowViews: Map<string, string>;
 }
 
 export interface DatabaseStatus {
@@ -110,7 +110,7 @@ export class Databases {
         options,
       );
       const found = await (database.contents ? reading : this.#first(database, reading));
-      database.contents = withSlowViews(found, database.contents);
+      database.contents = withReasons(withSlowViews(found, database.contents), database.slowViews);
       note(database, undefined);
       this.#lookLonger(url, database);
       return database.contents;
@@ -165,7 +165,8 @@ export class Databases {
       )
       .then(
         (found) => {
-          for (const layer of slowIn(found)) database.slowViews.add(layer);
+          for (const { layer, isSlow, reason } of found.problems)
+            if (isSlow && layer !== undefined) database.slowViews.set(layer, reason);
           database.late = withSlowViews(found, database.contents);
           database.awaited = true;
         },
@@ -238,7 +239,7 @@ function newState(): DatabaseState {
     ...times,
     isSlow: false,
     isLookedAt: false,
-    slowViews: new Set(),
+    slowViews: new Map(),
   };
 }
 
@@ -258,6 +259,16 @@ function withSlowViews(
   const names = new Set(views.map(findName));
   const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
   return { ...found, layers: [...found.layers, ...views], problems };
+}
+
+/** Gives views that a longer reading did not finish either the reason of that reading. */
+function withReasons(found: DiscoveredDatabase, reasons: ReadonlyMap<string, string>): DiscoveredDatabase {
+  if (reasons.size === 0) return found;
+  const problems = found.problems.map((one) => {
+    const reason = one.isSlow && one.layer !== undefined ? reasons.get(one.layer) : undefined;
+    return reason === undefined ? one : { ...one, reason };
+  });
+  return { ...found, problems };
 }
 
 function slow(): TaskFailure {

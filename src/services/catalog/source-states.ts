@@ -146,7 +146,8 @@ function describePublished({ collection, isOfSeveral }: SourceCounts): SourceEnt
   const { id, layerId, title, file, warning } = collection;
   const layer = !isOfSeveral ? undefined : hasFeatures(collection) ? collection.source.table : id;
   const parts = warning === undefined ? undefined : splitRefusal(warning);
-  const assumedCrs = findAssumedCrs(collection);
+  const found = findAssumedCrs(collection);
+  const assumedCrs = found?.isDeclared ? undefined : found;
   return {
     id: createSourceId(file, layer, id),
     source: file,

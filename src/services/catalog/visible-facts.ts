@@ -75,7 +75,11 @@ export class Measurements {
     if (featureCount === 0) return { featureCount };
     const { extent, extent84 } = await runTask(SHARED, this.pools as Pools, 'vector.extent', query);
     if (storageCrs.isPlane) return { featureCount, ...(extent ? { extent } : {}) };
-    return { featureCount, ...(extent84 ? { extent84: globeExtent(extent84) } : {}) };
+    return {
+      featureCount,
+      ...(extent ? { extent } : {}),
+      ...(extent84 ? { extent84: globeExtent(extent84) } : {}),
+    };
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

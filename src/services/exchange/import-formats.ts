@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { reasonNotRead } from '../catalog/publish/formats.js';
 
 interface ImportFormat {
   name: string;
@@ -57,6 +58,27 @@ export function findImportFormat(path: string): ImportFormat | undefined {
   const [ending] = /(\.[^.]+\.gz|\.[^.]+)$/.exec(basename(path).toLowerCase()) ?? [];
   if (ending === undefined) return undefined;
   return IMPORT_FORMATS[ending] ?? OF_SEVERAL_FILES[ending];
+}
+
+/** Reasons for files that are parts of a format of several files, by extension. */
+const PARTS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['.shp', '.shx', '.dbf', '.prj', '.cpg'].map((extension) => [
+      extension,
+      'A shapefile is several files. Send a ZIP archive of its .shp, .shx and .dbf files, with .prj and .cpg if they exist.',
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['.tab', '.dat', '.map', '.id', '.mif', '.mid'].map((extension) => [
+      extension,
+      'A MapInfo table is several files. Send a ZIP archive of all of them.',
+    ]),
+  ),
+};
+
+/** Reason why a file with this name cannot be imported, if it has one. */
+export function findUploadRefusal(name: string): string | undefined {
+  return PARTS[/\.[^.]+$/.exec(name.toLowerCase())?.[0] ?? ''] ?? reasonNotRead(name);
 }
 
 /** Formats of several files, which can be in an archive. */

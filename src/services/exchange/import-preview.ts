@@ -10,6 +10,7 @@ import type { Box } from '../../core/geometry/box.js';
 import type { AssumedCrs } from '../../core/geometry/stated-crs.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import type { Pools, TaskOptions } from '../../core/tasks/tasks.js';
+import { formatBoxSides } from '../catalog/inspections/crs-notes.js';
 import type { Guess } from '../catalog/inspections/guess-crs.js';
 import { nameLayer } from '../catalog/publish/convert.js';
 import { getFileStem, isGzipped, isZipped } from '../catalog/publish/formats.js';
@@ -17,7 +18,6 @@ import { holdsBareGeometries, writeAsCsv } from '../edits/bare-geometries.js';
 import { findImportFormat } from './import-formats.js';
 import { type ImportSample, readSample, type SampleRequest } from './import-sample.js';
 import { describeUndeclared } from './import-staging.js';
-import type { UndeclaredCrs } from './undeclared-crs.js';
 
 /** Data that an import of a file would read. */
 export interface ImportPreview {
@@ -29,6 +29,8 @@ export interface ImportPreview {
   warnings: string[];
   /** West, south, east and north. Null if the place is unknown. */
   extent: Box | null;
+  /** Extent in the units of the file. */
+  coordinateExtent: Box | null;
   fields: Pick<Field, 'name' | 'type'>[];
   /** Up to 100 features in degrees. */
   sample: { type: 'FeatureCollection'; features: unknown[] };
@@ -50,6 +52,8 @@ interface PreviewOptions extends TaskOptions {
   readonly deadlineMs: number;
   /** Collections near which data without a declared CRS is searched. */
   readonly neighbours?: readonly Collection[];
+  /** Collections that suggest CRSs. */
+  readonly published?: readonly Collection[];
 }
 
 /** Describes a file. Intermediate files are written to a new folder in `directory`, which is deleted afterwards. */
@@ -57,13 +61,13 @@ export async function previewFile(
   { path: file, fileName }: ReceivedFile,
   directory: string,
   pools: Pick<Pools, 'run'>,
-  { deadlineMs, neighbours = [], ...others }: PreviewOptions,
+  { deadlineMs, neighbours = [], published = neighbours, ...others }: PreviewOptions,
 ): Promise<ImportPreview> {
   const options = { ...others, deadlineMs: deadlineMs - VIEWS_MS };
   const folder = join(directory, `preview-${randomUUID()}`);
   try {
     const path = await openable(file, folder, pools, options);
-    const sampled = { folder: `${folder}-sample`, neighbours };
+    const sampled = { folder: `${folder}-sample`, neighbours, published };
     return await describe({ path: file, fileName }, path, sampled, pools, options).catch(
       async (error: unknown) => {
         throw await explain(error, path, pools, { ...others, deadlineMs: VIEWS_MS });
@@ -110,7 +114,7 @@ async function openable(
 async function describe(
   { path: file, fileName }: ReceivedFile,
   path: string,
-  sampled: Pick<SampleRequest, 'folder' | 'neighbours'>,
+  sampled: Pick<SampleRequest, 'folder' | 'neighbours' | 'published'>,
   pools: Pick<Pools, 'run'>,
   options: TaskOptions & { deadlineMs: number },
 ): Promise<ImportPreview> {
@@ -130,12 +134,14 @@ async function describe(
     detectedSrid: findSrid(layer.crs ?? undeclared?.crs ?? null),
     totalFeatureCount: layer.featureCount,
     availableLayers: layers.map((one) => shown(one).name),
-    sampleProperties: JSON.parse(sample) as Record<string, unknown>,
+    sampleProperties: features?.properties ?? (JSON.parse(sample) as Record<string, unknown>),
     warnings: [
-      ...listWarnings(shown(layer), layers, undeclared),
+      ...listWarnings(shown(layer), layers, features),
+      ...(features?.notes ?? []),
       ...(problem === undefined ? [] : [`An import would fail: ${problem}`]),
     ],
     extent: features?.extent ?? null,
+    coordinateExtent: features?.coordinateExtent ?? layer.extent ?? null,
     fields: features?.fields ?? layer.fields.map(({ name, type }) => ({ name, type })),
     sample: { type: 'FeatureCollection', features: features?.features ?? [] },
     crsGuesses: features?.crsGuesses ?? [],
@@ -177,8 +183,9 @@ function findSrid(crs: string | null): number | null {
 function listWarnings(
   layer: OgrLayerInfo,
   layers: readonly OgrLayerInfo[],
-  undeclared: UndeclaredCrs | undefined,
+  { undeclared, coordinateExtent }: Partial<Pick<ImportSample, 'undeclared' | 'coordinateExtent'>> = {},
 ): string[] {
+  const where = coordinateExtent ? `, because ${formatBoxSides(coordinateExtent)} cannot be degrees` : '';
   const spatial = layers.filter(({ hasGeometry }) => hasGeometry !== false);
   return [
     spatial.length === 0 && 'The file has no layer with a geometry: an import would refuse it.',
@@ -187,7 +194,7 @@ function listWarnings(
     layer.crs === null &&
       !undeclared &&
       layer.featureCount > 0 &&
-      'The file declares no coordinate reference system, and its place is unknown. Send SourceSrid.',
+      `The file declares no coordinate reference system, and its place is unknown${where}. Send SourceSrid.`,
     undeclared?.assumed && describeUndeclared(undeclared.assumed),
     layer.featureCount === 0 && 'The layer has no features.',
   ].filter((text) => typeof text === 'string');

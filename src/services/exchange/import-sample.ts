@@ -25,6 +25,12 @@ const TABLE = 'sample';
 export interface ImportSample {
   /** West, south, east and north. Null if the place is unknown, or the layer is empty. */
   extent: Box | null;
+  /** Extent in the units of the file. */
+  coordinateExtent: Box | undefined;
+  /** Properties of the first feature. */
+  properties: Record<string, unknown> | undefined;
+  /** Notes about changed values, as the import has them. */
+  notes: readonly string[];
   fields: Pick<Field, 'name' | 'type'>[];
   /** GeoJSON features in degrees, with exact numbers. Their geometries are null if the place is unknown. */
   features: unknown[];
@@ -40,6 +46,8 @@ export interface SampleRequest {
   /** New folder for intermediate files. */
   readonly folder: string;
   readonly neighbours: readonly Collection[];
+  /** Collections that suggest CRSs. */
+  readonly published: readonly Collection[];
 }
 
 /**
@@ -47,7 +55,7 @@ export interface SampleRequest {
  * those of a file in a published folder. Undefined for a layer without features.
  */
 export async function readSample(
-  { path, layer, folder, neighbours }: SampleRequest,
+  { path, layer, folder, neighbours, published }: SampleRequest,
   pools: Pick<Pools, 'run'>,
   options: TaskOptions & { deadlineMs: number },
 ): Promise<ImportSample | undefined> {
@@ -82,11 +90,21 @@ export async function readSample(
   const hints = { namesDegrees: layer.namesDegrees === true, neighbours };
   const undeclared = isDeclared ? undefined : findUndeclaredCrs(judged, hints);
   const crs = isDeclared ? source.crs : undeclared?.crs;
+  const features = await readFeatures(
+    { ...source, ...(crs && { crs }) },
+    info,
+    crs !== undefined,
+    pools,
+    options,
+  );
   return {
+    coordinateExtent: extent,
+    properties: (features[0] as { properties?: Record<string, unknown> } | undefined)?.properties,
+    notes: staged.notes ?? [],
     extent: (crs !== undefined && extent && computeExtentInDegrees(extent, crs)) || null,
     fields: source.fields.map(({ name, type }) => ({ name, type })),
-    features: await readFeatures({ ...source, ...(crs && { crs }) }, info, crs !== undefined, pools, options),
-    crsGuesses: isDeclared || !extent ? [] : listGuesses(extent, neighbours),
+    features,
+    crsGuesses: isDeclared || !extent ? [] : listGuesses(extent, published),
     undeclared,
   };
 }

@@ -35,7 +35,7 @@ import type {
   RemoteKind,
 } from './import-input.js';
 import { describeStageProblem, describeUndeclared, removeDatabase, removeStaged } from './import-staging.js';
-import { findStagedCrs, type UndeclaredCrs } from './undeclared-crs.js';
+import { type CrsHints, findStagedCrs, type UndeclaredCrs } from './undeclared-crs.js';
 
 export interface ImportDeps {
   pools: Pools;
@@ -135,6 +135,14 @@ export class ImportService {
     if (deps.merges) deps.jobs.register(this.#kind(COMMAND_MERGE_KIND));
     // A process that does not know the rights of callers leaves their jobs to servers.
     if (deps.merges?.knowsCallers) deps.jobs.register(this.#kind(MERGE_KIND));
+  }
+
+  /**
+   * Collections near which data without a declared CRS is searched: the imported ones, as a file has those of its
+   * folder, and the collection that receives the rows.
+   */
+  neighboursOf(collections: readonly Collection[], target?: string): readonly Collection[] {
+    return collections.filter(({ id, file }) => id === target || file === this.#store);
   }
 
   /** Throws what `submit` would throw now. */
@@ -496,9 +504,11 @@ export class ImportService {
     const stage = (more: Partial<StageTask> = {}) =>
       this.#deps.pools.run('ogr.stage', { ...task, ...more }, { signal, onProgress });
     let result = await stage();
-    // Rows of an existing collection must not be at a place that is only assumed.
-    if ('problem' in result && result.problem === 'no-crs' && !context.input.merge) {
-      const undeclared = await this.#findUndeclaredCrs(stage, staging, result, signal);
+    if ('problem' in result && result.problem === 'no-crs') {
+      const { merge, table } = context.input;
+      const neighbours = this.neighboursOf(this.#deps.neighbours?.() ?? [], merge && table);
+      const hints = { namesDegrees: result.namesDegrees, neighbours };
+      const undeclared = await this.#findUndeclaredCrs(stage, staging, hints, signal);
       if (undeclared) result = await stage({ sourceCrs: undeclared.crs });
       if (undeclared?.assumed) await context.warn(describeUndeclared(undeclared.assumed));
     }
@@ -515,7 +525,7 @@ export class ImportService {
   async #findUndeclaredCrs(
     stage: (more: Partial<StageTask>) => Promise<StagedLayer | StageProblem>,
     staging: string,
-    { namesDegrees }: { namesDegrees: boolean },
+    hints: CrsHints,
     signal: AbortSignal,
   ): Promise<UndeclaredCrs | undefined> {
     const output = `${staging}.part-crs.gpkg`;
@@ -523,7 +533,6 @@ export class ImportService {
     try {
       const staged = await stage({ output, targetCrs: undefined, mayLackCrs: true });
       if ('problem' in staged) throw describeStageProblem(staged);
-      const hints = { namesDegrees, neighbours: this.#deps.neighbours?.() ?? [] };
       return await findStagedCrs(output, hints, this.#deps.pools, { signal });
     } finally {
       await removeDatabase(output);

@@ -19,7 +19,10 @@ export function storageExtent(collection: Collection): Box | undefined {
 function readExtent(collection: Collection): Box | undefined {
   if (hasCoverage(collection)) return collection.raster.extent;
   const { extent84, storageCrs } = collection;
-  if (storageCrs.isPlane) return hasFeatures(collection) ? collection.extent : undefined;
+  const own = hasFeatures(collection) ? collection.extent : undefined;
+  if (storageCrs.isPlane) return own;
+  // A box of degrees is wider in another CRS than the data.
+  if (own && extent84 && !storageCrs.geographic) return own;
   if (!extent84 || storageCrs.epsg === 4326) return extent84;
   try {
     const parts = plainBoxes(extent84).map((box) => transformBox(box, 'OGC:CRS84', storageCrs.proj));

@@ -7,9 +7,9 @@ import {
   whole,
 } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
+import { withoutSurface } from '../../core/catalog/other-surfaces.js';
 import { numberedSource, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
-import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
@@ -73,7 +73,7 @@ export function numberedView(view: CollectionView): CollectionView {
 
 /** Only vector collections have items. */
 function asVector(collection: Collection): asserts collection is VectorCollection {
-  if (!hasFeatures(collection)) throw notFound('feature collection', collection.id);
+  if (!hasFeatures(collection)) throw withoutSurface('feature collection', collection);
 }
 
 /** Fields and CRS for filters of this view. */

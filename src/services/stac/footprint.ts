@@ -1,6 +1,5 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
-import type { Box } from '../../core/geometry/box.js';
-import { plainBoxes } from '../../core/geometry/box.js';
+import { type Box, createBoxRing, plainBoxes } from '../../core/geometry/box.js';
 import { transformPoints } from '../../native/index.js';
 
 /** Points along each side, so that sides that are curved in degrees stay where they are. */
@@ -56,15 +55,7 @@ function counterClockwise(ring: [number, number][]): [number, number][] {
 
 /** A box that may cross the antimeridian. */
 export function boxOutline(box: Box): object {
-  const rings = plainBoxes(box).map(([west, south, east, north]) => [
-    [
-      [west, south],
-      [east, south],
-      [east, north],
-      [west, north],
-      [west, south],
-    ],
-  ]);
+  const rings = plainBoxes(box).map((plain) => [createBoxRing(plain)]);
   return rings.length === 1
     ? { type: 'Polygon', coordinates: rings[0] }
     : { type: 'MultiPolygon', coordinates: rings };

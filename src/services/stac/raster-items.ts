@@ -4,6 +4,7 @@ import type { RasterCollection } from '../../core/catalog/collection.js';
 import { findOwnFile } from '../../core/catalog/raster-sources.js';
 import type { RasterSource } from '../../core/rasters/rasters.js';
 import { STAC_BASE, type StacItem } from '../../core/stac/stac.js';
+import { formatInstant } from '../../core/values/instants.js';
 import { describeCrs } from '../../native/index.js';
 import { type Granule, listGranules } from '../rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from './bands.js';
@@ -47,7 +48,7 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
     geometry: granule.member ? boxOutline(granule.extent84) : computeFootprint(collection),
     bbox: granule.extent84,
     properties: {
-      title: granule.id === collection.id ? collection.title : `${collection.title}, ${granule.id}`,
+      title: formatTitle(collection, granule),
       ...time,
       ...(resolution === undefined ? {} : { gsd: resolution }),
       ...projection(collection, granule),
@@ -56,6 +57,14 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
     links: via === undefined ? [] : [{ rel: 'via', href: via, type: 'application/geo+json' }],
     assets: { ...data, ...services(collection, granule, acquired) },
   };
+}
+
+/** The title of the collection, with the time of a step of its time axis or the id of a scene. */
+function formatTitle({ id, title }: RasterCollection, granule: Granule): string {
+  if (granule.id === id) return title;
+  const { time, acquired } = granule;
+  if (time === undefined || acquired === undefined) return `${title}, ${granule.id}`;
+  return `${title}, ${formatInstant(new Date(acquired).toISOString())}`;
 }
 
 /** A CRS without a code, spelled out. */

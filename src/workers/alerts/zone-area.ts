@@ -188,8 +188,8 @@ function cutPolygon(rings: Ring[]): Polygons {
 }
 
 /**
- * A ring that goes once round a pole, closed along the antimeridian and the pole. Parts that are cut off there touch no other
- * part.
+ * Returns a ring that surrounds a pole with further edges along the antimeridian and the pole. The parts of the area end at
+ * the antimeridian, so this edge is not between two parts.
  */
 function closeAroundPole(ring: Ring): Ring {
   const turn = ring.at(-1)![0] - ring[0]![0];

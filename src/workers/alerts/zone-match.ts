@@ -1,4 +1,5 @@
 import type { ZoneMatchResult, ZoneMatchTask, ZoneTest } from '../../core/alerts/tasks.js';
+import { wrapLongitude } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import { JoinIndex } from '../../native/analytics.js';
@@ -29,7 +30,7 @@ export function matchZones({ key, tests, geometries }: ZoneMatchTask): ZoneMatch
     const { pairs } = index.match(blobs, Number.POSITIVE_INFINITY);
     for (let i = 0; i < pairs.length; i += 2) found.push([owners[pairs[i]!]!, numbers[pairs[i + 1]!]!]);
   }
-  if (groups.length > 1 || blobs.length > geometries.length) found.sort(([a], [b]) => a - b);
+  if (groups.length > 1) found.sort(([a], [b]) => a - b);
   return { isUnknown: false, pairs: Uint32Array.from(found.flat()) };
 }
 
@@ -50,18 +51,54 @@ function createIndex(relation: ZoneTest['relation'], metres: number): JoinIndex 
   return metres > 0 ? new JoinIndex('dwithin', crs, metres) : new JoinIndex(relation, crs);
 }
 
-/** Blobs of the geometries. One beyond 180 degrees is also where it is a turn further. */
+/** A point as our writers write it. */
+const POINT = /^\{"type":"Point","coordinates":\[(-?\d[\d.eE+-]*),(-?\d[\d.eE+-]*)[,\]]/;
+/** Bytes of a point in WKB: byte order, type, x, y. */
+const POINT_BYTES = 21;
+const POINT_TYPE = 1;
+
+/** Blobs of the geometries. A geometry with longitudes beyond 180 degrees has a second one, moved by a turn. */
 function readGeometries(geometries: readonly (string | null)[]) {
   const blobs: (Uint8Array | null)[] = [];
   const owners: number[] = [];
+  const points = new PointWriter(geometries.length);
   geometries.forEach((text, i) => {
-    const shifted = text === null ? undefined : shiftIntoRange(text);
-    for (const one of shifted === undefined ? [text] : [text, shifted]) {
-      blobs.push(one === null ? null : geojsonToWkb(one, PLANE));
-      owners.push(i);
-    }
+    if (text === null) return;
+    const point = points.write(text);
+    const shifted = point ? undefined : shiftIntoRange(text);
+    blobs.push(point ?? geojsonToWkb(text, PLANE));
+    owners.push(i);
+    if (shifted === undefined) return;
+    blobs.push(geojsonToWkb(shifted, PLANE));
+    owners.push(i);
   });
   return { blobs, owners };
+}
+
+/** Writes points as WKB into one array: most geometries are points, and an array for each costs more than its test. */
+class PointWriter {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(count: number) {
+    this.#bytes = new Uint8Array(count * POINT_BYTES);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** Undefined for another geometry. */
+  write(text: string): Uint8Array | undefined {
+    const found = POINT.exec(text);
+    const [x, y] = found ? [Number(found[1]), Number(found[2])] : [Number.NaN, Number.NaN];
+    if (!Number.isFinite(x) || !Number.isFinite(y)) return undefined;
+    const at = this.#at;
+    this.#at += POINT_BYTES;
+    this.#view.setUint8(at, 1);
+    this.#view.setUint32(at + 1, POINT_TYPE, true);
+    this.#view.setFloat64(at + 5, wrapLongitude(x), true);
+    this.#view.setFloat64(at + 13, y, true);
+    return this.#bytes.subarray(at, this.#at);
+  }
 }
 
 /** A number of at least 180, such as the longitudes that few stores write. */

@@ -14,6 +14,7 @@ const STARTS: Readonly<Record<string, { name: string; start: RegExp }>> = {
   '.jpeg': { name: 'JPEG', start: /^ffd8/ },
   '.webp': { name: 'WebP', start: /^52494646/ },
   '.gif': { name: 'GIF', start: /^474946/ },
+  '.img': { name: 'Erdas Imagine', start: /^454846415f484541/ },
   '.jp2': { name: 'JPEG 2000', start: /^(0000000c6a50|ff4fff51)/ },
 };
 const HEAD_BYTES = 65_536;

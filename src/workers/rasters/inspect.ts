@@ -14,7 +14,9 @@ import type {
 } from '../../core/rasters/rasters.js';
 import type { TaskInput } from '../../core/tasks/tasks.js';
 import { CRS84_NAME, getCrs } from '../gdal/crs.js';
-import type { Dataset } from '../gdal/gdal.js';
+import { type Dataset, plainFile } from '../gdal/gdal.js';
+import { requireWholeRaster } from '../gdal/truncated-raster.js';
+import { readClasses } from './classes.js';
 import { getGeoreference } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { outlineIn } from './pixels/continuous.js';
@@ -27,12 +29,17 @@ import { remoteRevision } from './sources/remote/open.js';
 const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
-export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
+export async function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
   // Merged values occur in no member.
   if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
-  return withRaster(source, (handle) => describe(source, handle)).then((info) =>
-    withSeriesRanges(source, info),
-  );
+  // Before GDAL opens the file: its reader of ASCII grids does not return from a truncated one.
+  if (source.kind === 'file' && source.table === undefined) await requireWholeFile(source.path);
+  return withSeriesRanges(source, await withRaster(source, (handle) => describe(source, handle)));
+}
+
+async function requireWholeFile(path: string): Promise<void> {
+  await plainFile(path);
+  await requireWholeRaster(path);
 }
 
 async function describe(source: RasterSource, handle: RasterHandle): Promise<RasterInfo> {
@@ -172,7 +179,10 @@ async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {
       ...(range && { usualRange: [range.min, range.max] as [number, number] }),
     });
   }
-  return infos;
+  const [first] = infos;
+  const colors = infos.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const classes = colors.length === 1 ? await readClasses(handle.dataset, first!) : undefined;
+  return classes ? [{ ...first!, classes }, ...infos.slice(1)] : infos;
 }
 
 function describeBand(band: RasterBand, number: number): BandInfo {

@@ -81,8 +81,17 @@ describe('the list of CRSs', () => {
     ['utm ZONE 33N wgs 84', 'WGS 84 / UTM zone 33N'],
     ['wgs 84', 'WGS 84'],
     ['pseudo-mercator', 'WGS 84 / Pseudo-Mercator'],
+    ['Switzerland LV95', 'CH1903+ / LV95'],
   ])('%s finds %s first', async (text, name) => {
     expect((await list.search(text, 3)).entries[0]!.name).toBe(name);
+  });
+
+  it('lists the grids of a country before places of its name', async () => {
+    const names = (await list.search('Switzerland', 10)).entries.map(({ name }) => name);
+    expect(names.slice(0, 2).join()).toMatch(/CH1903/);
+    expect(names.findIndex((name) => /LV95/.test(name))).toBeGreaterThanOrEqual(0);
+    const county = names.findIndex((name) => /InGCS/.test(name));
+    expect(county === -1 || county > names.findIndex((name) => /LV95/.test(name))).toBe(true);
   });
 
   it('is searched by area, without accents, and read once', async () => {

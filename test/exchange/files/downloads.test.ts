@@ -35,6 +35,19 @@ beforeAll(async () => {
   fill('places', PLACES, "'place ' || i");
   // Larger than what sockets hold.
   fill('wide', 3000, 'hex(randomblob(8192))');
+  const odd = [1, 2, 3].map((n) => ({
+    type: 'Feature',
+    geometry: n === 2 ? null : { type: 'Point', coordinates: [8.5, 47.25] },
+    properties: {
+      day: '2024-01-31',
+      time: `2024-01-31T1${n}:00:00.5+02:00`,
+      local: '2024-01-31T10:00:00+00:00',
+    },
+  }));
+  writeFileSync(
+    join(folder, 'data', 'odd.geojson'),
+    JSON.stringify({ type: 'FeatureCollection', features: odd }),
+  );
   server = await startServer({ sources: [join(folder, 'data')], dataDir: join(folder, 'state') });
 });
 afterAll(async () => {
@@ -121,6 +134,9 @@ describe('a streamed export', () => {
       expect((await answer.json()).errors[0].name, query).toBe(name);
     }
     expect((await fetch(exportUrl('f=csv', 'nothing'))).status).toBe(404);
+    expect((await (await fetch(exportUrl('f=gpkg'))).json()).detail).toContain(
+      'Send POST /ogc/features/collections/places/export?f=gpkg,',
+    );
   });
 
   it('has what the caller may read: rows, fields and masks', async () => {
@@ -227,6 +243,65 @@ describe('an export job of a reader', () => {
     }
     expect((await start('f=dwg')).status).toBe(400);
     expect((await start('f=gpkg&filter=nothing%20%3D%201')).status).toBe(400);
+  });
+
+  it('warns of features without geometry, of dates and of times with offsets', async () => {
+    const flatgeobuf = await start('f=flatgeobuf', {}, 'odd');
+    const dates =
+      'Dates that the format does not have: the values of these properties are times at midnight: day.';
+    expect(JSON.parse(flatgeobuf.body).warnings).toEqual([dates]);
+    expect(await (await fetch(`${server.url}/ogc/features/collections/odd?f=html`)).text()).toContain(dates);
+    expect(await finish(flatgeobuf.location)).toMatchObject({
+      features: 2,
+      warnings: [
+        dates,
+        'Features without a geometry are omitted, because the format does not contain them. Number of features: 1.',
+      ],
+    });
+    const path = await save(flatgeobuf.location, 'odd.fgb');
+    expect(execFileSync('ogrinfo', ['-so', '-al', path], { encoding: 'utf8' })).toContain('Feature Count: 2');
+    await remove(flatgeobuf.location);
+    const parquet = await start('f=geoparquet', {}, 'odd');
+    expect(await finish(parquet.location)).toMatchObject({
+      features: 3,
+      warnings: ['Times are in UTC, without their offset, in these properties: time.'],
+    });
+    const [layer] = await inspectParquet(await save(parquet.location, 'odd.parquet'));
+    expect(layer!.fields.map(({ name, type }) => `${name} ${type}`)).toContain('time date-time');
+    const copy = join(folder, 'odd-copy.gpkg');
+    await translateParquet(
+      { path: join(folder, 'odd.parquet'), output: copy, table: 'copy' },
+      copy,
+      () => {},
+    );
+    const db = new Database(copy, { readonly: true });
+    expect(db.prepare('SELECT time FROM copy').pluck().all()[0]).toMatch(/^2024-01-31T09:00:00\.50*Z$/);
+    db.close();
+    await remove(parquet.location);
+  });
+
+  it('is listed for its caller, and for the browser that started it', async () => {
+    const list = async (init: RequestInit) =>
+      (await (await fetch(`${server.url}/ogc/features/exports?f=json`, init)).json()).exports.map(
+        ({ id }: Json) => id,
+      );
+    const { location, body } = await start('f=gpkg&ids=1', asAdmin());
+    await finish(location, asAdmin());
+    expect(await list(asAdmin())).toContain(JSON.parse(body).id);
+    const answer = await fetch(exportUrl('f=gpkg&ids=2'), {
+      ...{ method: 'POST', redirect: 'manual', headers: { accept: 'text/html' } },
+    });
+    const [cookie] = answer.headers.get('set-cookie')!.split(';');
+    const own = { headers: { cookie: cookie! } };
+    const path = answer.headers.get('location')!.replace('?f=html', '');
+    await finish(`${server.url}${path}`);
+    expect(await list(own)).toEqual([path.split('/').at(-1)]);
+    expect(await list({})).toEqual([]);
+    const page = await (await fetch(`${server.url}/ogc/features/exports?f=html`, own)).text();
+    expect(page).toContain(`${path}?f=html">Places: GeoPackage</a>`);
+    await remove(`${server.url}${path}`);
+    expect(await list(own)).toEqual([]);
+    await remove(location, asAdmin());
   });
 
   it('leads browsers to its page, which has the download', async () => {

@@ -113,6 +113,7 @@ describe('preview', () => {
       sampleProperties: { name: 'town 1', people: 1000 },
       warnings: [],
       extent: [11, 50, 13, 50],
+      coordinateExtent: [11, 50, 13, 50],
       fields: [
         { name: 'name', type: 'string' },
         { name: 'people', type: 'integer' },
@@ -144,7 +145,9 @@ describe('preview', () => {
     const preview = async (content: string | Buffer, name: string) =>
       (await send('/import/preview', {}, content, name)).body as {
         totalFeatureCount: number;
-        sample: { features: unknown[] };
+        sample: { features: { properties: unknown }[] };
+        sampleProperties: unknown;
+        warnings: string[];
         extent: number[];
       };
     const rows = 'name,lon,lat,built,floors\na,10,50,2023-01-02,3\n';
@@ -167,9 +170,35 @@ describe('preview', () => {
     expect(await preview('x,y\n4500000,5500000\n', 'plan.csv')).toMatchObject({
       detectedSrid: null,
       extent: null,
+      coordinateExtent: [4_500_000, 5_500_000, 4_500_000, 5_500_000],
       sample: { features: [{ geometry: null }] },
-      warnings: [expect.stringContaining('its place is unknown. Send SourceSrid')],
+      warnings: [
+        expect.stringMatching(
+          /its place is unknown, because x 4500000 .* cannot be degrees\. Send SourceSrid/,
+        ),
+      ],
     });
+    // Types and warnings are those of an import of the complete file.
+    const typed = await preview('name,lon,lat,n\na,10,50,1\n', 'typed.csv');
+    expect(typed.sampleProperties).toEqual(typed.sample.features[0]!.properties);
+    const points = Array.from({ length: 150 }, (_, i) => ({
+      type: 'Feature',
+      properties: { name: i === 2 ? 'Z\uFFFDrich' : 'a' },
+      geometry: { type: i === 140 ? 'Spot' : 'Point', coordinates: i === 0 ? [9, 48] : [8, 47] },
+    }));
+    const text = JSON.stringify({ type: 'FeatureCollection', features: points });
+    const bad = await preview(text, 'bad.geojson');
+    expect(bad.warnings).toEqual([
+      '1 geometry of the file cannot be read: its feature has none.',
+      expect.stringContaining('1 value is damaged: name of feature 3'),
+    ]);
+    const shape = await send('/import/preview', {}, 'x', 'wheat.shp');
+    expect([shape.status, shape.body.detail]).toEqual([
+      415,
+      expect.stringMatching(
+        /^A shapefile is several files\. Send a ZIP archive of its \.shp, \.shx and \.dbf files/,
+      ),
+    ]);
     const rest = Array.from({ length: 150 }, (_, i) => `p${i},${i / 10},50\n`).join('');
     const many = await preview(`name,lon,lat\n${rest}`, 'many.csv');
     expect([many.totalFeatureCount, many.sample.features.length, many.extent[2]]).toEqual([150, 100, 14.9]);
@@ -203,6 +232,19 @@ describe('preview', () => {
       ],
     });
     expect((await placesOf('guessed'))[0]!.geometry.coordinates[0]).toBeCloseTo(9.06, 1);
+    const added = await send(
+      '/import/upload',
+      { TableName: 'grid', Mode: 'append' },
+      'x,y\n505000,5505000\n',
+      'more.csv',
+    );
+    expect(added.body).toMatchObject({
+      success: true,
+      warnings: [expect.stringContaining('EPSG:25832 was guessed')],
+    });
+    expect((await placesOf('grid')).map(({ geometry }) => geometry.coordinates[0]!.toFixed(2))).toContain(
+      '9.07',
+    );
     expect(leftovers(server)).toEqual([]);
   });
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Box, mergeBoxesOnGlobe, withinMercator } from '../../../src/core/geometry/box.js';
+import {
+  type Box,
+  createBoxRing,
+  mergeBoxesOnGlobe,
+  withinMercator,
+} from '../../../src/core/geometry/box.js';
 
 describe('the smallest box around others', () => {
   it.each<[string, Box[], Box]>([
@@ -42,4 +47,14 @@ describe('the smallest box around others', () => {
 it('Web Mercator ends at 85.05 degrees', () => {
   expect(withinMercator([-180, -90, 180, 89])).toEqual([-180, -85.0511287798066, 180, 85.0511287798066]);
   expect(withinMercator([1, 2, 3, 4])).toEqual([1, 2, 3, 4]);
+});
+
+it('the ring of a box is closed and counter-clockwise', () => {
+  expect(createBoxRing([1, 2, 3, 4])).toEqual([
+    [1, 2],
+    [3, 2],
+    [3, 4],
+    [1, 4],
+    [1, 2],
+  ]);
 });

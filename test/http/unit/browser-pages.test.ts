@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, ERROR_TABLE, type ErrorCode } from '../../../src/core/errors/errors.js';
 import { asksForHtml } from '../../../src/core/http/media.js';
 import { defineOperation } from '../../../src/core/http/operation.js';
+import { bboxParam } from '../../../src/core/http/params.js';
 import type { HttpServer } from '../../../src/gateway/http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../../../src/gateway/pages/for-browsers.js';
 import { raw } from '../../e2e/support/http.js';
@@ -52,11 +53,36 @@ describe('a browser', () => {
       title: HOSTILE,
       links: [{ href: '/elsewhere', rel: 'related', title: 'Where it leads' }],
     }));
-    const operations = [...failing, document, operation('long', () => LONG)];
+    const list = defineOperation({
+      ...operation('list', () => ({ title: 'List' })),
+      params: { box: bboxParam },
+      run: (x) =>
+        Promise.resolve({
+          status: 200,
+          mediaType: 'application/json',
+          body: JSON.stringify({ title: `query ${x.query}` }),
+        }),
+    });
+    const operations = [...failing, document, list, operation('long', () => LONG)];
     server = serverOf(operations, { pages: { headers: pageHeaders(), jsonPage, problemPage } });
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   });
   afterAll(() => server?.close(0));
+
+  it('gets a page without the empty fields of its form, which are errors in other formats', async () => {
+    const get = (path: string, accept: string) => fetch(url + path, { headers: { accept } });
+    for (const attempt of [1, 2]) {
+      const page = await get('/list?bbox=&b', BROWSER);
+      expect([attempt, page.status, await page.text()]).toEqual([
+        attempt,
+        200,
+        expect.stringContaining('query '),
+      ]);
+      expect((await get('/list?bbox=', 'application/json')).status).toBe(400);
+    }
+    expect(await (await get('/list?bbox=&f=html', '*/*')).text()).toContain('query f=html');
+    expect((await get('/list?bbox=1,2', BROWSER)).status).toBe(400);
+  });
 
   const open = (path: string, headers: Record<string, string> = { accept: BROWSER }) =>
     raw(`${url}${path}`, { headers });

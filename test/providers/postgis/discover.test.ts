@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_TABLES, type TableRule } from '../../../src/core/catalog/table-rule.js';
 import type { Field, PostgisSource } from '../../../src/core/sources/vector-source.js';
-import type { DiscoveredDatabase } from '../../../src/core/tasks/vector-tasks.js';
+import type { DiscoveredDatabase, Patience } from '../../../src/core/tasks/vector-tasks.js';
 import { closeAll } from '../../../src/workers/providers/postgis/connections/database.js';
 import { discoverTables } from '../../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
@@ -351,4 +351,44 @@ describe('values', () => {
     expect([i4, code, twice]).toEqual([0, '', 0]);
     expect(new Set(Object.values(others))).toEqual(new Set([null]));
   });
+});
+
+it('refuses endless views with the reason, and lists the other tables', async () => {
+  const point = "'SRID=4326;POINT(1 1)'::geometry(Point, 4326) AS geom";
+  const views = {
+    asleep: `SELECT 1 AS id, ${point}, pg_sleep(1e6)::text AS t`,
+    endless: `SELECT generate_series(1, 1000000000000) AS id, ${point} WHERE pg_sleep(1e6) IS NOT NULL`,
+    recursive: `WITH RECURSIVE r (id) AS (SELECT 1 UNION ALL SELECT id FROM r) SELECT id, ${point} FROM r ORDER BY id`,
+  };
+  const names = Object.keys(views);
+  await run(
+    postgres.url,
+    Object.entries(views)
+      .map(([name, sql]) => `CREATE VIEW ${name} AS ${sql};`)
+      .join(' '),
+  );
+  try {
+    const problemsOf = async (patience: Partial<Patience>) => {
+      const { layers, problems } = await discoverTables({
+        database: postgres.url,
+        patience: { tableMs: 300, allMs: 60_000, ...patience },
+        tables: { ...DEFAULT_TABLES, include: ['base', ...names] },
+      });
+      expect(layers.map(({ source }) => source.table)).toContain('base');
+      return problems;
+    };
+    const quick = await problemsOf({});
+    expect(quick.map(({ layer, isSlow }) => [layer, isSlow])).toEqual(
+      names.map((name) => [`public.${name}`, true]),
+    );
+    expect(quick[0]!.reason).toContain('published as soon as');
+    const long = await problemsOf({ isFinal: true });
+    for (const { reason } of long)
+      expect(reason).toMatch(
+        /^Reading its rows did not end within 0\.3 seconds: it is endless or too slow\. Limit/,
+      );
+    expect(long).toHaveLength(names.length);
+  } finally {
+    await run(postgres.url, names.map((name) => `DROP VIEW ${name};`).join(' '));
+  }
 });

@@ -1,5 +1,6 @@
 import { createPropertyExpression, latest } from '@maplibre/maplibre-gl-style-spec';
 import { describe, expect, it } from 'vitest';
+import { defaultStyle } from '../../../src/core/styles/default-style.js';
 import { exportDrawingInfo } from '../../../src/core/styles/drawing-info/export.js';
 import { importDrawingInfo } from '../../../src/core/styles/drawing-info/import.js';
 import { readDigits } from '../../../src/core/styles/integer-texts.js';
@@ -285,6 +286,14 @@ describe('a drawingInfo that is written', () => {
         { classMaxValue: 10, symbol: { color: [255, 0, 0, 255] } },
         { classMaxValue: 1e300, symbol: { color: [0, 255, 0, 255] } },
       ],
+    });
+  });
+
+  it('writes the halo of the default style as an outline', () => {
+    const { drawingInfo, unsupported } = exportDrawingInfo(defaultStyle('Point', 'trees').layers);
+    expect(unsupported).toEqual([]);
+    expect(drawingInfo.renderer).toMatchObject({
+      symbol: { style: 'esriSMSCircle', size: 6, outline: { color: [255, 255, 255, 230], width: 0.75 } },
     });
   });
 

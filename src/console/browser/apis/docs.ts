@@ -12,7 +12,10 @@ function follow(form: HTMLFormElement): void {
   if (!isEdit) form.addEventListener('input', () => showUrl(buildUrl(form)));
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    if (isEdit) return void send(form.action, readFields(form));
+    if (isEdit) {
+      const { formAction = form.action } = (event.submitter ?? {}) as Partial<HTMLButtonElement>;
+      return void send(formAction, readFields(form));
+    }
     const url = buildUrl(form);
     if ((event.submitter as HTMLButtonElement | null)?.name === 'open') location.assign(url);
     else void send(url);
@@ -40,16 +43,20 @@ function showUrl(url: string): void {
   command.textContent = command.textContent!.replace(/'[^']*'/, `'${url.replace(/'/g, "'\\''")}'`);
 }
 
-/** Fields with a value. */
-function readFields(form: HTMLFormElement): URLSearchParams {
-  const fields = new URLSearchParams();
-  for (const [name, value] of new FormData(form))
-    if (typeof value === 'string' && value !== '') fields.set(name, value);
+/** Fields with a value; in a form with files, as parts of a message. */
+function readFields(form: HTMLFormElement): URLSearchParams | FormData {
+  const isMultipart = form.enctype === 'multipart/form-data';
+  const fields = isMultipart ? new FormData() : new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    if (value instanceof File ? value.size === 0 : value === '') continue;
+    if (fields instanceof FormData) fields.set(name, value);
+    else fields.set(name, String(value));
+  }
   return fields;
 }
 
 /** Sends a request, by POST if it has a body. */
-async function send(url: string, body?: URLSearchParams): Promise<void> {
+async function send(url: string, body?: URLSearchParams | FormData): Promise<void> {
   if (!body) showUrl(url);
   const place = document.querySelector('[data-response]')!;
   place.replaceChildren(line('Waiting for the response'));

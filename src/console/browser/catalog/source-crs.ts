@@ -1,5 +1,6 @@
 import type { FeatureCollection, Geometry } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
+import { createBoxRing, unwrapped } from '../../../core/geometry/box.js';
 import { viewBounds } from '../bounds.js';
 import { pageMap } from '../page-map.js';
 
@@ -22,6 +23,8 @@ interface Entry {
   readonly area: string;
 }
 
+/** Value of data in local units. */
+const LOCAL = 'local';
 const SOURCE = 'crs-preview';
 const AREA = 'crs-area';
 /** Zoom at which the base map still shows where the data is. */
@@ -140,9 +143,10 @@ function describePreview(
   crs: string,
   { features, isSample, extent, crsName, area, isInArea }: Preview,
 ): string {
+  if (crs === LOCAL) return 'The data is not on Earth: maps and tiles do not show it.';
   const name = `${crsName} (${crs})`;
   if (!extent) return `In ${name}, the coordinates are not on Earth.`;
-  const drawn = `${isSample ? 'The first ' : ''}${features.length} ${features.length === 1 ? 'feature is' : 'features are'} drawn in ${name}.`;
+  const drawn = `${isSample ? 'A sample of ' : ''}${features.length} ${features.length === 1 ? 'feature is' : 'features are'} drawn in ${name}.`;
   if (isInArea === false) return `${drawn} The data is outside the area of use: ${area}`;
   return drawn;
 }
@@ -202,19 +206,9 @@ function draw(map: MapLibreMap, preview: Preview | undefined): void {
   map.getContainer().dataset.preview = isOnEarth ? preview.crsName : '';
 }
 
-function outline([west, south, east, north]: Box): FeatureCollection {
-  const right = west > east ? east + 360 : east;
-  const ring = [
-    [west, south],
-    [right, south],
-    [right, north],
-    [west, north],
-    [west, south],
-  ];
-  return {
-    type: 'FeatureCollection',
-    features: [{ type: 'Feature', properties: {}, geometry: { type: 'LineString', coordinates: ring } }],
-  };
+function outline(box: Box): FeatureCollection {
+  const geometry = { type: 'LineString', coordinates: createBoxRing(unwrapped(box)) } as const;
+  return { type: 'FeatureCollection', features: [{ type: 'Feature', properties: {}, geometry }] };
 }
 
 function setData(map: MapLibreMap, id: string, data: FeatureCollection): void {

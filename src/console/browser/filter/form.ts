@@ -146,8 +146,8 @@ export class FilterForm {
     const url = buildSibling(items, 'export');
     // The page itself offers downloads of everything.
     if (filter === '' && selection === '') return this.#downloads.replaceChildren();
-    const controls = exports.map(({ f, title, isJob, bytes }) => {
-      const text = `${title}${sizeText(bytes, count)}`;
+    const controls = exports.map(({ f, title, isJob, bytes, base }) => {
+      const text = `${title}${sizeText(bytes, base, count)}`;
       const href = buildAddress(url, f, filter, selection);
       if (!isJob) return linkButton(text, href);
       const action = onThisOrigin(href, baseUrl);
@@ -216,9 +216,9 @@ function buildAddress(url: string, f: string, filter: string, ...others: string[
 }
 
 /** `, about 2.4 MB`. */
-function sizeText(bytes: number | null, count: number | undefined): string {
+function sizeText(bytes: number | null, base: number, count: number | undefined): string {
   if (bytes === null || count === undefined) return '';
-  const size = bytes * count;
+  const size = base + bytes * count;
   const unit = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
   const value = size / 1000 ** unit;
   return `, about ${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${['bytes', 'kB', 'MB', 'GB', 'TB'][unit]}`;

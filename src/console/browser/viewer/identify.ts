@@ -1,10 +1,12 @@
 import { type LngLat, type Map as MapLibreMap, Popup } from 'maplibre-gl';
 import type { MapData, ViewerData } from '../../../core/catalog/page-data.js';
+import { formatInstant } from '../../../core/values/instants.js';
 import { type Point, pointAtFeatures, propertyList, titledCard } from '../inspect.js';
 import type { LayerIds } from '../layers.js';
 import type { LayerList } from './layer-list.js';
 import { containsPosition, valuesAt } from './raster-value.js';
 import type { TimeBar } from './time-bar.js';
+import { findDrawnInstant } from './times.js';
 
 /** Tells what is at a place: on a click, or in the middle of the map on Enter. */
 export function identifyOn(
@@ -27,9 +29,11 @@ export function identifyOn(
     if (cards.length === 0 && rasters.length === 0) return balloon.close();
     balloon.open(lngLat, cards, byKeyboard);
     const { signal } = balloon;
-    for (const { title, coverage } of rasters) {
+    for (const { title, coverage, time: times } of rasters) {
+      const instant = findDrawnInstant(times, time.state());
+      const about = instant === undefined ? {} : { Time: formatInstant(instant) };
       void valuesAt(coverage!, viewer.baseUrl, [lng, lat], time.state(), signal)
-        .then((values) => values && titledCard(title, propertyList(values)))
+        .then((values) => values && titledCard(title, propertyList({ ...values, ...about })))
         .catch(() => undefined)
         .then((card) => balloon.add(signal, card));
     }

@@ -25,9 +25,12 @@ export async function valuesAt(
   const values = await firstPixel(await response.arrayBuffer());
   if (values.slice(0, bands.length).every((value) => value === null)) return undefined;
   return Object.fromEntries(
-    bands.map(({ name, unit }, i) => {
+    bands.map(({ name, unit, classes }, i) => {
       const value = values[i] ?? null;
-      return [name, value === null ? 'no data' : `${formatValue(value)}${unit ? ` ${unit}` : ''}`];
+      if (value === null) return [name, 'no data'];
+      const text = `${formatValue(value)}${unit ? ` ${unit}` : ''}`;
+      const className = classes?.[text];
+      return [name, className === undefined ? text : `${className} (${text})`];
     }),
   );
 }

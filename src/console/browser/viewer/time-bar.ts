@@ -1,7 +1,7 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { LayerTime, MapData, ViewerData } from '../../../core/catalog/page-data.js';
 import type { TileParameters } from './tile-parameters.js';
-import { formatDatetime, listTimeSteps, shownInstant } from './times.js';
+import { describeUnselected, formatDatetime, listTimeSteps, shownInstant } from './times.js';
 
 /** Milliseconds that each step is shown while it plays, once its tiles are there. */
 const STEP_MS = 900;
@@ -19,6 +19,7 @@ export class TimeBar {
   readonly #listeners: (() => void)[] = [];
   /** Layers with times. */
   #timed: readonly string[] = [];
+  #times: readonly LayerTime[] = [];
 
   constructor(
     private readonly map: MapLibreMap,
@@ -36,6 +37,7 @@ export class TimeBar {
     const timed = this.viewer.layers.filter(({ time }) => time);
     this.#timed = timed.map(({ id }) => id);
     const times = timed.map(({ time }) => time as LayerTime);
+    this.#times = times;
     const turn = ++this.#turn;
     const begin = (steps: number[]) => {
       if (turn === this.#turn) this.#begin(steps);
@@ -120,7 +122,11 @@ export class TimeBar {
    */
   #step(by: -1 | 1): void {
     const last = this.#steps.length - 1;
-    if (!this.#range) return this.#change(by > 0 ? [0, 0] : [last, last]);
+    if (!this.#range) {
+      // Rasters already show the last step.
+      const before = this.#showsOneTime() ? last - 1 : last;
+      return this.#change(by > 0 ? [0, 0] : [before, before]);
+    }
     const [from, to] = this.#range;
     const width = to - from;
     if (by > 0) this.#change(to < last ? [from + 1, to + 1] : [0, width]);
@@ -163,10 +169,18 @@ export class TimeBar {
     for (const id of this.#timed) this.tiles.set(id, { datetime });
   }
 
+  /** Whether each layer shows one time, as rasters do, also within a range. */
+  #showsOneTime(): boolean {
+    return this.#times.every(({ kind }) => kind === 'instants');
+  }
+
   #label(): void {
     const { from, to, range } = this.#sliders();
     const [begin, end] = this.#range ?? [0, this.#steps.length - 1];
-    if (this.#range && begin !== end) range.checked = true;
+    const isSingle = this.#showsOneTime();
+    if (this.#range && begin !== end && !isSingle) range.checked = true;
+    if (isSingle) range.checked = false;
+    range.closest('label')!.hidden = isSingle;
     from.hidden = !range.checked;
     from.value = String(begin);
     to.value = String(end);
@@ -175,9 +189,12 @@ export class TimeBar {
     this.#bar!.querySelector('[data-time-first]')!.textContent = text(0);
     this.#bar!.querySelector('[data-time-last]')!.textContent = text(this.#steps.length - 1);
     from.setAttribute('aria-valuetext', text(begin));
-    to.setAttribute('aria-valuetext', this.#range ? text(end) : 'all times');
-    const label = begin === end ? text(end) : `${text(begin)} – ${text(end)}`;
-    this.#bar!.querySelector('[data-time-shown]')!.textContent = this.#range ? label : 'All times';
+    const selected = begin === end || isSingle ? text(end) : `${text(begin)} – ${text(end)}`;
+    const label = this.#range ? selected : describeUnselected(this.#times, this.#steps);
+    to.setAttribute('aria-valuetext', this.#range ? text(end) : label.toLowerCase());
+    this.#bar!.querySelector('[data-time-shown]')!.textContent = label;
+    this.#bar!.querySelector('[data-time-all]')!.textContent = isSingle ? 'Newest' : 'All times';
     this.#bar!.classList.toggle('is-all', !this.#range);
+    this.#bar!.classList.toggle('is-single', isSingle);
   }
 }

@@ -96,3 +96,27 @@ export function shownInstant(milliseconds: number, steps: readonly number[]): st
   if (!all(/T00:00:00/)) return `${text.slice(0, 10)} ${text.slice(11, 16)}`;
   return all(/-01-01T/) ? text.slice(0, 4) : all(/-01T/) ? text.slice(0, 7) : text.slice(0, 10);
 }
+
+/**
+ * The instant that a raster shows, in RFC 3339: the newest one within a `datetime` interval, or of all. Undefined for
+ * layers of features, and if there is none.
+ */
+export function findDrawnInstant(time: LayerTime | null, datetime: string | undefined): string | undefined {
+  if (time?.kind !== 'instants') return undefined;
+  const [start = '..', end = start] = datetime?.split('/') ?? [];
+  const [first, last] = [
+    start === '..' ? -Infinity : Date.parse(start),
+    end === '..' ? Infinity : Date.parse(end),
+  ];
+  return time.instants.findLast((one) => Date.parse(one) >= first && Date.parse(one) <= last);
+}
+
+/** The label of an unselected time: layers of features show all times, and each raster shows one. */
+export function describeUnselected(times: readonly LayerTime[], steps: readonly number[]): string {
+  const isRaster = times.map(({ kind }) => kind === 'instants');
+  if (!isRaster.includes(true)) return 'All times';
+  const newest = new Set(times.flatMap((time) => findDrawnInstant(time, undefined) ?? []));
+  const [only] = newest;
+  const rasters = newest.size === 1 ? shownInstant(Date.parse(only!), steps) : 'Newest time of each layer';
+  return isRaster.includes(false) ? `All times; rasters: ${rasters.toLowerCase()}` : rasters;
+}

@@ -1,6 +1,8 @@
 import type { RasterCollection } from '../../catalog/collection.js';
 import { findDefaultLook, listDrawnRanges } from '../../catalog/default-look.js';
 import { type Color, interpolateColor } from '../../rasters/color-ramps.js';
+import { isGenericName } from '../../rasters/default-bands.js';
+import { mapClasses } from '../../rasters/raster-classes.js';
 import type { Colormap, RasterLook } from '../../rasters/raster-look.js';
 import type { BandInfo } from '../../rasters/rasters.js';
 import { formatEnd, roundStops } from './stops.js';
@@ -43,17 +45,33 @@ export function describeRaster(
   const shown = listShownBands(bands, look);
   if (shown.length === 3 && look) return { entries: listChannels(collection, look, shown) };
   const [band] = shown;
+  if (band?.classes && shown.length === 1 && isDrawnByClass(band, look))
+    return {
+      name: formatBandTitle(collection, band),
+      entries: band.classes.map(({ name, color }) => ({ kind: 'color', label: name, color })),
+    };
   if (shown.length > 1 || band?.colorInterpretation === 'Palette')
     return { entries: [{ kind: 'color', label: title, color: NEUTRAL }] };
   const range = look?.rescale?.[0] ?? findRange(collection, band, look);
   const isBounded = band?.type === 'Byte' && range[0] <= 0 && range[1] >= 255;
   const colormap = look?.colormap ?? { kind: 'ramp', colors: [BLACK, WHITE] };
   return {
-    name: band ? formatBandName(collection, band) : 'Band math',
+    name: band ? formatBandTitle(collection, band) : 'Band math',
     ...(band?.unit && { unit: band.unit }),
     ...(colormap.kind === 'ramp' && { range: [roundEnd(range[0], range), roundEnd(range[1], range)] }),
     entries: listColors(colormap, range, isBounded),
   };
+}
+
+/** Whether a band has the colours of its file, from its colour table or as the default style has them. */
+function isDrawnByClass(
+  { classes = [], colorInterpretation }: BandInfo,
+  look: RasterLook | undefined,
+): boolean {
+  if (colorInterpretation === 'Palette') return true;
+  return (
+    look?.colormap !== undefined && JSON.stringify(look.colormap) === JSON.stringify(mapClasses(classes))
+  );
 }
 
 /** Bands of the channels; undefined for an expression. */
@@ -71,9 +89,9 @@ function listShownBands(
 const findBand = (bands: readonly BandInfo[], number: number) => bands.find(({ band }) => band === number);
 
 /** The title of a raster with one band, otherwise the name of the band. */
-function formatBandName({ bands, title }: RasterCollection, { band, description }: BandInfo): string {
-  if (description !== '') return description;
-  return bands.length === 1 ? title : `Band ${band}`;
+export function formatBandTitle({ bands, title }: RasterCollection, { band, description }: BandInfo): string {
+  if (bands.length === 1 && isGenericName(description)) return title;
+  return description || `Band ${band}`;
 }
 
 /** Values of the darkest and the brightest colour without a requested range, as the renderer finds them. */
@@ -98,7 +116,7 @@ function listChannels(
 ): ColorEntry[] {
   return shown.map((band, i) => {
     const [channel, color] = CHANNELS[i]!;
-    const name = band ? formatBandName(collection, band) : `expression ${i + 1}`;
+    const name = band ? formatBandTitle(collection, band) : `expression ${i + 1}`;
     const range = look.rescale?.[i] ?? look.rescale?.[0];
     const unit = band?.unit ? ` ${band.unit}` : '';
     const values = range && `, ${formatEnd(range[0], range)} to ${formatEnd(range[1], range)}${unit}`;

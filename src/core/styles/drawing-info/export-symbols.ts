@@ -64,7 +64,8 @@ export function createEsriSymbol(
 ): Record<string, unknown> | null {
   const of = (type: StyleLayer['type']) => layers.filter((layer) => layer.type === type);
   const [fills, lines, circles, icons] = [of('fill'), of('line'), of('circle'), of('symbol')];
-  if (lines.length > 1 || fills.length > 1 || circles.length + icons.length > 1) {
+  const halo = circles.length === 2 ? readHalo(circles, report) : null;
+  if (lines.length > 1 || fills.length > 1 || circles.length - (halo ? 1 : 0) + icons.length > 1) {
     report.add(
       'SYMBOL_TYPE_UNSUPPORTED',
       'layers',
@@ -73,7 +74,7 @@ export function createEsriSymbol(
   }
   const [fill, line, circle, icon] = [fills.at(-1), lines.at(-1), circles.at(-1), icons.at(-1)];
   if (fill) return areaSymbol(new Constants(fill, report), line && lineSymbol(new Constants(line, report)));
-  if (circle) return circleSymbol(new Constants(circle, report));
+  if (circle) return circleSymbol(new Constants(circle, report), halo);
   if (icon) return iconSymbol(new Constants(icon, report));
   return line ? lineSymbol(new Constants(line, report)) : null;
 }
@@ -120,7 +121,16 @@ function buildOutline(values: Constants, prefix: string, opacity: string | undef
   return width === 0 ? null : { color: values.color(`${prefix}-color`, opacity), width };
 }
 
-function circleSymbol(values: Constants): Record<string, unknown> {
+/** The visible ring of the lower of two circles as an outline; null if the upper circle covers it or has an outline. */
+function readHalo([lower, upper]: readonly StyleLayer[], report: DrawingReport) {
+  const [below, above] = [new Constants(lower!, report), new Constants(upper!, report)];
+  const isOutlined = [below, above].some((values) => values.number('circle-stroke-width', 0) !== 0);
+  const width = below.points('circle-radius', 5) - above.points('circle-radius', 5);
+  if (isOutlined || width <= 0) return null;
+  return { color: below.color('circle-color', 'circle-opacity'), width };
+}
+
+function circleSymbol(values: Constants, halo: object | null): Record<string, unknown> {
   const [x, y] = moved(values, 'circle-translate');
   return {
     type: 'esriSMS',
@@ -130,7 +140,7 @@ function circleSymbol(values: Constants): Record<string, unknown> {
     angle: 0,
     xoffset: x,
     yoffset: y,
-    outline: buildOutline(values, 'circle-stroke', 'circle-stroke-opacity', 0),
+    outline: halo ?? buildOutline(values, 'circle-stroke', 'circle-stroke-opacity', 0),
   };
 }
 

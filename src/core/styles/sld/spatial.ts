@@ -1,3 +1,4 @@
+import { createBoxRing } from '../../geometry/box.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { all, asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
@@ -66,18 +67,7 @@ function box(node: XmlElement, flipped: boolean): Area {
   const [low, high] = places;
   if (!low || !high) throw new Untranslatable(node.name, 'A box has two corners.');
   const [w, s, e, n] = [...low, ...high] as const;
-  return {
-    type: 'Polygon',
-    coordinates: [
-      [
-        [w, s],
-        [e, s],
-        [e, n],
-        [w, n],
-        [w, s],
-      ],
-    ],
-  };
+  return { type: 'Polygon', coordinates: [createBoxRing([w!, s!, e!, n!])] };
 }
 
 function polygon(node: XmlElement, flipped: boolean): Area {

@@ -1,4 +1,5 @@
 import type { GeometryType } from '../../sources/vector-source.js';
+import { circlesWithHalo } from '../circles.js';
 import { listIntegerTexts } from '../integer-texts.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
@@ -7,7 +8,7 @@ import { type Classes, OTHER_COLOR } from './classes.js';
 /** Layers that colour features by their classes; those of none are gray. */
 export function classLayers(geometryType: GeometryType, field: string, classes: Classes): StyleLayer[] {
   const color = colorBy(field, classes);
-  if (geometryType.endsWith('Point')) return [points(color)];
+  if (geometryType.endsWith('Point')) return circlesWithHalo(color, { radius: 5 });
   if (geometryType.endsWith('LineString')) return [lines(color)];
   if (geometryType.endsWith('Polygon')) return areas(color);
   const only = (type: string, layer: StyleLayer): StyleLayer =>
@@ -15,7 +16,7 @@ export function classLayers(geometryType: GeometryType, field: string, classes: 
   return [
     ...areas(color).map((layer) => only('Polygon', layer)),
     only('LineString', lines(color)),
-    only('Point', points(color)),
+    ...circlesWithHalo(color, { radius: 5 }).map((layer) => only('Point', layer)),
   ];
 }
 
@@ -59,18 +60,5 @@ function lines(color: Expr): StyleLayer {
     type: 'line',
     layout: { 'line-cap': 'round', 'line-join': 'round' },
     paint: { 'line-color': color, 'line-width': 2 },
-  } as unknown as StyleLayer;
-}
-
-function points(color: Expr): StyleLayer {
-  return {
-    id: 'point',
-    type: 'circle',
-    paint: {
-      'circle-color': color,
-      'circle-radius': 5,
-      'circle-stroke-color': '#ffffff',
-      'circle-stroke-width': 1,
-    },
   } as unknown as StyleLayer;
 }

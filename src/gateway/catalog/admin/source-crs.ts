@@ -55,16 +55,26 @@ const SourceCrsSchema = Type.Object({
   extent: Type.Union([Type.Array(Type.Number()), Type.Null()], {
     description: 'Extent of the coordinates in their own units: minimum x and y, maximum x and y.',
   }),
+  warning: Type.Union([Type.String(), Type.Null()], {
+    description: 'Warning if the data is outside the area of use of the CRS.',
+  }),
   guesses: Type.Array(Type.Object({ crs: Type.String(), name: Type.String(), reason: Type.String() }), {
     description: 'CRSs that the coordinates and the neighbouring data suggest, best first.',
   }),
 });
-const Body = Type.Object({ crs: Type.String({ minLength: 1, maxLength: MAX_CRS_LENGTH }) });
+const Body = Type.Object({
+  crs: Type.String({
+    minLength: 1,
+    maxLength: MAX_CRS_LENGTH,
+    description:
+      'Code, WKT or PROJ string; `local` for vector data in local units, without a position on Earth.',
+  }),
+});
 
 const Preview = Type.Object({
   type: Type.Literal('FeatureCollection'),
   features: Type.Array(Type.Object({})),
-  isSample: Type.Boolean({ description: 'Whether the source has more features.' }),
+  isSample: Type.Boolean({ description: 'Whether the features are a sample.' }),
   extent: Type.Union([Type.Array(Type.Number()), Type.Null()], {
     description: 'Extent in degrees. Null if the coordinates are not on Earth in this CRS.',
   }),
@@ -101,7 +111,7 @@ function viewEntry({ code, name, areaName, isGeographic, areaOfUse }: CrsEntry):
 
 function view(
   { id, source, layer }: SourceState,
-  { crs: system, name, origin, chosen, configuredBy, extent, guesses }: SourceCrsView,
+  { crs: system, name, origin, chosen, configuredBy, extent, guesses, warning }: SourceCrsView,
 ): Static<typeof SourceCrsSchema> {
   return {
     sourceId: id,
@@ -113,6 +123,7 @@ function view(
     chosen: chosen ? { crs: chosen.crs, setAt: timestamp(chosen.at), setBy: chosen.by } : null,
     configuredBy: configuredBy ?? null,
     extent: extent ? [...extent] : null,
+    warning: warning ?? null,
     guesses: guesses.map((guess) => ({ crs: guess.crs, name: guess.name, reason: guess.reason })),
   };
 }
@@ -180,7 +191,7 @@ export const sourceCrsRows: readonly OperationRow[] = [
   ),
   report('GET /sources/{id}/crs/preview', 'Preview Source CRS', {
     description:
-      'Up to 100 features of the source in degrees (GeoJSON), as they would be with a CRS. A raster is its outline. The request changes no data.',
+      'An even sample of up to 500 features of the source in degrees (GeoJSON), as they would be with a CRS. A raster is its outline. The request changes no data.',
     params: { ...byId, crs },
     responses: {
       200: { description: 'Features in degrees.', content: { 'application/geo+json': Preview } },

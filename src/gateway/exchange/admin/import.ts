@@ -4,8 +4,7 @@ import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { buildSubmitter } from '../../../services/access/identity/submitter.js';
-import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
-import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
+import { findUploadRefusal, IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ImportInput, ImportResult } from '../../../services/exchange/import-input.js';
 import type { ImportPreview } from '../../../services/exchange/import-preview.js';
 import { MAX_SAMPLE } from '../../../services/exchange/import-sample.js';
@@ -198,7 +197,7 @@ async function upload(x: Exchange, deps: Deps): Promise<Reply> {
     directory: deps.imports.uploads,
     maxBytes: LIMITS.uploadBytes,
     extensions: new Set(Object.keys(IMPORT_FORMATS)),
-    refusalOf: reasonNotRead,
+    refusalOf: findUploadRefusal,
     watch,
   };
   try {
@@ -215,7 +214,7 @@ function preview(x: Exchange, deps: Deps): Promise<ImportPreview> {
     directory: deps.imports.uploads,
     maxBytes: EXCHANGE_LIMITS.previewBytes,
     extensions: new Set(Object.keys(IMPORT_FORMATS)),
-    refusalOf: reasonNotRead,
+    refusalOf: findUploadRefusal,
   };
   const form = { contentType: x.header('content-type'), bytes: x.upload };
   return previewReceived(x, deps, () => receiveUpload(form, rules));

@@ -5,8 +5,7 @@ import { pathString } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { buildCaller, buildSubmitter } from '../../../services/access/identity/submitter.js';
-import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
-import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
+import { findUploadRefusal, IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ResumableUpload } from '../../../services/exchange/resumable-uploads.js';
 import { getFormatExtension } from '../../../services/uploads/upload.js';
 import type { ServicesOf } from '../../admin/deps.js';
@@ -232,7 +231,7 @@ function requireFileName(text: string | undefined): string {
   if (!text) throw wrong('Upload-Metadata', 'must contain filename');
   const extensions = Object.keys(IMPORT_FORMATS);
   if (!extensions.includes(getFormatExtension(text))) {
-    const reason = reasonNotRead(text) ?? 'Files of this kind cannot be imported.';
+    const reason = findUploadRefusal(text) ?? 'Files of this kind cannot be imported.';
     throw new ApiError('unsupported-media-type', `${reason} Use ${extensions.join(', ')}.`);
   }
   return text.replace(/\p{C}/gu, '').slice(0, 200);

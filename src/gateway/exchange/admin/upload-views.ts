@@ -31,6 +31,10 @@ export const PreviewSchema = Type.Object({
   extent: Type.Union([Type.Array(Type.Number()), Type.Null()], {
     description: 'West, south, east and north in degrees. Null if the place is unknown.',
   }),
+  coordinateExtent: Type.Union([Type.Array(Type.Number()), Type.Null()], {
+    description:
+      'Minimum x and y, and maximum x and y, in the units of the file. Null for a file without geometries.',
+  }),
   fields: Type.Array(Type.Object({ name: S, type: S }), {
     description: 'Attributes. Types of columns of text, as in CSV, are those of the first 100 features.',
   }),
@@ -103,8 +107,9 @@ export async function previewReceived(
 ): Promise<ImportPreview> {
   const file = await receive();
   try {
-    const { collections: neighbours } = visible(x.principal);
-    const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs, neighbours };
+    const { collections: published } = visible(x.principal);
+    const neighbours = imports.neighboursOf(published);
+    const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs, neighbours, published };
     return await previewFile(file, imports.uploads, pools, options);
   } catch (error) {
     throw describeRefusal(error);

@@ -1,27 +1,28 @@
 import Type from 'typebox';
-import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
-import { HTML_FORMAT } from '../../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { FEATURES_PATH } from '../../../core/http/paths.js';
 import { buildCaller } from '../../../services/access/identity/submitter.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../../services/exchange/exports/formats.js';
-import type { ReaderExport, ReaderExports } from '../../../services/exchange/exports/reader-exports.js';
+import {
+  READER_EXPORTS_PATH,
+  type ReaderExports,
+} from '../../../services/exchange/exports/reader-exports.js';
 import { findView } from '../../../services/features/view.js';
-import type { JobRow } from '../../../stores/jobs/jobs.js';
 import { fileReply } from '../../http/replies/file-reply.js';
-import { renderExportPage } from '../../pages/features/export.js';
+import { renderExportPage, renderExportsPage } from '../../pages/features/export.js';
 import { sitePath } from '../../pages/layout.js';
 import {
   documentReply,
-  type Link,
+  formatLinks,
   LinkSchema,
   META_FORMATS,
   type SurfaceDeps,
 } from '../../surface/common.js';
+import { addExportId, readExportIds } from './cookie.js';
 import { exportParams, readExport } from './params.js';
+import { buildExportPath, buildStatus, ExportStatus } from './status.js';
 import { EXPORT_PATH } from './stream.js';
 
 export interface ReaderExportsDeps {
@@ -35,21 +36,7 @@ const COMMON = {
   tag: 'Exports',
 } as const;
 
-const Status = Type.Object({
-  id: Type.String(),
-  collection: Type.String(),
-  format: Type.String(),
-  status: Type.String({ enum: ['accepted', 'running', 'successful', 'failed', 'dismissed', 'expired'] }),
-  message: Type.String(),
-  progress: Type.Integer({ minimum: 0, maximum: 100 }),
-  created: Type.String({ format: 'date-time' }),
-  finished: Type.Optional(Type.String({ format: 'date-time' })),
-  expires: Type.Optional(Type.String({ format: 'date-time' })),
-  features: Type.Optional(Type.Integer()),
-  bytes: Type.Optional(Type.Integer()),
-  warnings: Type.Array(Type.String()),
-  links: Type.Array(LinkSchema),
-});
+const ExportList = Type.Object({ exports: Type.Array(ExportStatus), links: Type.Array(LinkSchema) });
 
 const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
 const ABSENT = { 404: { description: 'No such collection, or no such export of the caller' } };
@@ -80,6 +67,35 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
   return [
     defineOperation({
       ...COMMON,
+      method: 'GET',
+      id: 'features.listExports',
+      path: READER_EXPORTS_PATH,
+      summary: 'List own export jobs',
+      description:
+        'Returns the export jobs of the caller that run or have a file, newest first. Without a sign-in, these are the jobs that the same browser started.',
+      formats: META_FORMATS,
+      responses: {
+        200: { description: 'Export jobs', content: { 'application/json': ExportList, 'text/html': null } },
+      },
+      async run(x) {
+        const isAnonymous = x.principal.kind === 'anonymous';
+        const ids = isAnonymous ? readExportIds(x.header('cookie')) : undefined;
+        const exports = await readerExports.list(x.principal, ids);
+        const snapshot = deps.visible(x.principal);
+        const collections = exports.map(({ collection }) => snapshot.byId(collection));
+        const statuses = exports.map((one, i) =>
+          buildStatus(x, { id: one.collection, title: collections[i]?.title ?? one.collection }, one),
+        );
+        const links = formatLinks(x, READER_EXPORTS_PATH, META_FORMATS, x.query);
+        const titles = new Map(collections.flatMap((one) => (one ? [[one.id, one.title] as const] : [])));
+        const reply = documentReply(x, { exports: statuses, links }, () =>
+          renderExportsPage(x, statuses, titles, links),
+        );
+        return { ...reply, cacheControl: 'no-store' };
+      },
+    }),
+    defineOperation({
+      ...COMMON,
       method: 'POST',
       id: 'features.startExport',
       path: EXPORT_PATH,
@@ -89,7 +105,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       openQuery: true,
       audited: true,
       responses: {
-        201: { description: 'The job', content: { 'application/json': Status } },
+        201: { description: 'The job', content: { 'application/json': ExportStatus } },
         303: { description: 'The client accepts HTML' },
         400: { description: 'A parameter is wrong' },
         404: { description: 'No such collection' },
@@ -104,11 +120,14 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
           ...buildCaller(x.principal, x.operation),
           correlationId: x.correlationId,
         });
-        const path = exportPath(own.visible, job.id);
+        const path = buildExportPath(own.visible, job.id);
         if (x.header('accept')?.includes('text/html')) {
           // A path also works behind a proxy that ends TLS without saying so.
           const page = `${sitePath(x.baseUrl)}${path}?f=html`;
-          return { status: 303, headers: { location: page }, cacheControl: 'no-store' };
+          const isAnonymous = x.principal.kind === 'anonymous';
+          const cookie = isAnonymous && addExportId(x.baseUrl, x.header('cookie'), job.id);
+          const headers = { location: page, ...(cookie && { 'set-cookie': cookie }) };
+          return { status: 303, headers, cacheControl: 'no-store' };
         }
         const found = await readerExports.find(own.visible.id, job.id, x.principal);
         return {
@@ -129,7 +148,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       params: places,
       formats: META_FORMATS,
       responses: {
-        200: { description: 'Status', content: { 'application/json': Status, 'text/html': null } },
+        200: { description: 'Status', content: { 'application/json': ExportStatus, 'text/html': null } },
         ...ABSENT,
       },
       async run(x) {
@@ -151,7 +170,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       summary: 'Cancel an export job, or delete its file',
       audited: true,
       params: places,
-      responses: { 200: { description: 'Status', content: { 'application/json': Status } }, ...ABSENT },
+      responses: { 200: { description: 'Status', content: { 'application/json': ExportStatus } }, ...ABSENT },
       async run(x) {
         const { visible } = view(x);
         const found = await readerExports.remove(visible.id, x.params.exportId, x.principal);
@@ -179,85 +198,5 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
         return { ...(await fileReply(x, { path, mediaType })), cacheControl: 'no-store' };
       },
     }),
-  ];
-}
-
-function exportPath({ id }: VectorCollection, exportId: string): string {
-  return `${FEATURES_PATH}/collections/${encodeURIComponent(id)}/export/${exportId}`;
-}
-
-const STATUS = {
-  Queued: 'accepted',
-  Running: 'running',
-  Succeeded: 'successful',
-  Failed: 'failed',
-  Cancelled: 'dismissed',
-} as const;
-
-/** The document of an export. A job that is about to stop is dismissed. */
-function buildStatus(
-  x: Exchange,
-  collection: VectorCollection,
-  { job, format, file, expires }: ReaderExport,
-) {
-  const stopping = job.state === 'Running' && job.cancel_requested_at !== null;
-  const isExpired = job.state === 'Succeeded' && file === undefined;
-  const status = stopping ? 'dismissed' : isExpired ? 'expired' : STATUS[job.state];
-  return {
-    id: job.id,
-    collection: collection.id,
-    format,
-    status,
-    message: describeState(job, status),
-    progress: job.state === 'Succeeded' ? 100 : Math.floor((job.fraction ?? 0) * 100),
-    created: formatTime(job.created_at),
-    ...(job.completed_at === null ? {} : { finished: formatTime(job.completed_at) }),
-    ...(expires === undefined ? {} : { expires: formatTime(expires) }),
-    ...(file ? { features: file.features, bytes: file.bytes } : {}),
-    warnings: JSON.parse(job.warnings_json) as string[],
-    links: buildLinks(x, collection, job.id, file),
-  };
-}
-
-function describeState(job: JobRow, status: string): string {
-  switch (status) {
-    case 'accepted':
-      return 'The export waits for other jobs.';
-    case 'running':
-      return 'The server writes the file.';
-    case 'successful':
-      return 'The file is ready.';
-    case 'failed':
-      return job.failure_message ?? 'The export failed.';
-    case 'expired':
-      return 'The file was deleted, or has expired.';
-    default:
-      return 'The export was cancelled.';
-  }
-}
-
-const formatTime = (ms: number) => new Date(ms).toISOString();
-
-function buildLinks(
-  x: Exchange,
-  collection: VectorCollection,
-  exportId: string,
-  file: ReaderExport['file'],
-): Link[] {
-  const path = `${x.baseUrl}${exportPath(collection, exportId)}`;
-  return [
-    ...META_FORMATS.map((one) => ({
-      href: `${path}?f=${one.name}`,
-      rel: one === x.format ? 'self' : 'alternate',
-      type: one === HTML_FORMAT ? 'text/html' : one.mediaType,
-      title: 'This export',
-    })),
-    ...(file ? [{ href: `${path}/file`, rel: 'enclosure', type: file.mediaType, title: file.name }] : []),
-    {
-      href: `${x.baseUrl}${FEATURES_PATH}/collections/${encodeURIComponent(collection.id)}`,
-      rel: 'collection',
-      type: 'application/json',
-      title: collection.title,
-    },
   ];
 }

@@ -2,6 +2,7 @@ import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { GEOJSON_FORMAT } from '../../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { FEATURES_PATH } from '../../../core/http/paths.js';
+import { EXPORT_NAMES, type ExportName } from '../../../services/exchange/exports/formats.js';
 import {
   createExportFileName,
   type ExportPlan,
@@ -13,6 +14,9 @@ import { findView } from '../../../services/features/view.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { CSV_FORMAT } from '../formats.js';
 import { exportParams, readExport } from './params.js';
+
+/** Formats that are streamed. */
+const STREAMED: ReadonlySet<ExportName> = new Set(['geojson', 'csv']);
 
 export const EXPORT_PATH = `${FEATURES_PATH}/collections/{collectionId}/export`;
 
@@ -32,6 +36,11 @@ export function streamOperation(deps: SurfaceDeps): Operation {
     description: `Returns all selected features as one GeoJSON or CSV file of any size. Each queryable of the collection is also a parameter, as for items. If the server cannot send the complete file, it closes the connection before the end of the response. Maximum exports at the same time: ${EXCHANGE_LIMITS.exportStreamsPerCaller} for a client, ${EXCHANGE_LIMITS.exportStreams} for a server process.`,
     params: exportParams,
     formats: [GEOJSON_FORMAT, CSV_FORMAT],
+    describeFormat(f, path) {
+      const name = EXPORT_NAMES.find((one) => one === f.toLowerCase());
+      if (name === undefined || STREAMED.has(name)) return undefined;
+      return `'${name}' is a format of export jobs. Send POST ${path}?f=${name}, or use geojson or csv with GET`;
+    },
     openQuery: true,
     responses: {
       200: { description: 'The file', content: { 'application/geo+json': null, 'text/csv': null } },

@@ -10,6 +10,7 @@ import { member } from '../features/query-members.js';
 import { createErrorReply, jsonReply } from '../images/in-band.js';
 import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, objectId, readIntegerMember, readIntegersMember, wholeNumber } from '../members.js';
+import { postFormOperation } from '../post-forms.js';
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
 import { attachmentSearch, readKeywords } from './attachment-requests.js';
@@ -33,7 +34,12 @@ const about = (verb: string) => common('Attachments', verb);
 
 /** Files of features, as clients of GeoServices list, get and change them. */
 export function attachmentOperations(surface: AttachmentSurface): Operation[] {
-  return [...readingOperations(surface), ...queryOperations(surface), ...writingOperations(surface)];
+  return [
+    ...readingOperations(surface),
+    ...queryOperations(surface),
+    ...writingOperations(surface),
+    ...formOperations(surface),
+  ];
 }
 
 type LayerPath = { readonly serviceId: string; readonly layerId: string };
@@ -144,6 +150,34 @@ const buildForm = (...mediaTypes: string[]) => ({
   maxBytes: LIMITS.attachmentBytes + LIMITS.loopBodyBytes,
   streamed: true,
 });
+
+const FILE = member('attachment', 'File.');
+const KEYWORDS = member('keywords', 'Keywords, separated by commas.');
+
+const FORMS = {
+  addAttachment: { summary: 'Attach a file to a feature', fields: [FILE, KEYWORDS] },
+  updateAttachment: {
+    summary: 'Replace an attachment, or its keywords',
+    fields: [member('attachmentId', 'Id of the attachment.'), FILE, KEYWORDS],
+  },
+  deleteAttachments: {
+    summary: 'Delete attachments of a feature',
+    fields: [member('attachmentIds', 'Ids of attachments, separated by commas.')],
+  },
+} as const;
+
+function formOperations({ attachments }: AttachmentSurface): Operation[] {
+  return Object.entries(FORMS).map(([verb, { summary, fields }]) =>
+    postFormOperation({
+      about: about(verb),
+      path: `${FEATURE}/${verb}`,
+      pathParams: featureParams,
+      summary,
+      fields,
+      requireAccess: (x) => void attachments.requireEditable(x, readAddress(x.params)),
+    }),
+  );
+}
 
 function writingOperations({ attachments, uploads }: AttachmentSurface): Operation[] {
   const writing = { method: 'POST', audited: true, repeatable: true, params: featureParams } as const;

@@ -1,9 +1,6 @@
-import { ApiError } from '../../../core/errors/errors.js';
-import { asksForHtml } from '../../../core/http/media.js';
-import { defineOperation, type Operation } from '../../../core/http/operation.js';
+import type { Operation } from '../../../core/http/operation.js';
 import type { EditDeps } from '../../../services/edits/target.js';
-import { editFormPage } from '../../pages/geoservices/operation-page.js';
-import { createPageReply } from '../../pages/page-reply.js';
+import { postFormOperation } from '../post-forms.js';
 import { layerNumberParam, layerTarget, requireEditLayer, serviceId } from './edit-plan.js';
 import { common, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
@@ -36,24 +33,15 @@ const FORMS = {
 } as const;
 
 export function editFormOperations(deps: EditDeps): Operation[] {
-  return Object.entries(FORMS).map(([verb, { summary, params }]) => {
-    const { failure: _, present: _present, ...about } = common(SERVER, verb);
-    return defineOperation({
-      ...about,
-      method: 'GET',
-      id: `geoservices.form${verb[0]!.toUpperCase()}${verb.slice(1)}`,
+  return Object.entries(FORMS).map(([verb, { summary, params }]) =>
+    postFormOperation({
+      about: common(SERVER, verb),
       path: `/rest/services/{serviceId}/${SERVER}/{layerId}/${verb}`,
-      summary: `Form: ${summary.toLowerCase()}`,
-      params: { serviceId, layerId: layerNumberParam },
-      responses: { 200: { description: 'Page with the form. The form sends its content by POST.' } },
-      run(x) {
-        if (!asksForHtml(x.header('accept')))
-          throw new ApiError('method-not-allowed', `GET: is not a method of ${verb}. Use POST.`, {
-            headers: { allow: 'POST, OPTIONS' },
-          });
-        layerTarget(x, deps, requireEditLayer(deps, x, x.params.serviceId, x.params.layerId));
-        return createPageReply(editFormPage(x, { verb, summary, params, values: {} }));
-      },
-    });
-  });
+      pathParams: { serviceId, layerId: layerNumberParam },
+      summary,
+      fields: params,
+      requireAccess: (x) =>
+        void layerTarget(x, deps, requireEditLayer(deps, x, x.params.serviceId, x.params.layerId)),
+    }),
+  );
 }

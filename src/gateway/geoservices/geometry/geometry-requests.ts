@@ -1,5 +1,6 @@
 import type { Geometry } from 'geojson';
 import { badParameter } from '../../../core/errors/errors.js';
+import { createBoxRing } from '../../../core/geometry/box.js';
 import type { Crs } from '../../../core/geometry/crs.js';
 import { METRES_OF_UNITS } from '../../../core/geometry/esri-units.js';
 import { GeoServicesGeometryError, parseEsriGeometry } from '../../../core/geometry/geoservices-geometry.js';
@@ -171,15 +172,5 @@ function hasHeights(value: unknown): boolean {
 function readRings(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('xmin' in value)) return value;
   const { xmin, ymin, xmax, ymax } = value as unknown as Record<string, number>;
-  return {
-    rings: [
-      [
-        [xmin, ymin],
-        [xmin, ymax],
-        [xmax, ymax],
-        [xmax, ymin],
-        [xmin, ymin],
-      ],
-    ],
-  };
+  return { rings: [createBoxRing([xmin!, ymin!, xmax!, ymax!]).reverse()] };
 }

@@ -1,7 +1,7 @@
 import { findAttribution } from '../../../core/catalog/abilities.js';
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { listMosaicMembers } from '../../../core/catalog/raster-sources.js';
-import { type Box, uncrossed, unwrapped } from '../../../core/geometry/box.js';
+import { type Box, createBoxRing, uncrossed, unwrapped } from '../../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
@@ -194,17 +194,7 @@ function placedExtent(extent84: Box, crs: Crs): Box {
 export function catalogItem({ id: name, extent84, acquired }: Granule, id: number, crs: Crs | undefined) {
   const attributes = { OBJECTID: id, Name: name, AcquisitionDate: acquired ?? null };
   if (!crs) return { attributes };
-  const [west, south, east, north] = placedExtent(extent84, crs);
-  const ring = [
-    ...[
-      [west, south],
-      [west, north],
-      [east, north],
-    ],
-    ...[
-      [east, south],
-      [west, south],
-    ],
-  ];
+  // Outer rings of GeoServices are clockwise.
+  const ring = createBoxRing(placedExtent(extent84, crs)).reverse();
   return { attributes, geometry: { rings: [ring], spatialReference: createSpatialReference(crs) } };
 }

@@ -1,6 +1,7 @@
-import type { Geometry, Point, Position } from 'geojson';
+import type { Geometry, Point } from 'geojson';
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
+import { type Box, createBoxRing } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { runTask } from '../../../services/kit/run-task.js';
@@ -66,15 +67,7 @@ function readPlace(collection: RasterCollection, members: Members, name: string)
 
 function buildGeometry({ literal }: PlaceGeometry): Geometry {
   if ('type' in literal) return literal;
-  const [west, south, east, north] = literal.bbox as [number, number, number, number];
-  const ring: Position[] = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
-  return { type: 'Polygon', coordinates: [ring] };
+  return { type: 'Polygon', coordinates: [createBoxRing(literal.bbox as unknown as Box)] };
 }
 
 async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {

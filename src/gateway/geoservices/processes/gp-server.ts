@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { asksForHtml } from '../../../core/http/media.js';
 import {
   defineOperation,
   type Exchange,
@@ -22,6 +23,8 @@ import type { Processes } from '../../../services/processes/service.js';
 import { formatTraceparent, type RequestSpan } from '../../../services/telemetry/spans.js';
 import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs/jobs.js';
 import { isBasic } from '../../auth/credentials.js';
+import { taskPage } from '../../pages/geoservices/task-page.js';
+import { createPageReply } from '../../pages/page-reply.js';
 import {
   common,
   documentFormat,
@@ -84,8 +87,12 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       pathParams: { task },
       params: {},
       summary: 'A geoprocessing task',
-      run: (_x, path, members) =>
-        jsonReply(taskDocument(processes.get(path['task']!)), documentFormat(members)),
+      run(x, path, members) {
+        const document = taskDocument(processes.get(path['task']!));
+        return wantsTaskPage(x)
+          ? createPageReply(taskPage(x, document))
+          : jsonReply(document, documentFormat(members));
+      },
     }),
     ...submission(deps, 'execute', 'Execute a task, and wait for it', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
@@ -142,6 +149,12 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       },
     }),
   ];
+}
+
+/** Whether a browser requests a page, and no other format. */
+function wantsTaskPage(x: Exchange): boolean {
+  const f = new URLSearchParams(x.query).get('f') ?? 'html';
+  return x.method === 'GET' && f === 'html' && asksForHtml(x.header('accept'));
 }
 
 /**

@@ -10,6 +10,7 @@ import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/featu
 import { member } from '../features/query-members.js';
 import { jsonReply, textReply } from '../images/in-band.js';
 import { EXACT_GEOSERVICES_MEMBERS, type Members, readTextMember } from '../members.js';
+import { postFormOperation } from '../post-forms.js';
 import {
   createdReplica,
   extractedChanges,
@@ -66,7 +67,12 @@ const about = (verb: Verb) => common('Replicas', verb);
 
 /** Offline copies of the layers of a service, as clients of GeoServices make and synchronise them. */
 export function replicaOperations(deps: ReplicaDeps): Operation[] {
-  return [...readingOperations(deps), ...changeOperations(deps), ...writingOperations(deps)];
+  return [
+    ...readingOperations(deps),
+    ...changeOperations(deps),
+    ...writingOperations(deps),
+    ...formOperations(deps),
+  ];
 }
 
 function readingOperations(deps: ReplicaDeps): Operation[] {
@@ -129,6 +135,45 @@ function changeOperations(deps: ReplicaDeps): Operation[] {
       run: (x) => extract(x, x.params.serviceId, x.body as Members),
     }),
   ];
+}
+
+const layers = changeParams.layers;
+const id = member('replicaID', 'Id of a replica, from createReplica.');
+
+const FORMS = {
+  createReplica: {
+    summary: 'Create a replica',
+    fields: [
+      member('replicaName', 'Name of the replica. Default: replica.'),
+      layers,
+      changeParams.layerQueries,
+      changeParams.geometry,
+      changeParams.geometryType,
+      changeParams.inSR,
+    ],
+  },
+  synchronizeReplica: {
+    summary: 'Synchronise a replica',
+    fields: [
+      id,
+      member('replicaServerGen', 'Generation of the last synchronisation.'),
+      member('edits', 'JSON array of edits by layer: {"id", "adds", "updates", "deleteIds"}.'),
+    ],
+  },
+  unRegisterReplica: { summary: 'Unregister a replica', fields: [id] },
+} as const;
+
+function formOperations(deps: ReplicaDeps): Operation[] {
+  return Object.entries(FORMS).map(([verb, { summary, fields }]) =>
+    postFormOperation({
+      about: about(verb as Verb),
+      path: `${PATH}/${verb}`,
+      pathParams: { serviceId },
+      summary,
+      fields,
+      requireAccess: (x) => requireVisibleService(deps, x.principal, x.params.serviceId),
+    }),
+  );
 }
 
 function writingOperations(deps: ReplicaDeps): Operation[] {

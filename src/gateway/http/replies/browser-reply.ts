@@ -18,6 +18,7 @@ export interface BrowserPages {
       code: string;
       correlationId: string;
       errors?: ApiError['errors'];
+      links?: ApiError['links'];
     },
   ): string;
   jsonPage(document: PageRequest & { format: string; json: string }): string;
@@ -34,8 +35,20 @@ export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, p
   if (!wantsErrorPage(x))
     return isOwnScript(x) ? { ...reply, headers: { ...reply.headers, ...challenge } } : reply;
   const { baseUrl, path, query, principal, correlationId } = x;
-  const { status, title, message: detail, code, errors } = error;
-  const about = { baseUrl, path, query, principal, status, title, detail, code, correlationId, errors };
+  const { status, title, message: detail, code, errors, links } = error;
+  const about = {
+    baseUrl,
+    path,
+    query,
+    principal,
+    status,
+    title,
+    detail,
+    code,
+    correlationId,
+    errors,
+    links,
+  };
   return {
     ...reply,
     status,

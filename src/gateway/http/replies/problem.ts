@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../../../core/errors/errors.js';
+import { ApiError, type ErrorCode, type ErrorLink } from '../../../core/errors/errors.js';
 import { TaskFailure, type TaskFailureCode } from '../../../core/errors/failure.js';
 import { type FieldError, formatDetail, formatFieldError } from '../../../core/errors/field-errors.js';
 import { errorHelpUrl } from '../../../core/errors/help-url.js';
@@ -80,11 +80,16 @@ export function problemReply(error: ApiError, context: ProblemContext): Reply {
       correlationId: context.correlationId,
       timestamp: new Date().toISOString(),
       ...(error.errors ? { errors: error.errors.map(clientError) } : {}),
+      ...(error.links ? { links: listLinks(error.links, context.baseUrl) } : {}),
       ...forClients(error),
       // Clients of the management API read either style of error body.
       ...(context.surface === 'admin' ? { success: false, message: error.message } : {}),
     }),
   };
+}
+
+function listLinks(links: readonly ErrorLink[], baseUrl: string) {
+  return links.map(({ path, title }) => ({ rel: 'related', href: baseUrl + path, title }));
 }
 
 /** One invalid member, with the member names that existing clients read and with our own. */

@@ -3,6 +3,7 @@ import { explainAssumedCrs } from '../../../core/catalog/assumed-crs.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { CrsEntry } from '../../../core/geometry/crs.js';
+import { LOCAL_CRS } from '../../../core/geometry/stated-crs.js';
 import { isPath } from '../../../core/sources/sources.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import type { SourceCrsView } from '../../../services/catalog/crs/source-crs.js';
@@ -19,6 +20,8 @@ export interface SourceCrsPage extends PageFrame {
   /** Reason why no CRS can be chosen. */
   readonly problem: string | undefined;
   readonly mayChange: boolean;
+  /** Whether the data can have local units. */
+  readonly canBeLocal: boolean;
   readonly q: string;
   /** CRS of the request. */
   readonly selected: string | undefined;
@@ -105,6 +108,7 @@ function currentCrs({ baseUrl, source, view, problem, mayChange }: SourceCrsPage
     ['Coordinates', extent && formatBoxSides(extent)],
   ])}
 ${source.assumedCrs ? html`<p class="note" role="note"><bdi>${explainAssumedCrs(source.assumedCrs)}</bdi></p>` : undefined}
+${view.warning === undefined ? undefined : html`<p class="note" role="note"><bdi>${view.warning}</bdi></p>`}
 ${source.state === 'refused' ? html`<p class="note" role="note"><bdi>${source.reason}</bdi></p>` : undefined}
 ${configuredBy === undefined ? undefined : html`<p class="note" role="note">The entry <code>${configuredBy}</code> of <code>data.crs</code> (<code>--crs</code>) assigns the CRS. Change it in the configuration.</p>`}
 ${problem === undefined ? undefined : html`<p class="note" role="note">No CRS can be chosen here: <bdi>${problem}</bdi>.</p>`}
@@ -113,14 +117,20 @@ ${mayChange ? undefined : html`<p class="note" role="note">Changes require the p
 
 function nameSystem(crs: string | undefined, name: string | undefined): string | undefined {
   if (crs === undefined) return undefined;
+  if (crs.startsWith('ENGCRS')) return 'local units';
   const isCode = /^\w+:\w+$/.test(crs);
   return isCode ? `${name} (${crs})` : name;
 }
 
-function chooser({ source, view, q, hits, selected: requested }: SourceCrsPage, path: string): Markup {
+function chooser(
+  { source, view, q, hits, selected: requested, canBeLocal }: SourceCrsPage,
+  path: string,
+): Markup {
   const { guesses, chosen, crs, origin } = view;
-  // A CRS that was only assumed is not selected: the operator must choose it.
-  const selected = requested || (chosen?.crs ?? (origin === 'data' ? crs : undefined));
+  const isPlaced = origin !== 'none' && source.assumedCrs?.as !== 'plane';
+  const current = chosen?.crs ?? (isPlaced ? crs : undefined);
+  // The preview starts with the CRS in use, or else with the best guess. Only Save chooses it.
+  const selected = requested || (current ?? guesses[0]?.crs);
   const guessed = guesses.map((guess) =>
     option(guess.crs, guess.name, `because ${guess.reason}`, guess.crs === selected),
   );
@@ -131,8 +141,8 @@ function chooser({ source, view, q, hits, selected: requested }: SourceCrsPage, 
       : [];
   const found = hits?.entries.map((one) => option(`EPSG:${one.code}`, one.name, one.areaName, false));
   return html`<form class="crs-form" method="get" action="${path}">
-<fieldset data-guesses${own.length + guessed.length === 0 ? html` hidden` : undefined}><legend>Suggestions</legend>
-<ul class="plain">${own}${guessed}</ul></fieldset>
+<fieldset data-guesses${own.length + guessed.length === 0 && !canBeLocal ? html` hidden` : undefined}><legend>Suggestions</legend>
+<ul class="plain">${own}${guessed}${canBeLocal ? option(LOCAL_CRS, 'Local units, not on Earth', 'maps and tiles do not show the data', selected === LOCAL_CRS) : undefined}</ul></fieldset>
 <p class="crs-search"><label for="q">Code, name or area</label> <input id="q" name="q" type="search" value="${q}" maxlength="200" autocomplete="off" placeholder="EPSG:27700, UTM zone 33N, Switzerland"> <button class="button">Search</button></p>
 <p role="status" data-search-status>${hits === undefined ? undefined : countHits(hits.total, hits.entries.length)}</p>
 <fieldset data-hits${found === undefined || found.length === 0 ? html` hidden` : undefined}><legend>Search results</legend>

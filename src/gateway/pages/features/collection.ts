@@ -7,22 +7,23 @@ import type {
   VectorCollection,
 } from '../../../core/catalog/collection.js';
 import type { MapData, MapLayerData } from '../../../core/catalog/page-data.js';
-import { buildCrsUri, buildCrsUris } from '../../../core/geometry/crs.js';
-import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
+import { formatBoxSides } from '../../../services/catalog/inspections/crs-notes.js';
 import { badgeLine, listBadges } from '../catalog/collections.js';
 import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
-import { anchor, linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
+import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
+import { bandTable } from '../maps/band-table.js';
 import { basemapData } from '../maps/basemap.js';
 import { colorSection, type PageColors, withColors } from '../maps/color-form.js';
+import { formatCoordinateUnit, renderCrs } from '../maps/crs-text.js';
 import { buildItemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { positionSection } from '../maps/position.js';
 import { snippetSection } from '../snippets/index.js';
 import { liveUrl } from '../streams/live.js';
 import { table } from '../table.js';
-import { crsName, extentText, facts, formatCount, propertyValue } from '../values.js';
+import { extentText, facts, formatCount } from '../values.js';
 import { downloadSection } from './downloads.js';
 import type { SampleSizes } from './export-links.js';
 import { filterSection, statisticsSection } from './filter-builder.js';
@@ -150,19 +151,22 @@ function coloredLayer(layer: MapLayerData, colors: PageColors | undefined): MapL
 }
 
 function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
-  const storageUri = buildCrsUri(collection.storageCrs, baseUrl);
   return facts([
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Layer number', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
-    ['Storage CRS', crsAnchor(storageUri)],
-    ['Supported CRS', html`${buildCrsUris(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
+    ['Extent in the storage CRS', ownExtentText(collection)],
+    ['Storage CRS', renderCrs(collection.storageCrs, baseUrl)],
+    ['Supported CRS', html`${collection.crs.map((crs) => html`${renderCrs(crs, baseUrl)} `)}`],
     ...ownFacts(collection),
   ]);
 }
 
-function crsAnchor(uri: string): Markup {
-  return anchor(uri, crsName(uri));
+/** Extent of the stored coordinates, where they are not degrees. */
+function ownExtentText(collection: Collection): string | undefined {
+  if (collection.storageCrs.geographic || collection.storageCrs.isPlane) return undefined;
+  const extent = hasFeatures(collection) ? collection.extent : undefined;
+  return extent && formatBoxSides(extent);
 }
 
 type Fact = readonly [string, Markup | string | number | undefined];
@@ -179,14 +183,12 @@ function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
   ];
 }
 
-function rasterFacts({ raster }: RasterCollection): Fact[] {
+function rasterFacts({ raster, storageCrs }: RasterCollection): Fact[] {
   const [, pixelWidth, , , , pixelHeight] = raster.geoTransform;
+  const [width, height] = [pixelWidth, pixelHeight].map((size) => Number(Math.abs(size).toPrecision(8)));
   return [
     ['Size', `${formatCount(raster.width)} × ${formatCount(raster.height)} pixels`],
-    [
-      'Pixel',
-      `${Number(Math.abs(pixelWidth).toPrecision(8))} × ${Number(Math.abs(pixelHeight).toPrecision(8))} CRS units`,
-    ],
+    ['Pixel', `${width} × ${height} ${formatCoordinateUnit(storageCrs)}`],
     ['Blocks', `${raster.blockSize[0]} × ${raster.blockSize[1]}`],
     ['Overviews', raster.overviewCount],
     ['File format', raster.driver],
@@ -203,7 +205,7 @@ function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollect
 
 function contents(collection: Collection): Markup | undefined {
   if (hasFeatures(collection)) return renderSection('Fields', fieldTable(collection.source.fields));
-  return hasCoverage(collection) ? renderSection('Bands', bandTable(collection.bands)) : undefined;
+  return hasCoverage(collection) ? renderSection('Bands', bandTable(collection)) : undefined;
 }
 
 function fieldTable(fields: readonly Field[]): Markup | undefined {
@@ -213,22 +215,4 @@ function fieldTable(fields: readonly Field[]): Markup | undefined {
       html`<tr><th scope="row"><bdi>${field.name}</bdi></th><td>${field.type}</td><td>${field.nullable ? 'optional' : 'required'}</td></tr>`,
   );
   return table('Fields', ['Name', 'Type', 'Value'], rows);
-}
-
-function bandTable(bands: readonly BandInfo[]): Markup | undefined {
-  if (bands.length === 0) return undefined;
-  const rows = bands.map(
-    ({ band, type, description, colorInterpretation, unit, noData, statistics: s }) =>
-      html`<tr><th scope="row" class="num">${band}</th><td>${propertyValue(description || colorInterpretation)}</td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td><td class="num">${s ? `${round(s.min)} to ${round(s.max)}` : propertyValue(null)}</td><td class="num">${s ? round(s.mean) : propertyValue(null)}</td></tr>`,
-  );
-  return table('Bands', ['Band', 'Description', 'Type', 'Unit', 'No data', 'Range', 'Mean'], rows);
-}
-
-/** Placeholders for missing values are often the largest value of a type, so their digits are meaningless. */
-function readable(value: number): string {
-  return Math.abs(value) >= 1e15 ? value.toExponential(4) : String(value);
-}
-
-function round(value: number): string {
-  return String(Number(value.toPrecision(6)));
 }

@@ -1,7 +1,8 @@
 import { hasCoverage, hasFeatures, isDrawable } from '../../../core/catalog/abilities.js';
-import type { Collection, RasterCollection, VectorCollection } from '../../../core/catalog/collection.js';
+import type { RasterCollection, VectorCollection } from '../../../core/catalog/collection.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { html, type Markup } from '../../../core/values/html.js';
+import { READER_EXPORTS_PATH } from '../../../services/exchange/exports/reader-exports.js';
 import { renderSection } from '../layout.js';
 import { anchor } from '../links.js';
 import { type PageColors, withColors } from '../maps/color-form.js';
@@ -12,8 +13,14 @@ import {
   wholeCoverage,
 } from '../snippets/snippet.js';
 import { table } from '../table.js';
-import { formatBytes, formatCount, formatFeatures } from '../values.js';
-import { buildExportUrl, exportControl, listExportFormats, type SampleSizes } from './export-links.js';
+import { formatBytes, formatCount, formatFeatures, formatInstant } from '../values.js';
+import {
+  buildExportUrl,
+  estimateSize,
+  exportControl,
+  listExportFormats,
+  type SampleSizes,
+} from './export-links.js';
 
 interface Download {
   /** Link or button. */
@@ -28,7 +35,6 @@ export function downloadSection(
   sizes?: SampleSizes,
   colors?: PageColors,
 ): Markup | undefined {
-  const { collection } = subject;
   const downloads = [...listDownloads(subject, sizes), ...listPictures(subject, colors)];
   if (downloads.length === 0) return undefined;
   const rows = downloads.map(
@@ -37,15 +43,15 @@ export function downloadSection(
   );
   return renderSection(
     'Downloads',
-    html`${table('Downloads', ['Format', 'Contents', 'Size'], rows)}${note(collection, sizes)}`,
+    html`${table('Downloads', ['Format', 'Contents', 'Size'], rows)}${note(subject, sizes)}`,
   );
 }
 
-function note(collection: Collection, sizes: SampleSizes | undefined): Markup | undefined {
+function note({ baseUrl, collection }: SnippetSubject, sizes: SampleSizes | undefined): Markup | undefined {
   if (hasCoverage(collection))
     return html`<p class="muted">Sizes are before compression; downloads are smaller.</p>`;
   if (!sizes || !hasFeatures(collection)) return undefined;
-  return html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression. Downloads contain the features and attributes that you can read. A job writes GeoPackage, FlatGeobuf and GeoParquet; its page shows the progress and then the file.</p>`;
+  return html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression. Downloads contain the features and attributes that you can read. A job writes GeoPackage, FlatGeobuf and GeoParquet; its page shows the progress and then the file. <a href="${`${baseUrl}${READER_EXPORTS_PATH}?f=html`}">Your exports</a></p>`;
 }
 
 function listDownloads(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
@@ -62,14 +68,15 @@ function listFeatures(
   const { featureCount } = collection;
   const all = featureCount === undefined ? 'all features' : `all ${formatFeatures(featureCount)}`;
   const url = buildExportUrl(collection, subject.baseUrl);
-  const exports = listExportFormats(collection, sizes).map((format) => ({
-    control: exportControl(url, format),
-    about: format.isJob ? `${all}, written by a job` : all,
-    size:
-      format.bytes === null || featureCount === undefined
-        ? undefined
-        : `about ${formatBytes(format.bytes * featureCount)}`,
-  }));
+  const exports = listExportFormats(collection, sizes).map((format) => {
+    const bytes = featureCount === undefined ? undefined : estimateSize(format, featureCount);
+    const contents = format.isJob ? `${all}, written by a job` : all;
+    return {
+      control: exportControl(url, format),
+      about: format.notes.length === 0 ? contents : [`${contents}.`, ...format.notes].join(' '),
+      size: bytes === undefined ? undefined : `about ${formatBytes(bytes)}`,
+    };
+  });
   return [...exports, listGml(subject, collection, sizes)];
 }
 
@@ -113,7 +120,9 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   const size = raster.width * raster.height * scale * scale * bytes;
   const { times = [] } = raster;
   const what =
-    times.length > 1 ? `all bands of ${times.at(-1)}, the newest of ${times.length} times` : 'all bands';
+    times.length > 1
+      ? `all bands of ${formatInstant(times.at(-1)!)}, the newest of ${times.length} times`
+      : 'all bands';
   const how =
     scale < 1
       ? `the values of ${what} at ${Math.floor(scale * 100)} % of their resolution`

@@ -1,6 +1,8 @@
+import { plainFields } from '../../../core/access/field-masks.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { ExportFormatData } from '../../../core/catalog/page-data.js';
 import { html, type Markup } from '../../../core/values/html.js';
+import { listFormatNotes } from '../../../services/exchange/exports/format-notes.js';
 import type { ExportName } from '../../../services/exchange/exports/formats.js';
 import { anchor } from '../links.js';
 import { buildItemsUrl } from '../maps/map-data.js';
@@ -25,10 +27,27 @@ const OFFERED: readonly { readonly f: ExportName; readonly isJob: boolean }[] = 
 
 /** Typical sizes of formats that are not measured, relative to GeoJSON: of points, and of lines and polygons. */
 const SHARES: Partial<Record<ExportName, readonly [points: number, others: number]>> = {
-  gpkg: [0.7, 0.7],
-  flatgeobuf: [0.95, 0.6],
+  gpkg: [0.7, 0.6],
+  flatgeobuf: [1.03, 0.6],
   geoparquet: [0.2, 0.5],
 };
+
+/** Bytes of files without features: the tables of a GeoPackage, and the headers with the CRS of other formats. */
+const BASES: Partial<Record<ExportName, number>> = {
+  gpkg: 98_304,
+  flatgeobuf: 1200,
+  geoparquet: 750,
+};
+
+/** Features that a format cannot contain. A job warns only if there are any. */
+const OMISSIONS: Partial<Record<ExportName, readonly string[]>> = {
+  flatgeobuf: ['Features without a geometry are omitted.'],
+};
+
+/** Estimates the bytes of an export. Undefined if sizes were not measured. */
+export function estimateSize({ bytes, base }: ExportFormatData, features: number): number | undefined {
+  return bytes === null ? undefined : base + bytes * features;
+}
 
 /** Formats of exports with the bytes of a feature, if sizes were measured. */
 export function listExportFormats(
@@ -36,11 +55,19 @@ export function listExportFormats(
   sizes: SampleSizes | undefined,
 ): ExportFormatData[] {
   const column = source.geometryType === 'Point' ? 0 : 1;
+  const fields = plainFields(source.fields);
   return OFFERED.map(({ f, isJob }) => {
     const share = SHARES[f]?.[column];
     const measured = f === 'csv' ? sizes?.csv : sizes?.geojson;
     const bytes = measured === undefined ? null : measured * (share ?? 1);
-    return { f, title: FORMAT_TITLES[f], isJob, bytes };
+    return {
+      f,
+      title: FORMAT_TITLES[f],
+      isJob,
+      bytes,
+      base: BASES[f] ?? 0,
+      notes: [...(OMISSIONS[f] ?? []), ...listFormatNotes(f, fields)],
+    };
   });
 }
 

@@ -11,7 +11,13 @@ import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { pagingLinks } from '../page-links.js';
 import { formatBytes, formatCount, shortenText } from '../values.js';
-import { buildExportUrl, exportControl, listExportFormats, type SampleSizes } from './export-links.js';
+import {
+  buildExportUrl,
+  estimateSize,
+  exportControl,
+  listExportFormats,
+  type SampleSizes,
+} from './export-links.js';
 import { filterForm } from './filter-builder.js';
 import {
   columnChoice,
@@ -118,11 +124,10 @@ function downloads(input: ItemsPageInput): Markup | undefined {
   const { baseUrl, collection, query, sizes, matched } = input;
   const url = buildExportUrl(collection, baseUrl);
   const entries = listExportFormats(collection, sizes).map((format) => {
-    const size =
-      format.bytes !== null && matched?.isExact
-        ? html` about ${formatBytes(format.bytes * matched.count)}`
-        : undefined;
-    return html`<li>${exportControl(url, format, exportQuery(query))}${size}</li>`;
+    const bytes = matched?.isExact ? estimateSize(format, matched.count) : undefined;
+    const size = bytes === undefined ? undefined : html` about ${formatBytes(bytes)}`;
+    const notes = format.notes.map((note) => html` <span class="muted">${note}</span>`);
+    return html`<li>${exportControl(url, format, exportQuery(query))}${size}${notes}</li>`;
   });
   const count = matchedText(input);
   return renderSection(

@@ -5,7 +5,7 @@ export interface FieldKind {
   readonly words?: readonly string[];
   /** Value that the server uses without the parameter. */
   readonly usual?: string;
-  readonly type?: 'number' | 'json';
+  readonly type?: 'number' | 'json' | 'file';
   readonly placeholder?: string;
 }
 
@@ -33,6 +33,9 @@ const FIELDS: Readonly<Record<string, FieldKind>> = {
   calcExpression: json('[{"field":"name","value":"A"}]'),
   transparent: flag(false),
   contains: flag(true),
+  attachment: { type: 'file' },
+  edits: json('[{"id":0,"adds":[],"updates":[],"deleteIds":[]}]'),
+  layerQueries: json('{"0":{"where":"FIELD > 10"}}'),
   geometryType: { words: GEOMETRY_TYPES },
   spatialRel: {
     words: [

@@ -65,11 +65,12 @@ function nameResource(title: string): Markup {
 /** Form of an edit. The script sends it by POST and shows the response. */
 export function editFormPage(x: HtmlPageRequest, { verb, summary, params }: OperationForm): string {
   const { baseUrl, path } = x;
+  const hasFile = params.some(({ name }) => findFormField(name).type === 'file');
   const crumbs = directoryCrumbs(baseUrl, path);
   const target = `${sitePath(baseUrl)}${path}`;
   const body = html`<h1>${summary}</h1>
 <p class="operation-line"><code>${verb}</code> of ${anchor(crumbs.at(-2)!.href, nameResource(crumbs.at(-2)!.title))}</p>
-<form class="builder reference-form" method="post" action="${target}" data-request="${target}">
+<form class="builder reference-form" method="post" action="${target}" data-request="${target}"${hasFile ? html` enctype="multipart/form-data"` : undefined}>
 ${params.map((one) => renderField(one, ''))}
 <input type="hidden" name="f" value="json">
 <p class="actions"><button type="submit" class="button primary" data-send>Send</button></p>
@@ -121,6 +122,7 @@ function renderField({ name, description }: Pick<Param, 'name' | 'description'>,
     }
     if (type === 'json')
       return html`<textarea name="${name}" rows="2" spellcheck="false" placeholder="${placeholder}">${value}</textarea>`;
+    if (type === 'file') return html`<input name="${name}" type="file">`;
     const kind = type === 'number' ? html` type="number" step="any"` : undefined;
     return html`<input name="${name}" value="${value}" placeholder="${placeholder || usual}" autocomplete="off" spellcheck="false"${kind}>`;
   }

@@ -9,7 +9,7 @@ import type { Colormap, RasterLook } from '../../../core/rasters/raster-look.js'
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { renderSection } from '../layout.js';
-import { formatCount } from '../values.js';
+import { formatCount, formatInstant } from '../values.js';
 
 /** Bands and colours of a raster on a page. */
 export interface PageColors {
@@ -57,16 +57,26 @@ export function colorSection(
   return renderSection(
     'Bands and colours',
     html`${shownTime(collection)}${note}<div class="colors">
-<form class="filter" method="get" data-colors="${collection.id}"><input type="hidden" name="f" value="html">${colorFields(collection, colors)}<button type="submit">Show</button><button type="button" data-colors-reset hidden>Reset</button></form>
-<p class="legend"><img src="${withColors(legend, colors)}" alt="${describeLegend(collection, look)}" data-colored="${legend}"></p>
+${
+  hasColorChoice(collection)
+    ? html`<form class="filter" method="get" data-colors="${collection.id}"><input type="hidden" name="f" value="html">${colorFields(collection, colors)}<button type="submit">Show</button><button type="button" data-colors-reset hidden>Reset</button></form>
+`
+    : undefined
+}<p class="legend"><img src="${withColors(legend, colors)}" alt="${describeLegend(collection, look)}" data-colored="${legend}"></p>
 </div>`,
   );
+}
+
+/** Whether a raster can be shown in other bands or colours: a single band with a colour table cannot. */
+export function hasColorChoice({ bands }: RasterCollection): boolean {
+  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  return colors[0]?.colorInterpretation !== 'Palette' || colors.length > 1;
 }
 
 /** The sentence that names the time on the map, and that of the statistics of bands. */
 function shownTime({ raster: { times = [] } }: RasterCollection): Markup | undefined {
   if (times.length < 2) return undefined;
-  return html`<p class="muted">The map and the statistics of the bands are of ${times.at(-1)}, the newest of ${formatCount(times.length)} times. The colours have the same range at all times.</p>`;
+  return html`<p class="muted">The map and the statistics of the bands are of ${formatInstant(times.at(-1)!)}, the newest of ${formatCount(times.length)} times. The colours have the same range at all times.</p>`;
 }
 
 /** Fields for bands, range and colour ramp. Their names are those of the parameters of maps. */

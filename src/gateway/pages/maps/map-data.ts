@@ -119,7 +119,9 @@ function drawingRank(layer: MapLayerData): number {
 /** Legend colour of a layer; undefined without one. */
 export function legendColor(layer: MapLayerData): string | undefined {
   if (layer.kind === 'raster') return undefined;
-  for (const { type, paint } of layer.style) {
+  // The upper layer of a circle has the colour, and the lower one its halo.
+  const layers = layer.geometry === 'point' ? [...layer.style].reverse() : layer.style;
+  for (const { type, paint } of layers) {
     const color = (paint as Record<string, unknown> | undefined)?.[`${type}-color`];
     if (typeof color === 'string') return color;
   }
@@ -134,7 +136,7 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
     encoding: 'mlt',
     sourceLayers: [collection.id],
     geometry,
-    style: pageStyle(collection),
+    style: collection.style.layers,
     items: buildItemsUrl(collection, baseUrl),
     count: collection.featureCount ?? null,
     cells: buildCells(collection, baseUrl),
@@ -155,7 +157,8 @@ function buildCells(collection: VectorCollection, baseUrl: string): CellsData | 
 
 /** Whether a style is more than the circles of the default style. */
 function hasOwnLook(layers: readonly StyleLayer[]): boolean {
-  return layers.length !== 1 || layers[0]!.type !== 'circle' || layers[0]!.id !== 'point';
+  const ids = layers.map(({ type, id }) => `${type} ${id}`);
+  return ids.join() !== 'circle halo,circle point';
 }
 
 function rasterLayer(collection: RasterCollection, baseUrl: string): RasterLayerData {

@@ -1,13 +1,14 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
-import type { BandInfo } from '../../../core/rasters/rasters.js';
+import { formatBandTitle } from '../../../core/maps/legend/raster-entries.js';
+import type { ThematicClass } from '../../../core/rasters/rasters.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { seriesChart } from '../features/series-chart.js';
 import { formatNumber } from '../features/statistics.js';
 import { type Crumb, type PageFrame, page, renderSection, sitePath } from '../layout.js';
 import { table } from '../table.js';
-import { formatCount } from '../values.js';
+import { formatCount, formatInstant } from '../values.js';
 import { basemapData } from './basemap.js';
 import { mapLayer } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture } from './map-frame.js';
@@ -100,39 +101,43 @@ function positionPart({ baseUrl, collection, values, query }: PositionPage): Mar
   return html`<div data-position><p>At ${place[0]} ${place[1]} (longitude, latitude). <a class="button" href="${href}">Values as CSV</a></p>${cut}${content}</div>`;
 }
 
-function charts({ bands }: RasterCollection, { steps }: PositionValues): Markup {
-  const parts = bands.map((band, i) => {
+function charts(collection: RasterCollection, { steps }: PositionValues): Markup {
+  const parts = listNames(collection).map((name, i) => {
     const points = steps.map(({ time, values }) => ({ time: time!, value: toDoubleOrNull(values[i]) }));
-    return html`<section class="stat" aria-label="${formatName(band)}"><h3><bdi>${formatName(band)}</bdi></h3>${seriesChart(formatName(band), points)}</section>`;
+    return html`<section class="stat" aria-label="${name}"><h3><bdi>${name}</bdi></h3>${seriesChart(name, points)}</section>`;
   });
   return html`<div class="stats">${parts}</div>`;
 }
 
-function seriesTable({ bands }: RasterCollection, { steps }: PositionValues): Markup {
+function seriesTable(collection: RasterCollection, { steps }: PositionValues): Markup {
+  const names = listNames(collection);
   const rows = steps.map(
     ({ time, values }) =>
-      html`<tr><th scope="row">${time}</th>${bands.map((_, i) => valueCell(values[i]))}</tr>`,
+      html`<tr><th scope="row">${formatInstant(time!)}</th>${names.map((_, i) => valueCell(values[i]))}</tr>`,
   );
-  return html`<details><summary>Values by time</summary>${table('Values by time', ['Time', ...bands.map(formatName)], rows)}</details>`;
+  return html`<details><summary>Values by time</summary>${table('Values by time', ['Time', ...names], rows)}</details>`;
 }
 
-function bandTable({ bands }: RasterCollection, { steps }: PositionValues): Markup {
-  const rows = bands.map(
-    (band, i) =>
-      html`<tr><th scope="row"><bdi>${formatName(band)}</bdi></th>${valueCell(steps[0]?.values[i])}</tr>`,
+function bandTable(collection: RasterCollection, { steps }: PositionValues): Markup {
+  const rows = listNames(collection).map(
+    (name, i) =>
+      html`<tr><th scope="row"><bdi>${name}</bdi></th>${valueCell(steps[0]?.values[i], collection.bands[i]?.classes)}</tr>`,
   );
   return table('Values by band', ['Band', 'Value'], rows);
 }
 
 const toDoubleOrNull = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
 
-/** Integers have all their digits. */
-function valueCell(value: AnyNumber | null | undefined): Markup {
+/** Integers have all their digits. Values of classes have the name of their class. */
+function valueCell(value: AnyNumber | null | undefined, classes: readonly ThematicClass[] = []): Markup {
   if (value === null || value === undefined) return html`<td class="none">no data</td>`;
   const text = isExactNumber(value) ? String(value) : formatNumber(value, Number.isInteger(value) ? 17 : 7);
-  return html`<td class="num">${text}</td>`;
+  const name = classes.find((one) => String(one.value) === text && one.name !== text)?.name;
+  return html`<td class="num">${name === undefined ? text : `${name} (${text})`}</td>`;
 }
 
-function formatName({ band, description, unit }: BandInfo): string {
-  return `${description || `Band ${band}`}${unit ? ` (${unit})` : ''}`;
+function listNames(collection: RasterCollection): string[] {
+  return collection.bands.map(
+    (band) => `${formatBandTitle(collection, band)}${band.unit ? ` (${band.unit})` : ''}`,
+  );
 }

@@ -10,12 +10,14 @@ import type {
 } from '../../../core/catalog/page-data.js';
 import type { PopupTemplate } from '../../../core/features/popup.js';
 import { legendEntries } from '../../../core/maps/legend/entries.js';
+import { formatBandTitle } from '../../../core/maps/legend/raster-entries.js';
+import type { ThematicClass } from '../../../core/rasters/rasters.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { whereabouts } from '../catalog/collections.js';
 import { assetUrl, type PageFrame, page } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
-import { colorFields, describeLegend, legendUrl } from './color-form.js';
+import { colorFields, describeLegend, hasColorChoice, legendUrl } from './color-form.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
 import { drawingChoice, layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
@@ -82,16 +84,23 @@ function viewerLayer(
   return { id, title, extent: extent84 ?? null, time, coverage, popup };
 }
 
-function buildCoverage({ id, bands, raster }: RasterCollection, baseUrl: string): CoverageData {
+function buildCoverage(collection: RasterCollection, baseUrl: string): CoverageData {
+  const { id, bands, raster } = collection;
   const [, south, , north] = raster.extent84;
   return {
     href: `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(id)}/coverage`,
     pixel: (north - south) / raster.height,
-    bands: bands.map(({ band, description, unit }) => ({
-      name: description || `Band ${band}`,
-      unit: unit || null,
+    bands: bands.map((band) => ({
+      name: formatBandTitle(collection, band),
+      unit: band.unit || null,
+      classes: band.classes ? nameClasses(band.classes) : null,
     })),
   };
+}
+
+function nameClasses(classes: readonly ThematicClass[]): Record<string, string> | null {
+  const named = classes.filter(({ name, value }) => name !== String(value));
+  return named.length === 0 ? null : Object.fromEntries(named.map(({ value, name }) => [value, name]));
 }
 
 function findTime(
@@ -152,7 +161,8 @@ ${hasCoverage(collection) ? colorControls(collection) : undefined}<div class="la
 }
 
 /** Bands and colours of a raster. */
-function colorControls(collection: RasterCollection): Markup {
+function colorControls(collection: RasterCollection): Markup | undefined {
+  if (!hasColorChoice(collection)) return undefined;
   return html`<form class="layer-colors" data-colors="${collection.id}" aria-label="Bands and colours of ${collection.title}">${colorFields(collection, { query: '', look: undefined })}<div class="layer-actions"><button type="submit">Show</button><button type="button" data-colors-reset hidden>Reset</button></div></form>
 `;
 }

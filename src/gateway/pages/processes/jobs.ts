@@ -16,6 +16,7 @@ import { basemapData } from '../maps/basemap.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
 import { facts, renderTime, shortenText } from '../values.js';
+import { formatMilliseconds } from './duration.js';
 
 /** Pages of jobs of processes, made from the documents that are their JSON representation. */
 
@@ -88,6 +89,7 @@ export function jobPage(x: HtmlPageRequest, document: StatusDocument, parts: Job
   const job = `${sitePath(baseUrl)}${path}`;
   const data: JobData = {
     job,
+    cancel: { path: job, method: 'DELETE' },
     retry: `${sitePath(baseUrl)}/api/v1/admin/jobs/${encodeURIComponent(jobID)}/retry`,
     isActive,
     jobs: `${processes}/jobs`,
@@ -153,18 +155,13 @@ function inputTable(inputs: JobPageParts['inputs']): Markup | undefined {
   return table('Inputs', ['Input', 'Value'], rows);
 }
 
-/** Time between start and end: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. Undefined for a job that has not ended. */
+/** Time between start and end. Undefined for a job that has not ended. */
 function formatDuration({
   started,
   finished,
 }: Pick<StatusDocument, 'started' | 'finished'>): string | undefined {
   if (started === undefined || finished === undefined) return undefined;
-  const seconds = (Date.parse(finished) - Date.parse(started)) / 1000;
-  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
-  const whole = Math.round(seconds);
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  if (whole < 60) return `${whole} s`;
-  return hours === 0 ? `${minutes} min ${whole % 60} s` : `${hours} h ${minutes} min`;
+  return formatMilliseconds(Date.parse(finished) - Date.parse(started));
 }
 
 function outputList(outputs: readonly JobOutput[]): Markup | undefined {

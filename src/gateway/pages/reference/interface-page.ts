@@ -41,7 +41,7 @@ function documentCard(
 ): Markup {
   const count = readable.find((one) => one.surface === surface)?.operations.length;
   return html`<li class="card"><div class="card-text"><h2>${anchor(`${baseUrl}/docs/${surface}`, title)}</h2><p>${description}</p>
-<ul class="inline"><li>${count === undefined ? 'Sign in to see it' : countOperations(count)}</li>${openapi ? html`<li>${anchor(`${baseUrl}${openapi}`, 'OpenAPI (JSON)')}</li>` : undefined}</ul></div></li>`;
+<ul class="inline"><li>${count === undefined ? 'Sign in to see it' : countOperations(count)}</li>${openapi && count !== undefined ? html`<li>${anchor(`${baseUrl}${openapi}`, 'OpenAPI (JSON)')}</li>` : undefined}</ul></div></li>`;
 }
 
 const countOperations = (count: number) => (count === 1 ? '1 operation' : `${formatCount(count)} operations`);

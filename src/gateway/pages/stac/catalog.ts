@@ -1,7 +1,7 @@
 import type { Feature } from 'geojson';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
-import { type Box, unwrapped } from '../../../core/geometry/box.js';
+import { type Box, createBoxRing, unwrapped } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { hasItems } from '../../../services/stac/footprints.js';
 import {
@@ -17,7 +17,7 @@ import { linkList, type PageLink, representationLine } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { mergeBoxes } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
-import { OUTLINES, stacTitle } from './model.js';
+import { outlineStyle, stacTitle } from './model.js';
 
 export interface CatalogPage {
   readonly title: string;
@@ -89,7 +89,7 @@ function extentMap(baseUrl: string, collections: readonly Collection[]): Markup 
     features: {
       inline: placed.map(outline),
       title: 'Extents',
-      style: OUTLINES,
+      style: outlineStyle(placed.length),
     },
   };
   return mapFrame({ data, label: 'Map of the extents of the collections' });
@@ -98,13 +98,6 @@ function extentMap(baseUrl: string, collections: readonly Collection[]): Markup 
 function outline(collection: Collection): Feature {
   const { id, extent84 } = collection;
   const title = stacTitle(collection);
-  const [west, south, east, north] = unwrapped(extent84 as Box);
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
-  return { type: 'Feature', properties: { title, id }, geometry: { type: 'Polygon', coordinates: [ring] } };
+  const geometry = { type: 'Polygon' as const, coordinates: [createBoxRing(unwrapped(extent84 as Box))] };
+  return { type: 'Feature', properties: { title, id }, geometry };
 }

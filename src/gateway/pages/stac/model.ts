@@ -27,10 +27,20 @@ export interface ItemDocument {
 }
 
 /** Outlines of extents and footprints, which can cover each other. */
-export const OUTLINES: readonly StyleLayer[] = [
-  { id: 'area', type: 'fill', paint: { 'fill-color': '#d9561c', 'fill-opacity': 0.08 } },
-  { id: 'outline', type: 'line', paint: { 'line-color': '#d9561c', 'line-width': 1.6 } },
-];
+export const OUTLINES: readonly StyleLayer[] = outlineStyle(1);
+
+/** Outlines that are so thin and transparent that many of them do not hide the map. */
+export function outlineStyle(count: number): readonly StyleLayer[] {
+  const [opacity, width] = [Math.min(0.08, 1 / count), count > 40 ? 0.6 : 1.6];
+  return [
+    { id: 'area', type: 'fill', paint: { 'fill-color': '#d9561c', 'fill-opacity': opacity } },
+    {
+      id: 'outline',
+      type: 'line',
+      paint: { 'line-color': '#d9561c', 'line-width': width, 'line-opacity': count > 40 ? 0.4 : 1 },
+    },
+  ];
+}
 
 /** Title of a collection in its own document. */
 export function stacTitle(collection: Collection): string {

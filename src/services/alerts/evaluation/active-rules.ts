@@ -50,6 +50,7 @@ export class LayerRules {
   readonly #testNumbers = new Map<string, number>();
   readonly #filterNumbers = new Map<string, number>();
   #key: string | undefined;
+  #hasPaths = false;
 
   constructor(readonly collection: VectorCollection) {}
 
@@ -59,11 +60,13 @@ export class LayerRules {
     return this.#key;
   }
 
+  /** Whether a rule needs the moves of points. */
   get hasPaths(): boolean {
-    return this.rules.some(({ pathTest }) => pathTest !== undefined);
+    return this.#hasPaths;
   }
 
   add(rule: EvaluatedRule): void {
+    this.#hasPaths ||= rule.pathTest !== undefined;
     this.rules.push(rule);
     this.byId.set(rule.row.id, rule);
     const isAlways = rule.test === undefined || rule.conditions.timeField !== undefined;

@@ -3,9 +3,11 @@ import { announce } from '../../../stores/database/announcements.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 
 const KIND = 'source-crs';
+/** Characters of the name of an object in a manifest. */
+const MAX_NAME = 200;
 
 /** CRS of a file, or of one of its layers, that an operator chose on the running server. */
-interface ChosenCrs {
+export interface ChosenCrs {
   readonly file: string;
   /** `''` for a file of one layer. */
   readonly layer: string;
@@ -43,33 +45,57 @@ export class ChosenCrsStore {
   }
 
   put(file: string, layer: string, crs: string, by: string): Promise<void> {
-    return this.#change(file, layer, async (store, id) => {
-      await store.put<ChosenCrs>(KIND, id, { file, layer, crs }, by);
-    });
+    return this.#change(file, layer, (store) => putChosenCrs(store, { file, layer, crs }, by));
   }
 
   /** Resolves with false if no CRS was chosen. */
   async remove(file: string, layer: string): Promise<boolean> {
     let isRemoved = false;
-    await this.#change(file, layer, async (store, id) => {
-      isRemoved = await store.remove(KIND, id);
+    await this.#change(file, layer, async (store) => {
+      isRemoved = await removeChosenCrs(store, { file, layer });
     });
     return isRemoved;
   }
 
   /** The change and its announcement become durable together. */
-  async #change(
-    file: string,
-    layer: string,
-    work: (store: DocumentStore, id: string) => Promise<void>,
-  ): Promise<void> {
-    const id = createDocumentId(file, layer);
-    await this.documents.together([KIND, id], async (store) => {
-      await work(store, id);
-      const reason = `the CRS of ${file} was changed`;
-      await announce(store.db, 'catalog', { reason, changes: [{ source: file }] });
-    });
+  async #change(file: string, layer: string, work: (store: DocumentStore) => Promise<void>): Promise<void> {
+    await this.documents.together([KIND, createDocumentId(file, layer)], work);
   }
+}
+
+export async function listChosenCrs(documents: DocumentStore): Promise<ChosenCrs[]> {
+  return (await documents.list<ChosenCrs>(KIND)).map(({ body }) => body);
+}
+
+/** Name in manifests: the path, with the layer of a file of several layers. */
+export function nameChosenCrs({ file, layer }: Pick<ChosenCrs, 'file' | 'layer'>): string {
+  const name = layer === '' ? file : `${file}#${layer}`;
+  return name.length > MAX_NAME ? createDocumentId(file, layer) : name;
+}
+
+/** Writes and announces a CRS. Call it in a transaction. */
+export async function putChosenCrs(
+  store: DocumentStore,
+  { file, layer, crs }: ChosenCrs,
+  by: string,
+): Promise<void> {
+  await store.put<ChosenCrs>(KIND, createDocumentId(file, layer), { file, layer, crs }, by);
+  await announceFile(store, file);
+}
+
+/** Removes a CRS in a transaction. Resolves with false if none was chosen. */
+export async function removeChosenCrs(
+  store: DocumentStore,
+  { file, layer }: Pick<ChosenCrs, 'file' | 'layer'>,
+): Promise<boolean> {
+  const isRemoved = await store.remove(KIND, createDocumentId(file, layer));
+  await announceFile(store, file);
+  return isRemoved;
+}
+
+async function announceFile({ db }: DocumentStore, file: string): Promise<void> {
+  const reason = `the CRS of ${file} was changed`;
+  await announce(db, 'catalog', { reason, changes: [{ source: file }] });
 }
 
 /** Paths can be longer than keys of the state. */

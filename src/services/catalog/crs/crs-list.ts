@@ -6,6 +6,10 @@ interface SearchedCrs {
   readonly entry: CrsEntry;
   readonly name: string;
   readonly text: string;
+  /** Names of countries and other areas in the description of the area of use. */
+  readonly areas: readonly string[];
+  /** Square degrees of the area of use. */
+  readonly size: number;
 }
 
 export interface CrsHits {
@@ -20,7 +24,10 @@ export class CrsList {
 
   constructor(private readonly pools: Pick<Pools, 'run'>) {}
 
-  /** Entries that contain all words, best first: equal codes, then names that start with the text, then by code. */
+  /**
+   * Entries that contain all words, best first: equal codes, names that start with the text, and CRSs of the area that
+   * the text names. CRSs of an area are sorted by number of areas, projected before geographic, and by size.
+   */
   async search(text: string, limit: number): Promise<CrsHits> {
     const list = await this.#read();
     const words = simplify(text.replace(/\bEPSG:+/gi, ' '))
@@ -29,7 +36,9 @@ export class CrsList {
     const whole = words.join(' ');
     const hits = list.filter((one) => words.every((word) => one.text.includes(word)));
     const ranked = hits.map((one, i) => ({ one, rank: rank(one, words, whole), i }));
-    ranked.sort((a, b) => a.rank - b.rank || a.i - b.i);
+    ranked.sort(
+      (a, b) => a.rank - b.rank || (a.rank === OF_AREA ? compareAreas(a.one, b.one) : 0) || a.i - b.i,
+    );
     return { entries: ranked.slice(0, limit).map(({ one }) => one.entry), total: hits.length };
   }
 
@@ -71,14 +80,36 @@ function contains([west, south, east, north]: Box, [w, s, e, n]: Box): boolean {
 
 function describe(entry: CrsEntry): SearchedCrs {
   const name = simplify(entry.name);
-  return { entry, name, text: `${entry.code} ${name} ${simplify(entry.areaName)}` };
+  const area = simplify(entry.areaName);
+  const [west, south, east, north] = entry.areaOfUse ?? [-180, -90, 180, 90];
+  const size = (east < west ? east - west + 360 : east - west) * (north - south);
+  return { entry, name, text: `${entry.code} ${name} ${area}`, areas: listAreas(area), size };
 }
 
-function rank({ entry, name }: SearchedCrs, words: readonly string[], whole: string): number {
+/** `Austria; Switzerland.` and `Germany - west of 7.5°E.` name countries. Names in brackets are abbreviations. */
+function listAreas(area: string): string[] {
+  return area
+    .replace(/\([^)]*\)/g, ' ')
+    .replace(/ - .*$/, '')
+    .split(/[;,.]|\band\b/)
+    .map((part) => part.replace(/\s+/g, ' ').trim())
+    .filter(Boolean);
+}
+
+const OF_AREA = 3;
+
+function compareAreas(a: SearchedCrs, b: SearchedCrs): number {
+  const geographic = Number(a.entry.isGeographic) - Number(b.entry.isGeographic);
+  return a.areas.length - b.areas.length || geographic || a.size - b.size;
+}
+
+function rank({ entry, name, areas }: SearchedCrs, words: readonly string[], whole: string): number {
   if (entry.code === whole) return 0;
   if (name === whole) return 1;
   if (name.startsWith(whole)) return 2;
-  return words.every((word) => name.includes(word)) ? 3 : 4;
+  const others = words.filter((word) => !name.includes(word)).join(' ');
+  if (areas.includes(others) || areas.includes(whole)) return OF_AREA;
+  return others === '' ? 4 : 5;
 }
 
 /** Text without case and accents. */

@@ -2,12 +2,15 @@ import { dirname, extname } from 'node:path';
 import { hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
 import { type CatalogSnapshot, type Collection, readable } from '../../../core/catalog/collection.js';
 import { findOwnFile, hasVariables } from '../../../core/catalog/raster-sources.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
 import { ApiError, badMember, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type Box, boxesTouch, globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
-import { findStatedCrsEntry, type StatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { ItemsTask } from '../../../core/features/features.js';
+import { type Box, boxesTouch, createBoxRing, globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
+import { findStatedCrsEntry, LOCAL_CRS, type StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { RasterSource } from '../../../core/rasters/rasters.js';
 import { isPath } from '../../../core/sources/sources.js';
+import { hasIntegerIds } from '../../../core/sources/vector-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { describeCrs, hasLongitudes, transformBox } from '../../../native/index.js';
 import { type Guess, listGridGuesses, listGuesses } from '../inspections/guess-crs.js';
@@ -19,7 +22,9 @@ import type { CrsList } from './crs-list.js';
 import { computeExtentInDegrees } from './extent-in-degrees.js';
 
 /** Features of a preview. */
-const MAX_FEATURES = 100;
+const MAX_FEATURES = 500;
+/** Share of the longer side of the data, within which lines and rings of a preview are simplified. */
+const SIMPLIFIED_PART = 1 / 2000;
 /** Bytes of the features of a preview. */
 const MAX_BYTES = 2 << 20;
 const DEADLINE_MS = 20_000;
@@ -44,6 +49,8 @@ export interface SourceCrsView {
   readonly guesses: readonly (Guess & { readonly name: string })[];
   /** Extent of the coordinates, x,y ordered, in the units of the data. */
   readonly extent: Box | undefined;
+  /** The data is outside the area of use of its CRS. */
+  readonly warning: string | undefined;
 }
 
 export interface CrsPreview {
@@ -84,6 +91,7 @@ export class SourceCrs {
     const chosen = isPath(file) ? await this.deps.store.find(file, layer) : undefined;
     const configured = findStatedCrsEntry(this.deps.configured(), file, layer);
     const extent = collection && this.deps.extentOf(collection);
+    const isLocal = chosen?.crs === LOCAL_CRS;
     const assumed = hasFeatures(collection) ? (collection.takenFor ?? collection.assumedCrs) : undefined;
     return {
       origin: findOrigin({ configured, chosen, assumed, collection }),
@@ -93,12 +101,15 @@ export class SourceCrs {
       configuredBy: configured?.key,
       guesses: collection && extent ? await this.#listGuesses(collection, extent) : [],
       extent,
+      warning:
+        collection && extent && !isLocal ? findAreaWarning(collection.storageCrs.proj, extent) : undefined,
     };
   }
 
-  /** Up to 100 features in degrees, as they would be with a CRS. `catalog` contains what the caller can read. */
+  /** An even sample of features in degrees, as they would be with a CRS. `catalog` contains what the caller can read. */
   async preview(source: SourceState, crs: string, catalog: CatalogSnapshot): Promise<CrsPreview> {
     requireAssignable(source, this.#collectionOf(source));
+    if (crs === LOCAL_CRS) return NOT_ON_EARTH;
     requireHorizontalCrs(crs, (detail) => badParameter('crs', detail));
     const collection = source.collections[0] && catalog.byId(source.collections[0].id);
     if (source.state !== 'refused' && !collection)
@@ -109,19 +120,26 @@ export class SourceCrs {
       return { ...facts, ...outline, isInArea: overlapsArea(outline.extent84, facts.areaOfUse) };
     }
     const { source: stored, ...query } = readable(collection);
+    const extent = this.deps.extentOf(collection);
+    const extent84 = extent && computeExtentInDegrees(extent, crs);
+    const side = extent84 ? Math.max(extent84[2] - extent84[0], extent84[3] - extent84[1]) : 0;
     const task = {
       ...query,
       source: { ...stored, crs },
       ...({ format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: PRECISION } as const),
       ...{ fields: [], limit: MAX_FEATURES, offset: 0, maxBytes: MAX_BYTES },
+      ...(side > 0 && { tolerance: side * SIMPLIFIED_PART }),
     };
-    const { features, returned, more } = await this.deps.pools.run('vector.items', task, {
-      deadlineMs: DEADLINE_MS,
-    });
-    const extent = this.deps.extentOf(collection);
-    const extent84 = extent && computeExtentInDegrees(extent, crs);
+    const read = (filter: ItemsTask['filter']) =>
+      this.deps.pools.run('vector.items', { ...task, filter }, { deadlineMs: DEADLINE_MS });
+    const step = Math.ceil((collection.featureCount ?? 0) / MAX_FEATURES);
+    const isThinned = step > 1 && hasIntegerIds(stored);
+    const sampled = await read(isThinned ? and(query.filter, everyNth(stored.idColumn, step)) : query.filter);
+    // Ids can have gaps, for example if all are even.
+    const isPoor = isThinned && sampled.returned < MAX_FEATURES / 4;
+    const { features, returned, more } = isPoor ? await read(query.filter) : sampled;
     return {
-      ...{ ...facts, features, count: returned, isSample: more, extent84 },
+      ...{ ...facts, features, count: returned, isSample: more || isThinned, extent84 },
       isInArea: overlapsArea(extent84, facts.areaOfUse),
     };
   }
@@ -144,7 +162,8 @@ export class SourceCrs {
   async put(source: SourceState, crs: string, by: string): Promise<void> {
     requireAssignable(source, this.#collectionOf(source));
     this.#requireNotConfigured(source);
-    requireHorizontalCrs(crs, (detail) => badMember('crs', detail));
+    if (crs === LOCAL_CRS) requireFeatures(source, this.#collectionOf(source));
+    else requireHorizontalCrs(crs, (detail) => badMember('crs', detail));
     const { file, layer } = keyOf(source);
     await this.deps.store.put(file, layer, crs, by);
     await this.deps.settle();
@@ -240,8 +259,41 @@ export function findCrsProblem(source: SourceState, catalog: CatalogSnapshot): s
   return findProblem(source, first && source.state !== 'refused' ? catalog.byId(first.id) : undefined);
 }
 
+/** Throws for rasters, which the server cannot draw in local units. */
+function requireFeatures(source: SourceState, collection: Collection | undefined): void {
+  if (!hasFeatures(collection))
+    throw new ApiError(
+      'conflict',
+      `${source.source} cannot have local units, because only vector data is drawn without a CRS.`,
+    );
+}
+
+/** Features whose ids are multiples of a number. */
+function everyNth(idColumn: string, step: number): Expression {
+  return { op: '=', args: [{ op: '%', args: [{ property: idColumn }, step] }, 0] } as Expression;
+}
+
+/** Preview of data in local units. */
+const NOT_ON_EARTH: CrsPreview = {
+  ...{ name: 'Local units', areaName: undefined, areaOfUse: undefined, isInArea: undefined },
+  ...{ features: '', count: 0, isSample: false, extent84: undefined },
+};
+
+function findAreaWarning(crs: string, extent: Box): string | undefined {
+  try {
+    const { name, areaName, areaOfUse } = describeFacts(crs);
+    const extent84 = computeExtentInDegrees(extent, crs);
+    if (overlapsArea(extent84, areaOfUse) !== false) return undefined;
+    return extent84
+      ? `The data is outside the area of use of ${name}: ${areaName}`
+      : `The coordinates are not on Earth in ${name}.`;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Throws for texts that are not a geographic or projected CRS. */
-function requireHorizontalCrs(crs: string, fail: (detail: string) => ApiError): void {
+export function requireHorizontalCrs(crs: string, fail: (detail: string) => ApiError): void {
   if (crs.length > MAX_CRS_LENGTH || !isCrs(crs))
     throw fail(`'${crs.slice(0, 100)}' is not a CRS that PROJ knows. Use a code such as EPSG:27700`);
   if (!canTransform(crs))
@@ -280,13 +332,7 @@ function overlapsArea(extent: Box | undefined, area: Box | undefined): boolean |
   return extent !== undefined && boxesTouch(extent, area);
 }
 
-function createBoxFeature([west, south, east, north]: Box): object {
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
-  return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [ring] } };
+function createBoxFeature(box: Box): object {
+  const geometry = { type: 'Polygon', coordinates: [createBoxRing(box)] };
+  return { type: 'Feature', properties: {}, geometry };
 }

@@ -41,7 +41,7 @@ export function vectorCollection(
     title: layer.title && layer.title !== layer.source.table ? layer.title : formatTitle(layer.source.table),
     description: layer.description ?? '',
     extent84: globe,
-    ...(storageCrs.isPlane && extent ? { extent } : {}),
+    ...(extent ? { extent } : {}),
     ...(warning === '' ? {} : { warning }),
     ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
     ...(assumedCrs ? { assumedCrs } : {}),

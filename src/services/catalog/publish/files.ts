@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describeRasterLocation, listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { AssumedCrs } from '../../../core/geometry/stated-crs.js';
+import { type AssumedCrs, LOCAL_CRS } from '../../../core/geometry/stated-crs.js';
 import { contentTag } from '../../../core/http/content-tag.js';
 import type { FileRaster, RasterLayers } from '../../../core/rasters/rasters.js';
 import { TILE_INDEX } from '../../../core/sources/sources.js';
@@ -92,6 +92,8 @@ type TableFile = Pick<InspectTask, 'kind' | 'path' | 'tables'>;
 /** Facts about the original file of a copy. */
 type CopyFacts = Partial<Pick<Copy, 'notes' | 'degrees'>>;
 
+const LOCAL_UNITS: AssumedCrs = { as: 'plane', isDeclared: true };
+
 /** Contents of tables. `file` is the path that users know: the tables can be a copy of it. */
 async function readTables(
   tables: TableFile,
@@ -139,11 +141,13 @@ async function readFeatureTables(
   for (const layer of layers) {
     const name = collectionName(layer);
     try {
-      const namesDegrees = copy.degrees?.includes(layer.source.table) ?? false;
-      const draft = buildDraft(layer, findAssumption(layer, { namesDegrees }));
-      contents.collections.push(draft);
-      if (layer.takenFor !== 'plane' || !layer.extent) continue;
       const { table } = layer.source;
+      const namesDegrees = copy.degrees?.includes(table) ?? false;
+      const isLocal = (stated[table] ?? stated['']) === LOCAL_CRS;
+      const assumption = isLocal ? LOCAL_UNITS : findAssumption(layer, { namesDegrees });
+      const draft = buildDraft(layer, assumption);
+      contents.collections.push(draft);
+      if (isLocal || layer.takenFor !== 'plane' || !layer.extent) continue;
       contents.unplaced!.push({
         draft,
         file,

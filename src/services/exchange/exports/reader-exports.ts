@@ -4,7 +4,8 @@ import { ApiError, notFound } from '../../../core/errors/errors.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { exists } from '../../../core/files/exists.js';
 import { makeFolder } from '../../../core/files/own-folder.js';
-import { type Principal, withoutSession } from '../../../core/http/operation.js';
+import { formatActor, type Principal, withoutSession } from '../../../core/http/operation.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { canonical, computeFingerprint } from '../../../core/values/fingerprint.js';
@@ -15,6 +16,7 @@ import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { isOwn } from '../../jobs/ownership.js';
 import { removeOldFiles } from '../../kit/old-files.js';
+import { listFormatNotes } from './format-notes.js';
 import { type ExportPlan, planSelection, type SelectionExport } from './plan.js';
 import { type ExportFile, runExportJob } from './run.js';
 
@@ -35,6 +37,8 @@ type StoredRequest = Omit<SelectionExport, 'selection'> & {
 
 interface ReaderExportInput {
   collection: string;
+  /** Changes that are known before the job reads the values. */
+  notes?: readonly string[];
   request: StoredRequest;
   principal: Principal;
 }
@@ -47,6 +51,10 @@ interface ReaderFile extends ExportFile {
 /** An export job with its file, if that still exists. */
 export interface ReaderExport {
   readonly job: JobRow;
+  /** Id of the collection. */
+  readonly collection: string;
+  /** Warnings that are known, also before the job has ended. */
+  readonly warnings: readonly string[];
   readonly format: SelectionExport['format'];
   readonly file: ExportFile | undefined;
   /** Milliseconds since 1970. */
@@ -60,6 +68,12 @@ interface Reader {
 }
 
 const KIND = 'reader-export';
+/** Path of the list of a reader's exports. */
+export const READER_EXPORTS_PATH = `${FEATURES_PATH}/exports`;
+const describeList = (isAnonymous: boolean) =>
+  isAnonymous
+    ? `A browser lists the exports that it started at ${READER_EXPORTS_PATH}. Other clients need the URL in the header Location of the response that started an export.`
+    : `Your exports are listed at ${READER_EXPORTS_PATH}.`;
 /** Seconds after which a refused client should retry. */
 const RETRY = { headers: { 'retry-after': '60' } };
 
@@ -86,16 +100,18 @@ export class ReaderExports {
     { principal, caller: { class: kind, id: network } = BACKGROUND }: Reader,
     options: SubmitOptions,
   ): Promise<JobRow> {
-    planSelection(view, request);
+    const { fields } = planSelection(view, request);
+    const notes = listFormatNotes(request.format, fields);
     const caller = `caller:${computeFingerprint(`${kind} ${network}`).slice(-16)}`;
     const submit = async () => {
       await this.trim();
-      await this.#requirePlace(caller);
+      await this.#requirePlace(caller, describeList(kind === 'anonymous'));
       const { selection, ...rest } = request;
       const stored = { ...rest, selection: { ...selection, others: [...selection.others] } };
       const { id } = view.visible;
       const input: ReaderExportInput = {
         collection: id,
+        notes,
         request: stored,
         principal: withoutSession(principal),
       };
@@ -113,11 +129,23 @@ export class ReaderExports {
     const input = job?.kind === KIND ? readInput(job) : undefined;
     if (!job || input?.collection !== collection || !isOwn(job, principal))
       throw notFound('export', id.slice(0, 100));
-    const result = readResult(job);
-    const expires = (job.completed_at ?? 0) + readerFileMs;
-    const isKept = result && Date.now() < expires && (await exists(result.path));
-    if (!isKept) return { job, format: input.request.format, file: undefined, expires: undefined };
-    return { job, format: input.request.format, file: result, expires };
+    return describeExport(job, input);
+  }
+
+  /**
+   * Exports of a caller of the last day that run or have a file, newest first. `ids`: those of a caller who is not
+   * signed in, because all such callers are one principal.
+   */
+  async list(principal: Principal, ids?: readonly string[]): Promise<ReaderExport[]> {
+    const { store } = this.#deps.jobs;
+    const known = ids && (await Promise.all(ids.map((id) => store.get(id))));
+    const from = Date.now() - readerFileMs;
+    const jobs =
+      known?.filter((job) => job !== undefined) ??
+      (await store.list({ kinds: [KIND], owner: formatActor(principal), from, limit: 200 }));
+    const own = jobs.filter((job) => job.kind === KIND && isOwn(job, principal));
+    const found = await Promise.all(own.map((job) => describeExport(job, readInput(job))));
+    return found.filter(({ job, file }) => isOpen(job) || file !== undefined);
   }
 
   /** The file of an export. Throws 404, 409 before the job has ended, and 410 for a file that may not be sent any more. */
@@ -144,14 +172,14 @@ export class ReaderExports {
     return removeOldFiles(this.#folder, () => readerFileMs, now);
   }
 
-  async #requirePlace(caller: string): Promise<void> {
+  async #requirePlace(caller: string, where: string): Promise<void> {
     const { store } = this.#deps.jobs;
     const kinds = [KIND];
     const own = await store.list({ kinds, resource: caller, from: Date.now() - readerFileMs, limit: 200 });
     if (own.filter(isOpen).length >= readerExportsPerCaller)
       throw new ApiError(
         'too-many-requests',
-        `A reader can run at most ${readerExportsPerCaller} export jobs at the same time. Wait for one of them, or cancel it.`,
+        `A reader can run at most ${readerExportsPerCaller} export jobs at the same time. Wait for one of them, or cancel it. ${where}`,
         RETRY,
       );
     const files = own.flatMap((job) => readResult(job) ?? []);
@@ -159,7 +187,7 @@ export class ReaderExports {
     if (kept.filter(Boolean).length >= readerFiles)
       throw new ApiError(
         'too-many-requests',
-        `A reader can have at most ${readerFiles} files of export jobs. Delete an export, or retry after a file has expired.`,
+        `A reader can have at most ${readerFiles} files of export jobs. Delete one of them, or retry after the oldest has expired, ${readerFileMs / 3_600_000} hours after its end. ${where}`,
         RETRY,
       );
     const open = await store.list({ kinds, states: ['Queued', 'Running'], limit: readerExports });
@@ -202,6 +230,18 @@ export class ReaderExports {
     const file = await runExportJob(context, this.#deps.pools, plan, join(this.#folder, id));
     return { ...file, rights };
   }
+}
+
+async function describeExport(
+  job: JobRow,
+  { collection, notes = [], request }: ReaderExportInput,
+): Promise<ReaderExport> {
+  const result = readResult(job);
+  const expires = (job.completed_at ?? 0) + readerFileMs;
+  const isKept = result && Date.now() < expires && (await exists(result.path));
+  const warnings = [...new Set([...notes, ...(JSON.parse(job.warnings_json) as string[])])];
+  const found = { job, collection, warnings, format: request.format };
+  return isKept ? { ...found, file: result, expires } : { ...found, file: undefined, expires: undefined };
 }
 
 const isOpen = ({ state }: JobRow) => state === 'Queued' || state === 'Running';

@@ -132,13 +132,14 @@ export async function writeExport(
     await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
     if (!driver) return { features, notes: await finding };
     if (features === 0) await writeFile(draft, columnsAlone(plan));
-    const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
-    const task = translation(plan, draft, written, features);
+    const file = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
+    const task = translation(plan, draft, file, features);
     const onProgress = (fraction: number) => progress(features, READ + (1 - READ) * fraction);
     const options = { onProgress, ...(x.signal ? { signal: x.signal } : {}) };
-    const { notes = [] } = await pools.run('ogr.translate', task, options);
-    if (written !== output) await rename(written, output);
-    return { features, notes: [...(await finding), ...notes] };
+    const { notes = [], features: written } = await pools.run('ogr.translate', task, options);
+    if (file !== output) await rename(file, output);
+    // A draft without features has one that names the fields.
+    return { features: features === 0 ? 0 : written, notes: [...(await finding), ...notes] };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
     throw error;

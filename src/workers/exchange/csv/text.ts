@@ -96,7 +96,7 @@ export function parseEncodingLabel(text: string): string | undefined {
 }
 
 /** A character can start in one chunk and end in the next, so its bytes are kept until then. */
-async function isUtf8File(path: string): Promise<boolean> {
+export async function isUtf8File(path: string): Promise<boolean> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: HEAD_BYTES }) as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

@@ -1,5 +1,6 @@
 import type { ExportDraft, ExportDriver } from '../../../core/exchange/ogr.js';
 import {
+  noteDatesAsTimes,
   noteDecimalIntegers,
   noteMisfitText,
   noteTextTimes,
@@ -44,6 +45,7 @@ export async function openExportDraft(
   const notes = [
     ...facts.notes(forms, SHORT_FORMATS.has(format) ? 15 : 17),
     ...(format === 'KML' ? [] : noteTextTimes(texts)),
+    ...(format === 'FlatGeobuf' ? noteDatesAsTimes(listNames(fields, ({ type }) => type === 'date')) : []),
     ...noteMisfitText(misfits),
     ...noteDecimalIntegers(listNames(changed, ({ name }) => decimals.includes(name))),
     ...(format === 'ESRI Shapefile' ? notesOfShapefile(fields, facts) : []),

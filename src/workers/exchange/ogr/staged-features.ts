@@ -8,6 +8,7 @@ import { removePart } from '../../gdal/parts.js';
 import { quote } from '../../providers/geopackage/connection.js';
 import { addCrs, createCore } from '../../providers/geopackage/schema/create.js';
 import { featureTextsIn } from '../geojson/features.js';
+import { ReplacedCharacters } from './damaged-text.js';
 import { commitOutput, describeTranslationFailure } from './translation.js';
 
 /** Description of the texts. */
@@ -26,11 +27,12 @@ export async function writeStagedFeatures(
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult | undefined> {
+  const replaced = new ReplacedCharacters();
   try {
-    const features = await writeTexts(part, table, texts, onProgress);
+    const features = await writeTexts(part, table, { ...texts, replaced }, onProgress);
     if (features === 0 && texts.count > 0) return undefined;
     await commitOutput(part, output);
-    return { features };
+    return { features, ...(replaced.notes.length > 0 && { notes: replaced.notes }) };
   } catch (error) {
     throw await describeTranslationFailure(
       part,
@@ -48,7 +50,7 @@ const STEP = 1000;
 async function writeTexts(
   part: string,
   table: string,
-  { path, crs, maxFeatures, count }: FeatureTexts,
+  { path, crs, maxFeatures, count, replaced }: FeatureTexts & { replaced: ReplacedCharacters },
   onProgress: (fraction: number) => void,
 ): Promise<number> {
   const db = new Database(part);
@@ -64,6 +66,7 @@ async function writeTexts(
     for await (const text of featureTextsIn(path)) {
       features++;
       for (const name of propertyNames(text, features)) names.add(name);
+      replaced.add(text, features);
       insert.run(text);
       if (features === maxFeatures) break;
       if (features % STEP === 0) onProgress(Math.min(1, features / Math.max(1, count)));

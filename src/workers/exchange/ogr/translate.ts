@@ -15,10 +15,12 @@ import { type GdalCrs, getCrs, readDatasetCrs } from '../../gdal/crs.js';
 import { listDatasetNotes, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, unreadable } from '../../gdal/gdal.js';
 import { copyPath, partPath, removePart } from '../../gdal/parts.js';
+import { quote } from '../../providers/geopackage/connection.js';
 import { openExportDraft } from '../geojson/draft.js';
 import { isParquet } from '../parquet/file.js';
 import { translateParquet } from '../parquet/translate.js';
 import { writeParquet } from '../parquet/write.js';
+import { describeDamagedText } from './damaged-text.js';
 import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
 import { describeCurves } from './formats/curves.js';
 import { describeRoundedTimes, fineColumns, openTruncated, selectRows } from './formats/fine-times.js';
@@ -110,7 +112,12 @@ export async function translateOpened(
   try {
     const layer = parseLayer(source, task.layer);
     const ids = await loadIds(task, source, layer);
-    const lost = task.draft ? await noteOfDropped(task, layer) : await notesOfLayer(task, source, layer);
+    const lost = task.draft ? [] : await notesOfLayer(task, source, layer);
+    const unplaced = await countUnplaced(task, source, layer);
+    if (unplaced > 0)
+      lost.push(
+        `Features without a geometry are omitted, because the format does not contain them. Number of features: ${unplaced}.`,
+      );
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
@@ -130,7 +137,8 @@ export async function translateOpened(
       return again;
     });
     // Write-only drivers cannot count the features that they wrote.
-    const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    const written = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    const features = written - unplaced;
     const coordinates = findSheetCoordinates(layer, source.driver.description);
     const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table), coordinates);
     if (coordinates) requirePlaces(copy.layers.get(0));
@@ -149,10 +157,19 @@ export async function translateOpened(
     const unread =
       task.format || task.keepsValues
         ? undefined
-        : await describeUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
+        : await describeUnreadPlaces(
+            source,
+            layer,
+            task.path,
+            { path: part, table: task.table },
+            features === task.maxFeatures,
+          );
+    const damaged = task.format
+      ? undefined
+      : await describeDamagedText(task.path, { path: part, table: task.table });
     await commitOutput(part, task.output);
     onProgress(1);
-    const added = [renamed, unread].filter((note) => note !== undefined);
+    const added = [renamed, unread, damaged].filter((note) => note !== undefined);
     const notes = [...listDatasetNotes(source), ...lost, ...added];
     return {
       features,
@@ -210,8 +227,9 @@ async function translateTable(
 ): Promise<TranslateResult> {
   try {
     const features = await translateParquet(task, part, onProgress);
+    const damaged = await describeDamagedText(task.path, { path: part, table: task.table });
     await commitOutput(part, task.output);
-    return { features };
+    return damaged === undefined ? { features } : { features, notes: [damaged] };
   } catch (error) {
     throw await describeTranslationFailure(
       part,
@@ -261,9 +279,10 @@ async function exportParquet(
   try {
     const result = await translate(copied, partPath(copy, process.pid), (done) => onProgress(done / 2));
     const output = { idField, crs: task.sourceCrs };
-    const features = writeParquet(copy, part, output, (done) => onProgress((1 + done) / 2));
+    const { features, notes } = writeParquet(copy, part, output, (done) => onProgress((1 + done) / 2));
     await commitOutput(part, task.output);
-    return { ...result, features };
+    const all = [...(result.notes ?? []), ...notes];
+    return { ...result, features, ...(all.length > 0 && { notes: all }) };
   } catch (error) {
     throw await describeTranslationFailure(part, 'The layer has content that Parquet cannot store.', error);
   } finally {
@@ -333,13 +352,17 @@ async function translateArguments(
   ];
 }
 
-/** GDAL omits features without a geometry from FlatGeobuf files. */
-async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Layer): Promise<string[]> {
-  if (format !== 'FlatGeobuf' || draft?.isEmpty) return [];
-  const count = (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
-  return count > 0
-    ? [`Features without a geometry, which the format does not hold, are left out: ${count}.`]
-    : [];
+/** Number of features without a geometry in a FlatGeobuf file. GDAL 3.6 omits them. */
+async function countUnplaced(
+  { format, draft, path }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<number> {
+  if (format !== 'FlatGeobuf' || draft?.isEmpty) return 0;
+  if (draft) return (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
+  if (source.driver.description !== 'GPKG' || layer.geomColumn === '') return 0;
+  const sql = `SELECT count(*) FROM ${quote(layer.name)} WHERE ${quote(layer.geomColumn)} IS NULL`;
+  return Number((await source.executeSQLAsync(sql)).features.first().fields.get(0));
 }
 
 /**

@@ -18,14 +18,24 @@ export async function describeUnreadPlaces(
   layer: Layer,
   path: string,
   staged: { path: string; table: string },
+  isSample = false,
 ): Promise<string | undefined> {
-  const { read, missing } = countStaged(staged);
+  const { read, missing } = isSample ? countRead(layer) : countStaged(staged);
   if (missing === 0) return undefined;
   const unread = ((await countStated(source, layer, path)) ?? 0) - read;
   if (unread <= 0) return undefined;
   return unread === 1
     ? '1 geometry of the file cannot be read: its feature has none.'
     : `${unread} geometries of the file cannot be read: their features have none.`;
+}
+
+/** The same numbers for all features of a layer, of which only some were staged. */
+function countRead(layer: Layer): { read: number; missing: number } {
+  let [read, missing] = [0, 0];
+  for (const feature of layer.features)
+    if (feature.getGeometry()) read += 1;
+    else missing += 1;
+  return { read, missing };
 }
 
 function countStaged({ path, table }: { path: string; table: string }): { read: number; missing: number } {

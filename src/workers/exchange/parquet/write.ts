@@ -2,6 +2,7 @@
 
 import type { SchemaElement } from 'hyparquet';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
+import { noteUtcTimes } from '../../../core/features/value-notes.js';
 import { findFreeName, namesInUse } from '../../../core/values/column-names.js';
 import { describeCrs } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
@@ -50,7 +51,10 @@ const DATE: ColumnType = {
     `${column} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' OR date(${column}) IS NOT ${column}`,
   convert: (value) => Date.parse(String(value)) / 86_400_000,
 };
-/** Microseconds. */
+/**
+ * Microseconds in UTC. Parquet has no times with offsets, and most readers compute with instants. So the instant is
+ * written, and a note names the columns that lose their offsets.
+ */
 const TIME: ColumnType = {
   schema: {
     type: 'INT64',
@@ -58,13 +62,20 @@ const TIME: ColumnType = {
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
   },
   misfits: (column) =>
-    `${column} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*Z'
-     OR julianday(${column}) IS NULL OR ${column} GLOB '*.???????*'`,
+    `${column} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
+     OR NOT (${column} GLOB '*Z' OR ${hasOffset(column)})
+     OR julianday(${column}) IS NULL OR ${column} GLOB '*.[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*'`,
   convert(value) {
-    const [, time = '', digits = ''] = /^([^.]+?)(?:\.(\d+))?Z$/.exec(String(value)) ?? [];
-    return BigInt(Date.parse(`${time}Z`)) * 1000n + BigInt(digits.padEnd(6, '0'));
+    const [, time = '', digits = '', zone = ''] =
+      /^([^.]+?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(String(value)) ?? [];
+    return BigInt(Date.parse(`${time}${zone}`)) * 1000n + BigInt(digits.padEnd(6, '0'));
   },
 };
+
+/** Condition for times with an offset from UTC. */
+function hasOffset(column: string): string {
+  return `${column} GLOB '*[+-][0-9][0-9]:[0-9][0-9]'`;
+}
 
 /** Types by those of GeoPackages (OGC 12-128r18, table 1). */
 function chooseType(declared: string): ColumnType {
@@ -90,13 +101,13 @@ export interface ParquetOutput {
   readonly crs: string | undefined;
 }
 
-/** Writes the only table of a GeoPackage. Returns the number of rows. */
+/** Writes the only table of a GeoPackage. Returns the number of rows, and notes about changed values. */
 export function writeParquet(
   path: string,
   part: string,
   { idField, crs }: ParquetOutput,
   onProgress: (fraction: number) => void,
-): number {
+): { features: number; notes: readonly string[] } {
   const db = new Database(path, { readonly: true });
   try {
     const { table, geometry, box } = readLayer(db);
@@ -136,7 +147,7 @@ export function writeParquet(
     }
     writer.kvMetadata = [{ key: 'geo', value: JSON.stringify(describe(geometryName, crs, [...types], box)) }];
     void writer.finish();
-    return rows;
+    return { features: rows, notes: describeTimes(db, table, columns) };
   } finally {
     db.close();
   }
@@ -187,6 +198,14 @@ function listColumns(
     .raw()
     .get() as number[];
   return columns.map((column, i) => (misfits[i] === 0 ? column : { ...column, type: TEXT }));
+}
+
+function describeTimes(db: Database.Database, table: string, columns: readonly Column[]): string[] {
+  const times = columns.filter(({ type }) => type === TIME);
+  const changed = times.filter(({ source }) =>
+    db.prepare(`SELECT 1 FROM ${quote(table)} WHERE ${hasOffset(quote(source))} LIMIT 1`).get(),
+  );
+  return noteUtcTimes(changed.map(({ name }) => name));
 }
 
 function buildSchema(columns: readonly Column[], geometry: string): SchemaElement[] {

@@ -4,6 +4,7 @@ import { countCommits, type LogCommits } from '../../../../core/files/commit-cou
 import { isWritableStore } from '../../../../core/files/file-state.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { isUndefinedCrs } from '../../../../core/geometry/crs.js';
+import { LOCAL_CRS } from '../../../../core/geometry/stated-crs.js';
 import type { GeometryType } from '../../../../core/sources/vector-source.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../../core/stac/stac.js';
 import type { InspectTask, VectorLayerInfo } from '../../../../core/tasks/vector-tasks.js';
@@ -251,7 +252,7 @@ function layer(
   const { idColumn, rowColumn, isView } = columns;
   const fields = columns.fields.slice(0, MAX_FIELDS);
   const hasIndex = !isView && indexExists(db, table, row.column_name);
-  const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
+  const { crs, takenFor } = chooseCrs(db, row, named, hasIndex);
   const featureCount = countRows(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
@@ -374,6 +375,12 @@ function crsByExtent(db: Database.Database, row: ContentsRow, hasIndex: boolean)
   const place = { table, geometryColumn, hasIndex, crs: 'OGC:CRS84' };
   if (shareOnGlobe(db, place) >= MOST) return { crs: place.crs, takenFor: 'degrees' as const };
   return { crs: planeCrs(row.identifier ?? table), takenFor: 'plane' as const };
+}
+
+function chooseCrs(db: Database.Database, row: ContentsRow, named: string | undefined, hasIndex: boolean) {
+  if (named === LOCAL_CRS)
+    return { crs: planeCrs(row.identifier ?? row.table_name), takenFor: 'plane' as const };
+  return named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named, takenFor: undefined };
 }
 
 /** WKT 2 of a local CRS that has a name and no georeference. */

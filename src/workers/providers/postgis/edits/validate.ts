@@ -5,10 +5,12 @@ import type {
   TableReport,
   TableTasks,
 } from '../../../../core/tasks/table-tasks.js';
+import type { Patience } from '../../../../core/tasks/vector-tasks.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { CANCELED } from '../connections/failure.js';
+import { LookTime } from '../connections/look-time.js';
 import { TableMeasurement } from '../queries/measure.js';
 import {
   findPrimaryKey,
@@ -17,7 +19,13 @@ import {
   spatialTables,
   type TableAttribute,
 } from '../schema/catalog.js';
-import { declaredType, isUnique, readSpatialRef, UNIQUE_SAMPLE } from '../schema/discover.js';
+import {
+  declaredType,
+  describeEndless,
+  isUnique,
+  readSpatialRef,
+  UNIQUE_SAMPLE,
+} from '../schema/discover.js';
 import { quote } from '../schema/names.js';
 import { findGeometryColumn } from '../schema/table-layers.js';
 import { postgisVersion } from '../schema/tables.js';
@@ -25,6 +33,9 @@ import { postgisVersion } from '../schema/tables.js';
 /** Maximum number of rows whose geometries are inspected, and the time limit in milliseconds. */
 const SAMPLE_ROWS = 10_000;
 const SAMPLE_MS = 3000;
+
+/** A request waits for 30 seconds. */
+const PATIENCE: Patience = { tableMs: 15_000, allMs: 15_000 };
 
 /** Validates a table. All findings are returned together, and no check scans a large table. */
 export function validateTable(
@@ -75,9 +86,13 @@ class Validation {
     this.#checkNames();
     const attributes = await readTableAttributes(this.connection, oid);
     const table = await this.#geometryColumn();
-    await this.#checkKey(oid, table, attributes);
     this.#checkFields(attributes);
-    if (table) await this.#checkGeometries(table);
+    const isRead = await new LookTime(this.connection, PATIENCE).within(table ?? { kind: 'r' }, async () => {
+      await this.#checkKey(oid, table, attributes);
+      if (table) await this.#checkGeometries(table);
+      return true;
+    });
+    if (!isRead) this.#tell('error', 'rows', describeEndless(PATIENCE.tableMs));
     return this.#report;
   }
 

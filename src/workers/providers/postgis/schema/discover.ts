@@ -86,6 +86,7 @@ async function listing(
   contents.rasters.push(...(await rasterColumns(connection, database, identify)));
   const layers = new Map<SpatialTable, VectorLayerInfo>();
   for (const table of time.order(tables)) {
+    const isRead = time.leftFor(table) > 0;
     const result = await time
       .within(table, () => describeTableLayer(connection, database, table, measure, {}, { facts, systems }))
       .catch((error: unknown) => {
@@ -97,7 +98,10 @@ async function listing(
       layers.set(table, { ...result, cursor, identity: identify(table.oid) });
     else {
       const layer = `${table.schema}.${table.table}${columns.get(table.oid)! > 1 ? `.${table.geometryColumn}` : ''}`;
-      contents.problems.push({ layer, ...(result ? { reason: result.problem } : SLOW) });
+      contents.problems.push({
+        layer,
+        ...(result ? { reason: result.problem } : describeSlow(patience, isRead)),
+      });
     }
   }
   contents.layers.push(...tables.flatMap((table) => layers.get(table) ?? []));
@@ -130,10 +134,18 @@ class CrsDefinitions {
   }
 }
 
-const SLOW = {
-  reason: 'Reading it took too long. It is published as soon as it has been read.',
-  isSlow: true,
-} as const;
+function describeSlow({ tableMs, isFinal }: Patience, isRead: boolean): { reason: string; isSlow: true } {
+  const reason =
+    isRead && isFinal
+      ? describeEndless(tableMs)
+      : 'Reading it took too long. It is published as soon as it has been read.';
+  return { reason, isSlow: true };
+}
+
+/** Reason for a table or view whose statements do not end. */
+export function describeEndless(ms: number): string {
+  return `Reading its rows did not end within ${ms / 1000} seconds: it is endless or too slow. Limit the rows of the view, store them in a materialized view, or exclude it with postgis.exclude.`;
+}
 
 /** Returns a table as a layer. Values in `choice` replace discovered values. */
 export async function describeTableLayer(

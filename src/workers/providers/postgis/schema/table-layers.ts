@@ -1,12 +1,17 @@
 import type { TableChoice, TableLayer, TableTasks } from '../../../../core/tasks/table-tasks.js';
+import type { Patience } from '../../../../core/tasks/vector-tasks.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
+import { LookTime } from '../connections/look-time.js';
 import { newestCursor } from '../edits/outbox.js';
 import { TableMeasurement } from '../queries/measure.js';
 import { type SpatialTable, spatialTables } from './catalog.js';
-import { describeTableLayer } from './discover.js';
+import { describeEndless, describeTableLayer } from './discover.js';
 import { readIdentifier } from './tables.js';
+
+/** A request waits for 30 seconds. */
+const PATIENCE: Patience = { tableMs: 20_000, allMs: 25_000 };
 
 /** Returns tables as layers. Each is read separately, because an unreadable table must not hide the other tables. */
 export function tableLayers(
@@ -19,8 +24,9 @@ export function tableLayers(
       const cursor = await newestCursor(connection);
       const identify = await readIdentifier(connection, database);
       const layers: TableLayer[] = [];
+      const time = new LookTime(connection, PATIENCE);
       for (const choice of choices)
-        layers.push(await tableLayer(connection, database, choice, { cursor, identify }));
+        layers.push(await tableLayer(connection, database, choice, { cursor, identify, time }));
       return layers;
     },
     { cancellation },
@@ -31,19 +37,17 @@ async function tableLayer(
   connection: PostgresConnection,
   database: string,
   choice: TableChoice,
-  { cursor, identify }: { cursor: number; identify(oid: string): string },
+  { cursor, identify, time }: { cursor: number; identify(oid: string): string; time: LookTime },
 ): Promise<TableLayer> {
   try {
     const table = findGeometryColumn(await spatialTables(connection, choice), choice.geometryColumn);
     if (!table)
       return { problem: 'The table does not have this geometry column, does not exist, or may not be read.' };
-    const found = await describeTableLayer(
-      connection,
-      database,
-      table,
-      new TableMeasurement(connection),
-      choice,
+    const measure = new TableMeasurement(connection);
+    const found = await time.within(table, () =>
+      describeTableLayer(connection, database, table, measure, choice),
     );
+    if (!found) return { problem: describeEndless(PATIENCE.tableMs) };
     return 'problem' in found ? found : { layer: { ...found, cursor, identity: identify(table.oid) } };
   } catch (error) {
     if (!isPgError(error) || !error.alive) throw error;

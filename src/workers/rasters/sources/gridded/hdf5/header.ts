@@ -8,6 +8,8 @@ export interface Superblock {
   headers: number[];
   /** Address of the B-tree of the root group, if the superblock repeats it. */
   tree?: number;
+  /** Address of the end of the file when it was written. */
+  end: number | undefined;
 }
 
 const MAX_SUPERBLOCK = 256;
@@ -28,15 +30,17 @@ export async function readSuperblock(bytes: FileBytes): Promise<Superblock> {
   if (!isOld) {
     cursor.skip(12 + address);
     const extension = cursor.address();
-    cursor.skip(address);
+    const end = cursor.address();
     const root = cursor.address();
-    return { sizes, headers: [extension, root].filter((one) => one !== undefined) };
+    return { sizes, headers: [extension, root].filter((one) => one !== undefined), end };
   }
-  // Base address, free space, end of the file, drivers; then the entry of the root group.
-  cursor.skip((version === 0 ? 24 : 28) + 4 * address);
+  // Base address, free space; then the end of the file, drivers and the entry of the root group.
+  cursor.skip((version === 0 ? 24 : 28) + 2 * address);
+  const end = cursor.address();
+  cursor.skip(address);
   const { header, tree } = readEntry(cursor);
   if (header === undefined) throw createHdf5Failure();
-  return { sizes, headers: [header], ...(tree !== undefined && { tree }) };
+  return { sizes, headers: [header], end, ...(tree !== undefined && { tree }) };
 }
 
 /** An entry of a symbol table: the object header, and the B-tree of a group where the entry repeats it. */

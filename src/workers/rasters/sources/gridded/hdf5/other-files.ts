@@ -1,10 +1,11 @@
 /**
- * Refuses HDF5 files that name other files, because the library opens those as soon as values are read. Attributes of
- * newer versions are also refused: HDF5 1.10 ends the process when it lists them.
+ * Refuses truncated HDF5 files, and files that name other files, because the library opens those as soon as values are
+ * read. Attributes of newer versions are also refused: HDF5 1.10 ends the process when it lists them.
  */
 
 import { open } from 'node:fs/promises';
 import { TaskFailure } from '../../../../../core/errors/failure.js';
+import { createTruncationFailure } from '../../../../gdal/truncated-raster.js';
 import { Cursor, createHdf5Failure, FileBytes, type Sizes } from './bytes.js';
 import { readDenseLinks } from './dense-links.js';
 import { type HeaderMessage, readEntry, readMessages, readSuperblock } from './header.js';
@@ -27,7 +28,8 @@ export async function requireOneFile(path: string): Promise<void> {
   try {
     const bytes = new FileBytes(file);
     const start = await bytes.readUpTo(0, 8);
-    if (start.toString('latin1') === '\x89HDF\r\n\x1a\n') await new Walk(bytes).run();
+    if (start.toString('latin1') === '\x89HDF\r\n\x1a\n')
+      await new Walk(bytes, (await file.stat()).size).run();
   } finally {
     await file.close();
   }
@@ -57,10 +59,14 @@ class Walk {
   readonly #seen = new Set<string>();
   #sizes: Sizes = { address: 8, length: 8 };
 
-  constructor(private readonly bytes: FileBytes) {}
+  constructor(
+    private readonly bytes: FileBytes,
+    private readonly size: number,
+  ) {}
 
   async run(): Promise<void> {
-    const { sizes, headers, tree } = await readSuperblock(this.bytes);
+    const { sizes, headers, tree, end } = await readSuperblock(this.bytes);
+    if (end !== undefined && end > this.size) throw createTruncationFailure('HDF5 file', this.size, end);
     this.#sizes = sizes;
     for (const at of headers) this.#visit('object', at);
     this.#visit('tree', tree);
