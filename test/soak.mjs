@@ -50,7 +50,12 @@ const EVENTS = [
   'src/stores/database/turns.ts',
   'src/gateway/streams',
 ];
-const WEBHOOKS = ['src/services/webhooks', 'src/stores/streams/deliveries.ts'];
+const DELIVERIES = [
+  'src/services/deliveries',
+  'src/stores/streams/deliveries.ts',
+  'src/stores/streams/delivery-rows.ts',
+];
+const WEBHOOKS = ['src/services/webhooks', ...DELIVERIES];
 const MIGRATIONS = [
   'test/exchange/migrations/geoserver.ts',
   'test/exchange/migrations/geoserver-services.ts',
@@ -106,6 +111,7 @@ export const SOAKS = {
     ...JOBS,
   ],
   'test/jobs/jobs-survive.test.ts': JOBS,
+  'test/alerts/lanes.test.ts': DELIVERIES,
   'test/attachments/survival.test.ts': [
     'src/services/attachments',
     'src/services/storage',
@@ -241,7 +247,8 @@ export const SOAKS = {
     'src/services/streams/relay.ts',
     'src/gateway/http/requests/idempotency.ts',
     'src/services/cluster/lease.ts',
-    'src/services/webhooks/sink.ts',
+    'src/services/deliveries/lane.ts',
+    'src/services/webhooks/collector.ts',
     'src/stores/database/instance.ts',
     'src/stores/database/instances.ts',
     'src/stores/database/postgres-channel.ts',

@@ -14,7 +14,10 @@ export async function redrive(webhook: string | undefined, options: RedriveOptio
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const state = await openConfiguredState(config);
   try {
-    const count = await state.deliveries.redrive(webhook, options.limit ?? DEFAULT_LIMIT);
+    const count = await state.deliveries.redrive(
+      webhook === undefined ? undefined : [webhook],
+      options.limit ?? DEFAULT_LIMIT,
+    );
     process.stdout.write(`${count} events will be delivered again\n`);
   } finally {
     await state.close();

@@ -200,25 +200,28 @@ describeStates('two servers of one state', (temporary, database, empty) => {
 
   it('deliver nothing under a lease that another has taken, but note what was delivered', async () => {
     const [paused, taker] = servers.map(({ deliveries }) => deliveries) as [DeliveryStore, DeliveryStore];
+    const three = { limit: 3, probesAfter: 5 };
+    const failure = { error: 'x', afterMs: 50_000, isAttempt: true, failures: 1, opensAfterMs: 0 };
     await paused.claim('r', 'elsewhere:1:paused', 0, 1);
     const events = ['a', 'b', 'c'].map((eventId) => ({ eventId, body: '{}' }));
     await paused.add('r', 'elsewhere:1:paused', events, 1);
-    const [a, b, c] = (await paused.take('r', 'elsewhere:1:paused', 3))!.deliveries;
+    const [a, b, c] = (await paused.take('r', 'elsewhere:1:paused', three))!.deliveries;
     await vi.waitFor(async () =>
       expect(await taker.claim('r', 'elsewhere:2:taker', 0, LEASE_MS)).toMatchObject({ recovered: 3 }),
     );
-    expect(await paused.take('r', 'elsewhere:1:paused', 3)).toBeUndefined();
-    const late = { dispatched: [a!.id], failed: { id: b!.id, error: 'late', afterMs: undefined } };
-    expect(await paused.settle('r', 'elsewhere:1:paused', late)).toBe(false);
-    const taken = await taker.take('r', 'elsewhere:2:taker', 3);
+    expect(await paused.take('r', 'elsewhere:1:paused', three)).toBeUndefined();
+    const late = { dispatched: [a!.id], refused: [{ id: b!.id, error: 'late' }] };
+    expect(await paused.settle('r', 'elsewhere:1:paused', late)).toEqual({ isHeld: false, deadLettered: [] });
+    const taken = await taker.take('r', 'elsewhere:2:taker', three);
     expect(taken!.deliveries.map(({ id, attempt }) => [id, attempt])).toEqual([
       [b!.id, 0],
       [c!.id, 0],
     ]);
     expect(await taker.counts(['r'])).toMatchObject({ pending: 2, dead: 0 });
-    const failed = { dispatched: [b!.id], failed: { id: c!.id, error: 'x', afterMs: 50_000 } };
-    expect(await taker.settle('r', 'elsewhere:2:taker', failed)).toBe(true);
-    const { deliveries, dueMs } = (await taker.take('r', 'elsewhere:2:taker', 3))!;
+    const failed = { dispatched: [b!.id], failed: { ...failure, id: c!.id } };
+
+    expect(await taker.settle('r', 'elsewhere:2:taker', failed)).toMatchObject({ isHeld: true });
+    const { deliveries, dueMs } = (await taker.take('r', 'elsewhere:2:taker', three))!;
     expect(deliveries).toEqual([]);
     expect(dueMs).toBeGreaterThan(40_000);
     expect(dueMs).toBeLessThanOrEqual(50_000);

@@ -86,7 +86,7 @@ const ROOMS = {
     },
     config: {
       holds: 'the configuration and its schema',
-      uses: ['access', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
+      uses: ['access', 'alerts', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
     },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
@@ -165,8 +165,9 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     alerts: {
-      holds: 'rules of alerts, their evaluation on the change feed, the stream of alerts and notices',
-      uses: ['access', 'cluster', 'notices', 'streams', 'telemetry'],
+      holds:
+        'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
+      uses: ['access', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
     },
     connections: {
       holds: 'databases, object stores and services, their secrets',
@@ -230,9 +231,13 @@ const ROOMS = {
       holds: 'offline copies and their conflicts',
       uses: ['access', 'edits', 'features', 'kit', 'streams'],
     },
+    deliveries: {
+      holds: 'the dispatcher of all messages to other systems: lanes, retries, circuits, rate caps',
+      uses: ['cluster', 'notices', 'telemetry'],
+    },
     webhooks: {
-      holds: 'deliveries to other servers and CDN purges',
-      uses: ['cluster', 'notices', 'streams', 'telemetry', 'tiles'],
+      holds: 'deliveries of events to other servers, and CDN purges',
+      uses: ['deliveries', 'notices', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',
@@ -264,6 +269,7 @@ const ROOMS = {
       uses: [
         'access',
         'catalog',
+        'deliveries',
         'edits',
         'exchange',
         'features',
@@ -276,7 +282,6 @@ const ROOMS = {
         'telemetry',
         'tiles',
         'uploads',
-        'webhooks',
       ],
     },
   },
@@ -374,7 +379,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
-    alerts: { holds: 'management of alerts', uses: ['admin'] },
+    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',

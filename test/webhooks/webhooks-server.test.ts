@@ -93,10 +93,10 @@ describe('webhooks of a server', () => {
       const { deliveries } = state;
       await deliveries.claim('gone', 'test', 0, 60_000);
       await deliveries.add('gone', 'test', [{ eventId: 'e', body: '{}' }], 0);
-      const [one] = (await deliveries.take('gone', 'test', 1))!.deliveries;
+      const { deliveries: taken } = (await deliveries.take('gone', 'test', { limit: 1, probesAfter: 5 }))!;
       await deliveries.settle('gone', 'test', {
         dispatched: [],
-        failed: { id: one!.id, error: 'x', afterMs: undefined },
+        refused: [{ id: taken[0]!.id, error: 'x' }],
       });
       const command = ['dist/cli/main.js', 'events', 'redrive', 'gone', '--data-dir', server.dataDir];
       expect(execFileSync(process.execPath, command, { encoding: 'utf8' })).toMatch(/^1 events/);

@@ -62,6 +62,23 @@ interface DropNote {
 interface FedNote {
   readonly fed: number;
 }
+/** Message of the alert channel `websocket` for the subscribers of all servers. */
+export interface AlertFrame {
+  readonly alertId: string;
+  readonly kind: string;
+  readonly severity: 'info' | 'warning' | 'critical';
+  readonly subject: string;
+  readonly message: string;
+  /** Layers that it is about. A subscriber must be able to read them. */
+  readonly layerIds: readonly number[];
+  /** Tenant of the rule. */
+  readonly tenant?: string;
+  /** JSON of the message, for subscribers without restrictions. */
+  readonly json: string;
+}
+interface AlertNote {
+  readonly alert: AlertFrame;
+}
 /** Operators should know of something. */
 interface NoticeNote {
   readonly notice: Notice;
@@ -69,6 +86,6 @@ interface NoticeNote {
 /** Messages between processes with a common state. */
 export type ClusterNote = AppliedNote | AnnouncedNote | MembersNote;
 /** Messages between gateways. */
-export type Note = CacheNote | FedNote | NoticeNote | AskNote | AnswerNote | ClusterNote;
+export type Note = CacheNote | FedNote | NoticeNote | AlertNote | AskNote | AnswerNote | ClusterNote;
 /** Messages for caches. */
 export type CacheNote = EditNote | DropNote | RestedNote;

@@ -4,6 +4,7 @@ import { DEFAULT_TABLES } from '../catalog/table-rule.js';
 import { PLACE_FIELDS } from '../geocoding/geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../kit/limits.js';
 import { LOG_LEVELS } from '../kit/log-events.js';
+import { AlertChannelsSchema, OperatorNoticesSchema } from './alert-settings.js';
 import { CONFIG_LIMITS } from './limits.js';
 
 /**
@@ -433,6 +434,7 @@ export const ConfigSchema = section({
       'x-secret': true,
     }),
   }),
+  alerts: section({ channels: AlertChannelsSchema, notices: OperatorNoticesSchema }),
   logging: section({
     level: Type.Union(
       LOG_LEVELS.map((level) => Type.Literal(level)),

@@ -95,12 +95,17 @@ export const LOG_EVENTS = {
     1401,
     'the events of {Store} could not be copied to the change feed; the relay retries: {Error}',
   ),
-  'webhook.events.unreadable': warning(1410, 'the events for webhook {Webhook} could not be read: {Error}'),
+  'webhook.events.unreadable': warning(1410, 'the deliveries to {Webhook} could not be read: {Error}'),
   'webhook.event.dropped': warning(
     1411,
-    'event {EventId} was not delivered to webhook {Webhook}; all attempts failed: {Error}',
+    'event {EventId} for receiver {Webhook} became a dead letter: {Error}',
   ),
-  'webhook.deliveries.uncounted': warning(1412, 'the webhook deliveries could not be counted: {Error}'),
+  'webhook.deliveries.uncounted': warning(1412, 'the waiting deliveries could not be counted: {Error}'),
+  'delivery.deferred': warning(
+    1413,
+    'deliveries to {Receiver} are deferred after {Failures} failures in a row: {Error}',
+  ),
+  'delivery.expired': warning(1414, '{Count} deliveries to {Receiver} became dead letters: {Error}'),
   'alerts.evaluation.failed': warning(1415, 'alerts could not be evaluated; the server tries again: {Error}'),
 
   'cluster.behind': warning(

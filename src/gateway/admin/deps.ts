@@ -12,6 +12,7 @@ import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import type { AccessRules } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
+import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
 import type { CrsList } from '../../services/catalog/crs/crs-list.js';
@@ -96,6 +97,7 @@ export interface AdminDeps {
   readonly pools: Pools;
   readonly cache: CacheControl;
   readonly alerts: AlertStream;
+  readonly alertDispatch: AlertDispatch;
   readonly alertRules: AlertRules;
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;

@@ -1,3 +1,4 @@
+import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import { createAuthorViews } from '../../services/alerts/evaluation/author-views.js';
 import { Evaluator } from '../../services/alerts/evaluation/evaluator.js';
 import { AlertRules } from '../../services/alerts/rules.js';
@@ -9,6 +10,7 @@ import type { Foundation } from './foundation.js';
 export function createAlertRules(
   { state, pools }: Foundation,
   { catalog, events, visible }: Data,
+  { configured }: Pick<AlertDispatch, 'configured'>,
 ): AlertRules {
   return new AlertRules({
     zones: state.alertZones,
@@ -17,7 +19,7 @@ export function createAlertRules(
     visible: (principal) => visible.of(principal),
     hasEvents: (id) => events.hasEvents(id),
     simulation: { feed: events.feed, pools, catalog: () => catalog.current },
-    isConfigured: (channel) => channel === 'websocket',
+    isConfigured: (channel) => configured.has(channel),
   });
 }
 

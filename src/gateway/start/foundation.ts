@@ -101,7 +101,10 @@ export async function layFoundation(
       folder: config.state.url === '' ? undefined : folderName(dataDir),
     }),
     peers,
-    alerts: new AlertStream(peers, (notice) => tell({ notice })),
+    alerts: new AlertStream(peers, {
+      tell: (notice) => tell({ notice }),
+      tellAlert: (alert) => tell({ alert }),
+    }),
   };
 }
 

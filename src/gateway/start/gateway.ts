@@ -2,6 +2,7 @@ import type { Note } from '../../core/cluster/notes.js';
 import type { Operation } from '../../core/http/operation.js';
 import type { FirstKey } from '../../services/access/keys/api-keys.js';
 import { permits } from '../../services/access/permissions.js';
+import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { dataSettings } from '../../services/catalog/publish/settings.js';
 import { certificateFiles } from '../../services/kit/certificate.js';
@@ -21,6 +22,7 @@ import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
 import { useBasemap } from '../pages/maps/basemap.js';
 import { referenceOperations } from '../site/reference.js';
 import { type AccessServices, startAccess } from './access.js';
+import { createAlertDispatch } from './alert-dispatch.js';
 import { createAlertRules, startEvaluation } from './alerts.js';
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
@@ -53,7 +55,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   watchStatements(() => state.statements.value);
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
-  const management = manage(foundation, data, access);
+  const alertDispatch = createAlertDispatch(foundation, data);
+  const management = manage(foundation, data, access, alertDispatch);
   const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
   const operations =
     config.server.role === 'worker'
@@ -66,6 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await publishFirst(foundation, data, settings);
   management.start();
   const webhooks = sendWebhooks(foundation, data);
+  alertDispatch.start();
   const stopEvaluation =
     config.server.role === 'worker' ? async () => {} : startEvaluation(foundation, data, access);
   const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
@@ -92,6 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await cluster.close();
       await stopEvaluation();
       await webhooks.close();
+      await alertDispatch.close();
       await management.close();
       await data.edits.close();
       data.display.close();
@@ -117,6 +122,7 @@ function manage(
   foundation: Foundation,
   data: Data,
   { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: AccessServices,
+  alertDispatch: AlertDispatch,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -131,9 +137,10 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
-    alertRules: createAlertRules(foundation, data),
+    alertRules: createAlertRules(foundation, data, alertDispatch),
     tiles,
     cache: control,
+    alertDispatch,
   });
 }
 
@@ -218,6 +225,7 @@ function serve(
 function hear(note: Note, { alerts, cluster }: Foundation, { caching, events }: Data): void {
   if ('fed' in note) return events.fed();
   if ('notice' in note) return alerts.hear(note.notice);
+  if ('alert' in note) return alerts.hearAlert(note.alert);
   if ('ask' in note || 'answerTo' in note) return cluster.peers.hear(note);
   if ('announced' in note || 'applied' in note || 'members' in note) return cluster.hear(note);
   caching.hear(note);

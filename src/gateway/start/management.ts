@@ -16,6 +16,7 @@ import { listPermissions } from '../../services/access/rules/policy.js';
 import type { PresentRights } from '../../services/access/rules/present-rights.js';
 import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
+import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
 import type { Attachments } from '../../services/attachments/service.js';
@@ -117,6 +118,7 @@ export interface ManagementOptions {
   visible(principal: Principal): CatalogSnapshot;
   log: Log;
   alerts: AlertStream;
+  alertDispatch: AlertDispatch;
   alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
@@ -382,6 +384,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     cache,
     alerts: options.alerts,
+    alertDispatch: options.alertDispatch,
     alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),

@@ -3,13 +3,6 @@
  */
 export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: readonly string[]])[] = [
   [
-    'There are no alert rules and no alert channels. Alerts to operators are counted in `svc.alerts.ops_notifications_total`.',
-    [
-      'svc.alerts.deliveries_{succeeded,failed,dead_lettered,rate_capped,circuit_deferred}_total',
-      'svc.alerts.{delivery_latency,dispatch_backlog_count,dispatch_dead_lettered_count}',
-    ],
-  ],
-  [
     'Manifests are applied in one transaction, without a cache: their objects have no durations of their own.',
     ['svc.spec.{cache_lookups,node_duration_ms}'],
   ],

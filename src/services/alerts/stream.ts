@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ALERT_LIMITS } from '../../core/alerts/limits.js';
-import type { Notice } from '../../core/cluster/notes.js';
+import type { AlertFrame, Notice } from '../../core/cluster/notes.js';
 import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Held } from '../access/keys/held-keys.js';
@@ -50,17 +50,30 @@ class AlertSubscriber {
   }
 }
 
-/** The stream of alerts: what any gateway of the server notices reaches the subscribers of all. */
+/** Part of an alert about a layer that a subscriber can read. `headline`: without the feature. */
+export type AlertView = 'all' | 'headline' | 'nothing';
+
+export interface AlertStreamLinks {
+  /** Sends a notice to the other gateways of all servers. */
+  tell(notice: Notice): void;
+  /** Sends an alert to the other gateways of all servers. */
+  tellAlert(frame: AlertFrame): void;
+}
+
+/** The stream of alerts and notices. Each reaches the subscribers of all gateways. */
 export class AlertStream implements Notices {
   readonly #subscribers = new Map<string, AlertSubscriber>();
   readonly #peers: Peers;
-  readonly #tell: (notice: Notice) => void;
+  readonly #links: AlertStreamLinks;
   readonly #heartbeat: NodeJS.Timeout;
+  /** Records a notice for alert channels. */
+  #forward: (notice: Notice) => void = nothing;
+  /** Until the catalog is known, subscribers receive no alerts about layers. */
+  #view: (principal: Principal, layerId: number) => AlertView = () => 'nothing';
 
-  /** `tell` brings a notice to the other gateways of the server. */
-  constructor(peers: Peers, tell: (notice: Notice) => void, heartbeatMs: number = LIMITS.heartbeatMs) {
+  constructor(peers: Peers, links: AlertStreamLinks, heartbeatMs: number = LIMITS.heartbeatMs) {
     this.#peers = peers;
-    this.#tell = tell;
+    this.#links = links;
     peers.answer(LIST, () => this.#list());
     peers.answer(END, (id) => this.#disconnect(String(id)));
     this.#heartbeat = setInterval(() => this.#all('heartbeat', {}), heartbeatMs).unref();
@@ -70,9 +83,41 @@ export class AlertStream implements Notices {
     return this.#subscribers.size >= ALERT_LIMITS.alertSubscribers;
   }
 
+  /** Also sends notices of this gateway elsewhere. */
+  forward(forward: (notice: Notice) => void): void {
+    this.#forward = forward;
+  }
+
+  /** Sets how much of alerts about a layer subscribers receive. */
+  restrict(view: (principal: Principal, layerId: number) => AlertView): void {
+    this.#view = view;
+  }
+
   notify(notice: Notice): void {
     this.hear(notice);
-    this.#tell(notice);
+    this.#links.tell(notice);
+    this.#forward(notice);
+  }
+
+  /** Sends an alert to the subscribers of all gateways. */
+  publish(frame: AlertFrame): void {
+    this.hearAlert(frame);
+    this.#links.tellAlert(frame);
+  }
+
+  /** An alert of any gateway. */
+  hearAlert({ json, layerIds, tenant, ...members }: AlertFrame): void {
+    if (this.#subscribers.size === 0) return;
+    const headline = formatFrame('alert', members);
+    const full = `${headline.slice(0, -1)},"event":${json}}`;
+    for (const subscriber of this.#subscribers.values()) {
+      const { principal } = subscriber;
+      if (tenant !== undefined && principal.tenantId !== undefined && principal.tenantId !== tenant) continue;
+      const views = layerIds.map((id) => this.#view(principal, id));
+      // The headline of a digest is a number.
+      if (layerIds.length === 1 && views[0] === 'nothing') continue;
+      subscriber.send(views.every((view) => view === 'all') ? full : headline);
+    }
   }
 
   /** A notice of another gateway. */

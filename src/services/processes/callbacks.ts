@@ -6,9 +6,11 @@ import { version } from '../../core/kit/version.js';
 import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
+import type { Outcome } from '../deliveries/outcome.js';
+import { post } from '../deliveries/post.js';
+import { planRetry } from '../deliveries/schedule.js';
 import type { JobEngine } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
-import { post } from '../webhooks/post.js';
 
 /** URLs that receive the progress and the end of an execution (OGC 18-062r2, 7.13). */
 export interface Subscriber {
@@ -38,9 +40,8 @@ export interface CallbacksDeps {
 }
 
 const KIND = 'process-callback';
-/** Milliseconds before the first retry of a failed receiver. Each further wait is four times as long. */
-const FIRST_BACKOFF_MS = 1000;
-const BACKOFF_FACTOR = 4;
+/** Maximum responses with `Retry-After` that do not count as attempts. */
+const MAX_BUSY = 20;
 
 /** Notifies subscribers of executions. Each notification is a separate job, so it survives a restart. */
 export class Callbacks {
@@ -121,8 +122,7 @@ export class Callbacks {
       // The next one makes up for one that did not arrive.
       if (body !== last)
         await this.#send(uri, `${jobId}:progress:${(notice += 1)}`, body, signal).then(
-          () => notices.push('progress'),
-          () => {},
+          ({ kind }) => kind === 'accepted' && notices.push('progress'),
         );
       last = body;
       const late = AbortSignal.any([signal, AbortSignal.timeout(PROCESS_LIMITS.callbackProgressMs)]);
@@ -133,23 +133,23 @@ export class Callbacks {
   }
 
   async #insist(context: JobContext, uri: string, id: string, body: string): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#send(uri, id, body, context.signal);
-      } catch (error) {
-        context.signal.throwIfAborted();
-        const { message } = error as Error;
-        if (attempt === LIMITS.webhookAttempts)
-          throw new SourceFault('subscriber-unreachable', `The subscriber was not notified: ${message}.`);
-        await context.log('warning', `Attempt ${attempt} failed: ${message}.`);
-        await sleep(FIRST_BACKOFF_MS * BACKOFF_FACTOR ** (attempt - 1), undefined, {
-          signal: context.signal,
-        });
-      }
+    let attempt = 0;
+    for (let busy = 0; ; ) {
+      const outcome = await this.#send(uri, id, body, context.signal);
+      context.signal.throwIfAborted();
+      if (outcome.kind === 'accepted') return;
+      const { error } = outcome;
+      const isBusy = outcome.kind === 'retry' && outcome.afterMs !== undefined && busy++ < MAX_BUSY;
+      if (!isBusy) attempt += 1;
+      if (outcome.kind === 'refused' || attempt === LIMITS.webhookAttempts)
+        throw new SourceFault('subscriber-unreachable', `The subscriber was not notified: ${error}.`);
+      await context.log('warning', `Attempt ${attempt + (isBusy ? 1 : 0)} failed: ${error}.`);
+      const waitMs = isBusy ? outcome.afterMs : planRetry(attempt, {}).afterMs;
+      await sleep(waitMs, undefined, { signal: context.signal });
     }
   }
 
-  #send(uri: string, id: string, body: string, signal: AbortSignal): Promise<void> {
+  #send(uri: string, id: string, body: string, signal: AbortSignal): Promise<Outcome> {
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

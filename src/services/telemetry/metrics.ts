@@ -5,6 +5,7 @@ import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { watchLoop } from '../../native/index.js';
 import { ALERT_INSTRUMENTS } from './alert-metrics.js';
 import { CACHE_INSTRUMENTS } from './cache-metrics.js';
+import { CHANNEL_INSTRUMENTS } from './channel-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
@@ -157,6 +158,7 @@ const eventLoopLongestTurn = new Gauge({
   help: 'Longest event-loop iteration of the gateway since the last read, in CPU time',
 });
 const INSTRUMENTS: readonly Instrument[] = [
+  ...CHANNEL_INSTRUMENTS,
   ...ALERT_INSTRUMENTS,
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,

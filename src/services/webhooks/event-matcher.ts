@@ -12,7 +12,7 @@ import { ChangeBodies, jsonFrame } from '../streams/frames.js';
 import { buildScope, type Scope } from '../streams/scope.js';
 import { StreamSubscription } from '../streams/subscription.js';
 import { type Candidates, hearings } from '../streams/views.js';
-import type { WebhookMatcher } from './sink.js';
+import type { WebhookMatcher } from './collector.js';
 
 /** Interest of a webhook. */
 export class EventMatcher implements WebhookMatcher {

@@ -4,18 +4,20 @@ import type { Webhook } from '../../core/config/config-schema.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
+import { DeliveryDispatcher } from '../deliveries/dispatcher.js';
+import type { Sender } from '../deliveries/lane.js';
+import type { Schedule } from '../deliveries/schedule.js';
 import type { Notices } from '../notices/notices.js';
 import type { Feed } from '../streams/feed.js';
-import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
-import { exception } from '../telemetry/log.js';
 import { PurgeReceiver } from './cdn/purge-receiver.js';
 import { Purges } from './cdn/purges.js';
+import { FeedCollector, type WebhookMatcher } from './collector.js';
 import { EventMatcher } from './event-matcher.js';
+import { createCountGauges, WEBHOOK_METER } from './meter.js';
 import { Receiver } from './receiver.js';
-import { type DeliveryReceiver, Sink, type WebhookMatcher } from './sink.js';
 
-export interface WebhooksOptions {
+export interface WebhooksOptions extends Schedule {
   webhooks: readonly Webhook[];
   /** Purge settings of the CDN in front of the server, and the header in which its tiles name their tags. */
   cdn?: Config['cdn'];
@@ -29,8 +31,6 @@ export interface WebhooksOptions {
   /** Name of this process among the processes that share the state database. */
   instance: string;
   catalog(): CatalogSnapshot;
-  /** See `DeliveryOptions`. */
-  firstBackoffMs?: number;
 }
 
 export interface Webhooks {
@@ -38,88 +38,39 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-/** Milliseconds between counts of waiting deliveries. */
-const COUNT_MS = 500;
 /** Name of the CDN among the receivers; no webhook can have it. */
 const CDN = ':cdn';
 
-/** Sends the events of the feed to the receivers of the configuration, and purges to the CDN. Throws `ConfigError` for a wrong one. */
+/**
+ * Sends the events of the feed to the receivers of the configuration, and purges to the CDN. Throws `ConfigError` for a
+ * receiver that is not allowed.
+ */
 export function startWebhooks(options: WebhooksOptions): Webhooks {
-  const { webhooks, cdn, allow, pools, feed, store } = options;
+  const { webhooks, cdn, allow, pools, feed } = options;
   const allowed = new AllowedHosts(allow);
-  const receivers = webhooks.map((webhook) => ({
+  const receivers: { name: string; sender: Sender; matcher: WebhookMatcher }[] = webhooks.map((webhook) => ({
     name: webhook.name,
-    receiver: new Receiver(webhook, allowed) as DeliveryReceiver,
-    interest: new EventMatcher(webhook, pools) as WebhookMatcher,
+    sender: new Receiver(webhook, allowed),
+    matcher: new EventMatcher(webhook, pools),
   }));
   if (cdn && cdn.purge.url !== '')
-    receivers.push({ name: CDN, receiver: new PurgeReceiver(cdn, allowed), interest: new Purges() });
+    receivers.push({ name: CDN, sender: new PurgeReceiver(cdn, allowed), matcher: new Purges() });
   const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined)
     throw new ConfigError([`events.webhooks: the name '${twice}' is given twice. Use each name once.`]);
-  const counting = new DeliveryCounter(options, names, () => wake());
-  const sinks = receivers.map(
-    (receiver) => new Sink({ ...options, ...receiver, ran: () => counting.plan() }),
-  );
-  const wake = () => {
-    for (const sink of sinks) sink.wake();
-  };
-  const stops = [feed.listen(wake), () => counting.close()];
-  if (sinks.length > 0) stops.push(store.follow(() => counting.plan(true)));
-  wake();
+  const lanes = receivers.map(({ name, sender, matcher }) => ({
+    ...{ name, sender, meter: WEBHOOK_METER },
+    collector: new FeedCollector({ ...options, name, matcher }),
+  }));
+  const dispatcher = new DeliveryDispatcher({ ...options, counted: createCountGauges() }, lanes);
+  const stop = feed.listen(() => dispatcher.wake());
+  dispatcher.start();
+  dispatcher.wake();
   return {
     async close() {
-      for (const stop of stops) stop();
-      await Promise.all(sinks.map((sink) => sink.close()));
+      stop();
+      await dispatcher.close();
     },
   };
-}
-
-/** Counts what waits for receivers, soon after it may have changed. */
-class DeliveryCounter {
-  #timer: NodeJS.Timeout | undefined;
-  #closed = false;
-  /** Whether other processes may have returned deliveries to the queue. */
-  #isAsked = false;
-  #oldest: number | undefined;
-
-  constructor(
-    private readonly options: Pick<WebhooksOptions, 'store' | 'log'>,
-    private readonly names: readonly string[],
-    /** Called if deliveries wait after other processes may have returned them to the queue. */
-    private readonly wake: () => void,
-  ) {
-    metrics.outboxOldest.observe((gauge) => {
-      gauge.cell().set(this.#oldest === undefined ? 0 : Math.max(0, Date.now() - this.#oldest) / 1000);
-    });
-  }
-
-  plan(isAsked = false): void {
-    this.#isAsked ||= isAsked;
-    if (this.#closed) return;
-    this.#timer ??= setTimeout(() => void this.#count(), COUNT_MS).unref();
-  }
-
-  close(): void {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #count(): Promise<void> {
-    const isAsked = this.#isAsked;
-    this.#isAsked = false;
-    try {
-      const { pending, dead, oldest } = await this.options.store.counts(this.names);
-      metrics.outboxPending.cell().set(pending);
-      metrics.outboxDead.cell().set(dead);
-      this.#oldest = oldest;
-      if (isAsked && pending > 0) this.wake();
-    } catch (error) {
-      this.options.log.write('webhook.deliveries.uncounted', exception(error));
-    } finally {
-      this.#timer = undefined;
-      if (this.#isAsked) this.plan();
-    }
-  }
 }

@@ -1,13 +1,18 @@
-import { createHmac } from 'node:crypto';
 import { ConfigError } from '../../core/config/config.js';
 import type { Webhook } from '../../core/config/config-schema.js';
 import { version } from '../../core/kit/version.js';
 import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
-import { post } from './post.js';
-import type { DeliveryReceiver } from './sink.js';
+import type { Sender } from '../deliveries/lane.js';
+import type { Outcome } from '../deliveries/outcome.js';
+import { post } from '../deliveries/post.js';
+import { signBody } from '../deliveries/signature.js';
+
+/** Number of events that can be sent a second time after a crash. */
+export const EVENTS_AT_ONCE = 20;
 
 /** Sends the events of a webhook to its URL. */
-export class Receiver implements DeliveryReceiver {
+export class Receiver implements Sender {
+  readonly batch = EVENTS_AT_ONCE;
   readonly #url: URL;
   readonly #secret: string;
   readonly #allowed: AllowedHosts;
@@ -23,22 +28,16 @@ export class Receiver implements DeliveryReceiver {
       throw new ConfigError([`events.webhooks: the url of '${name}' is not allowed: ${problem}.`]);
   }
 
-  /** Sends one signed event. Rejects unless the response is 2xx in time. */
-  send(eventId: string, body: string, signal: AbortSignal): Promise<void> {
-    const headers = this.#headers(eventId, body);
-    return post({ url: this.#url, method: 'POST', headers, body, allowed: this.#allowed, signal });
-  }
-
-  #headers(eventId: string, body: string) {
-    const time = Math.floor(Date.now() / 1000);
-    return {
+  /** Sends one signed event. */
+  send(eventId: string, body: string, signal: AbortSignal): Promise<Outcome> {
+    const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'user-agent': `graticule/${version()}`,
       'idempotency-key': eventId,
       'x-svc-event-id': eventId,
-      'x-svc-event-timestamp': String(time),
-      'x-svc-signature': `sha256=${createHmac('sha256', this.#secret).update(`${time}.${body}`).digest('hex')}`,
+      ...signBody(body, this.#secret),
     };
+    return post({ url: this.#url, method: 'POST', headers, body, allowed: this.#allowed, signal });
   }
 }

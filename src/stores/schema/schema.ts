@@ -175,7 +175,7 @@ interface OutboxTable {
 }
 
 /** Position up to which a receiver's deliveries were taken from the feed, with its lease. */
-interface SinkTable {
+export interface SinkTable {
   name: string;
   /** Cursor of the last checked entry of the feed. */
   position: number;
@@ -194,13 +194,13 @@ interface SinkTable {
 
 type DeliveryState = 'pending' | 'claimed' | 'dispatched' | 'failed' | 'dead_lettered';
 
-/** One event for one receiver, in the order of ids. */
+/** One message for one receiver, in the order of ids. */
 export interface DeliveryTable {
   id: Generated<number>;
   sink: string;
   event_id: string;
   body: string;
-  /** Attempts that failed. */
+  /** Attempts for which the receiver returned an error. */
   attempt: number;
   error: string | null;
   state: DeliveryState;

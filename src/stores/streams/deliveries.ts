@@ -1,29 +1,108 @@
-import { type Selectable, sql } from 'kysely';
-import { FEED_AGE_MS } from '../../core/kit/limits.js';
+import { sql } from 'kysely';
+import { LIMITS } from '../../core/kit/limits.js';
 import { isHeldByAnother } from '../database/instance.js';
 import { getSignals, signalAll } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
-import type { DeliveryTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
-
-export type DeliveryRow = Selectable<DeliveryTable>;
+import {
+  addLanes,
+  claimAll,
+  type DeliveryRow,
+  dropSuspects,
+  findLane,
+  freeClaimed,
+  insertDeliveries,
+  makeDue,
+  OPEN,
+  prune,
+  readCap,
+  recordLane,
+  selectOpen,
+} from './delivery-rows.js';
 
 export interface NewDelivery {
   readonly eventId: string;
   readonly body: string;
 }
 
+/** A delivery for the lane of a receiver. */
+export interface QueuedDelivery extends NewDelivery {
+  readonly sink: string;
+  /** Rule and alert event of an alert. */
+  readonly ruleId?: number;
+  readonly alertId?: number;
+}
+
+/** Maximum number of messages that a receiver gets in a period. Further ones are joined into the last of them. */
+export interface RateCap {
+  readonly count: number;
+  readonly periodMs: number;
+}
+
+export interface TakeBounds {
+  /** Maximum number of deliveries. */
+  readonly limit: number;
+  readonly cap?: RateCap | undefined;
+  /** Failures in a row after which deliveries are sent one at a time. */
+  readonly probesAfter: number;
+}
+
+/** A delivery that was claimed, with the milliseconds since it was recorded. */
+export type TakenDelivery = DeliveryRow & { readonly age_ms: number };
+
+/** Claimed deliveries of a lane. */
+export interface TakenDeliveries {
+  readonly deliveries: readonly TakenDelivery[];
+  /** Milliseconds until the first waiting delivery can be sent. Undefined if none waits, or the lane is paused. */
+  readonly dueMs: number | undefined;
+  /** Failed attempts of the lane since its last success. */
+  readonly failures: number;
+  /** Whether the delivery is sent before an earlier one, whose attempts all failed. */
+  readonly isTrial?: boolean;
+  /**
+   * Number of deliveries that one message must represent, because the rate cap does not permit one message for each.
+   * `deliveries` has the first of them.
+   */
+  readonly joined?: number;
+}
+
 /** Results of deliveries that were taken. */
 export interface Settlement {
   readonly dispatched: readonly number[];
-  /** The failed delivery. It is retried after `afterMs` milliseconds, or dropped if that is undefined. */
-  readonly failed?: { id: number; error: string; afterMs: number | undefined };
+  /** Whether the results apply to all claimed deliveries, which were sent as one message. */
+  readonly isJoined?: boolean;
+  /** Deliveries that the receiver refused for good. They become dead letters. */
+  readonly refused?: readonly { id: number; error: string }[];
+  /** The failed delivery. It is retried after `afterMs` milliseconds. */
+  readonly failed?: FailedDelivery;
+  readonly cap?: RateCap | undefined;
 }
 
-/** Claimed deliveries, and the milliseconds until the first waiting one is due. Undefined if none waits. */
-export interface TakenDeliveries {
-  readonly deliveries: readonly DeliveryRow[];
-  readonly dueMs: number | undefined;
+export interface FailedDelivery {
+  readonly id: number;
+  readonly error: string;
+  readonly afterMs: number;
+  /** Whether this delivery can be the reason of the error. */
+  readonly isAttempt: boolean;
+  /** Failed attempts of the lane since its last success. */
+  readonly failures: number;
+  /** Milliseconds for which the lane sends nothing. */
+  readonly opensAfterMs: number;
+}
+
+export interface SettlementResult {
+  /** False if the lease is lost. Then only completed deliveries are recorded. */
+  readonly isHeld: boolean;
+  /** Deliveries that became dead letters, because a later one succeeded after all their attempts had failed. */
+  readonly deadLettered: readonly { event_id: string; error: string | null }[];
+}
+
+/** Bounds of waiting deliveries. Beyond them, the oldest become dead letters. */
+export interface WaitBounds {
+  readonly ageMs: number;
+  /** Maximum number for lanes that are paused or fail. */
+  readonly count: number;
+  readonly error: string;
 }
 
 export interface DeliveryCounts {
@@ -33,10 +112,7 @@ export interface DeliveryCounts {
   readonly oldest: number | undefined;
 }
 
-/** Number of completed deliveries that are kept for inspection. */
-const KEPT_DISPATCHED = 1000;
 const CHUNK = 500;
-const OPEN = sql<boolean>`state IN ('pending', 'claimed', 'failed')`;
 
 /**
  * Events on their way to receivers. A receiver's position in the feed and its deliveries change in one transaction, by
@@ -114,87 +190,132 @@ export class DeliveryStore {
         .where('owner', '=', instance)
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return false;
-      const { now } = getVocabulary(db);
-      const rows = deliveries.map(({ eventId, body }) => ({
-        sink,
-        event_id: eventId,
-        body,
-        attempt: 0,
-        error: null,
-        state: 'pending' as const,
-        created_at: Date.now(),
-        due_at: now(),
-      }));
-      for (let i = 0; i < rows.length; i += CHUNK)
-        await db
-          .insertInto('deliveries')
-          .values(rows.slice(i, i + CHUNK))
-          .execute();
+      await insertDeliveries(
+        db,
+        deliveries.map((delivery) => ({ sink, ...delivery })),
+      );
       return true;
-    });
-  }
-
-  /** Claims the next deliveries of a receiver, in order; none before the first of them is due. Undefined: the lease is lost. */
-  take(sink: string, instance: string, limit: number): Promise<TakenDeliveries | undefined> {
-    return this.db.transaction().execute(async (db) => {
-      if (!(await isOwner(db, sink, instance))) return undefined;
-      const open = await db
-        .selectFrom('deliveries')
-        .selectAll()
-        .select(sql<number>`due_at - ${getVocabulary(db).now()}`.as('due_ms'))
-        .where('sink', '=', sink)
-        .where(OPEN)
-        .orderBy('id')
-        .limit(limit)
-        .execute();
-      const dueMs = open[0]?.due_ms;
-      if (dueMs === undefined || dueMs > 0) return { deliveries: [], dueMs };
-      const ids = open.map(({ id }) => id);
-      await db.updateTable('deliveries').set({ state: 'claimed' }).where('id', 'in', ids).execute();
-      return { deliveries: open, dueMs };
     });
   }
 
   /**
-   * Records the results of deliveries. Other claimed deliveries wait again. Returns false if the lease is lost. Then
-   * only completed deliveries are recorded.
+   * Records deliveries in a transaction of the caller, and wakes the lanes at its commit. Lanes that do not exist are
+   * created.
    */
-  settle(sink: string, instance: string, { dispatched, failed }: Settlement): Promise<boolean> {
+  async enqueue(trx: StateDb, deliveries: readonly QueuedDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    await addLanes(trx, [...new Set(deliveries.map(({ sink }) => sink))]);
+    await insertDeliveries(trx, deliveries);
+    await signalAll(trx, 'deliveries');
+  }
+
+  /** Records deliveries in a new transaction. */
+  record(deliveries: readonly QueuedDelivery[]): Promise<void> {
+    return this.db.transaction().execute((db) => this.enqueue(db, deliveries));
+  }
+
+  /** Claims the next deliveries of a lane, in order; none before the first of them is due. Undefined: the lease is lost. */
+  take(sink: string, instance: string, options: TakeBounds): Promise<TakenDeliveries | undefined> {
     return this.db.transaction().execute(async (db) => {
-      const isHeld = await isOwner(db, sink, instance);
-      if (dispatched.length > 0) {
-        const done = { state: 'dispatched', body: '', error: null } as const;
-        await db.updateTable('deliveries').set(done).where('id', 'in', dispatched).execute();
-      }
-      if (!isHeld) return false;
+      const lane = await findLane(db, sink);
+      if (lane?.owner !== instance) return undefined;
+      const { failures, now } = lane;
+      const none = (dueMs?: number) => ({ deliveries: [], dueMs, failures });
+      if (lane.is_paused !== 0) return none();
+      const { left, waitMs } = readCap(lane, options.cap);
+      const isProbe = failures >= options.probesAfter;
+      const most = isProbe ? 1 : Math.min(options.limit, Math.max(left, 1));
+      const open = await selectOpen(db, sink, Math.min(most, options.limit) + 1);
+      const [first, second] = open;
+      if (!first) return none();
+      // If the first of several deliveries failed at all its attempts, the next one shows whether the receiver works.
+      const isSuspect = isProbe && first.attempt >= LIMITS.webhookAttempts && second?.attempt === 0;
+      const waits = [isSuspect ? 0 : first.due_ms, lane.opens_at - now, waitMs];
+      const dueMs = Math.max(...waits);
+      if (dueMs > 0) return none(dueMs);
+      if (left === 1 && second && !isProbe) return { ...(await claimAll(db, sink)), dueMs, failures };
+      const room = open.length > left ? left - 1 : left;
+      const deliveries = isSuspect ? [second!] : open.slice(0, Math.min(most, Math.max(room, 1)));
+      const ids = deliveries.map(({ id }) => id);
+      await db.updateTable('deliveries').set({ state: 'claimed' }).where('id', 'in', ids).execute();
+      return { deliveries, dueMs, failures, isTrial: isSuspect };
+    });
+  }
+
+  /** Records the results of deliveries. Other claimed deliveries wait again. */
+  settle(sink: string, instance: string, settlement: Settlement): Promise<SettlementResult> {
+    const { dispatched, isJoined, refused = [], failed, cap } = settlement;
+    return this.db.transaction().execute(async (db) => {
+      const lane = await findLane(db, sink);
+      const isHeld = lane?.owner === instance;
+      const { now } = getVocabulary(db);
+      const attempted_at = now();
+      // After the lease is lost, another process can have claimed the rest of a joined message.
+      const choose = (ids: readonly number[]) => {
+        const rows = db.updateTable('deliveries');
+        if (!isJoined || !isHeld) return rows.where('id', 'in', ids);
+        return rows.where('sink', '=', sink).where(OPEN).where('state', '=', 'claimed');
+      };
+      if (dispatched.length > 0)
+        await choose(dispatched).set({ state: 'dispatched', body: '', error: null, attempted_at }).execute();
+      if (!lane || !isHeld) return { isHeld: false, deadLettered: [] };
+      for (const { id, error } of refused)
+        await choose([id])
+          .set((e) => ({ state: 'dead_lettered', attempt: e('attempt', '+', 1), error, attempted_at }))
+          .execute();
       if (failed) {
-        const { id, error, afterMs } = failed;
-        const { now } = getVocabulary(db);
+        const { id, error, afterMs, isAttempt } = failed;
         await db
           .updateTable('deliveries')
           .set((e) => ({
-            attempt: e('attempt', '+', 1),
-            error,
-            ...(afterMs === undefined
-              ? { state: 'dead_lettered' }
-              : { state: 'failed', due_at: sql<number>`${now()} + ${afterMs}` }),
+            attempt: e('attempt', '+', isAttempt ? 1 : 0),
+            ...{ error, attempted_at, state: 'failed', due_at: sql<number>`${now()} + ${afterMs}` },
           }))
           .where('id', '=', id)
           .execute();
       }
+      const messages = isJoined ? Math.min(1, dispatched.length) : dispatched.length;
+      await recordLane(db, lane, { messages, failed, hasAnswer: messages + refused.length > 0, cap });
       await freeClaimed(db, sink);
-      const last = Math.max(0, ...dispatched, failed?.id ?? 0);
-      await sql`
-        DELETE FROM deliveries WHERE sink = ${sink} AND state IN ('dispatched', 'dead_lettered') AND
-          ((state = 'dispatched' AND id <= ${last - KEPT_DISPATCHED}) OR created_at < ${Date.now() - FEED_AGE_MS})
-      `.execute(db);
-      return true;
+      const deadLettered = await dropSuspects(db, sink, Math.max(0, ...dispatched));
+      await prune(db, sink, Math.max(0, ...dispatched, failed?.id ?? 0));
+      return { isHeld: true, deadLettered };
     });
   }
 
-  /** Calls back when dead letters may be delivered again. Returns how to stop that. */
+  /** Calls back when deliveries may wait that this process did not record. Returns how to stop that. */
   follow(listener: () => void): () => void {
     return getSignals(this.db).on('deliveries', listener);
+  }
+
+  /** The lanes with waiting deliveries, by default without paused ones. */
+  async waiting(sinks: readonly string[], withPaused = false): Promise<string[]> {
+    if (sinks.length === 0) return [];
+    const rows = await this.db
+      .selectFrom('sinks')
+      .select('name')
+      .where('name', 'in', sinks)
+      .where('is_paused', '<=', withPaused ? 1 : 0)
+      .where(sql<boolean>`EXISTS (SELECT 1 FROM deliveries WHERE sink = sinks.name AND ${OPEN})`)
+      .execute();
+    return rows.map(({ name }) => name);
+  }
+
+  /** Lets the deliveries of a lane wait, or sends them again from now on. */
+  async setPaused(sink: string, isPaused: boolean): Promise<void> {
+    await this.db.transaction().execute(async (db) => {
+      await addLanes(db, [sink]);
+      const paused = isPaused ? { is_paused: 1 } : { is_paused: 0, opens_at: 0 };
+      await db.updateTable('sinks').set(paused).where('name', '=', sink).execute();
+      if (!isPaused) await makeDue(db, [sink]);
+      await signalAll(db, 'deliveries');
+    });
+  }
+
+  /** The lanes that an operator paused. */
+  async paused(sinks: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = this.db.selectFrom('sinks').select('name').where('name', 'in', sinks);
+    return new Set((await rows.where('is_paused', '=', 1).execute()).map(({ name }) => name));
   }
 
   /** Deliveries of a receiver that wait. */
@@ -225,38 +346,56 @@ export class DeliveryStore {
     return total;
   }
 
-  /** Lets dead letters be delivered again, the oldest first; of all receivers when `sink` is absent. Returns how many. */
-  async redrive(sink: string | undefined, most: number): Promise<number> {
-    const { now } = getVocabulary(this.db);
-    const { numUpdatedRows } = await this.db
-      .updateTable('deliveries')
-      .set({ state: 'pending', attempt: 0, due_at: now() })
-      .where('id', 'in', (db) => {
-        const dead = db.selectFrom('deliveries').select('id').where('state', '=', 'dead_lettered');
-        return (sink === undefined ? dead : dead.where('sink', '=', sink)).orderBy('id').limit(most);
-      })
-      .executeTakeFirst();
-    await signalAll(this.db, 'deliveries');
-    return Number(numUpdatedRows);
+  /**
+   * Lets dead letters be delivered again, the oldest first, of some lanes or of all. Each is counted for one caller.
+   * Their age starts again. Returns their number.
+   */
+  async redrive(sinks: readonly string[] | undefined, most: number): Promise<number> {
+    const { forUpdate, now } = getVocabulary(this.db);
+    return this.db.transaction().execute(async (db) => {
+      // In the order of all transactions: lanes before deliveries.
+      const names = db.selectFrom('sinks').select('name');
+      await forUpdate(
+        (sinks === undefined ? names : names.where('name', 'in', sinks)).orderBy('name'),
+      ).execute();
+      const dead = db.selectFrom('deliveries').select(['id', 'sink']).where('state', '=', 'dead_lettered');
+      const chosen = (sinks === undefined ? dead : dead.where('sink', 'in', sinks)).orderBy('id').limit(most);
+      const rows = await chosen.execute();
+      for (let i = 0; i < rows.length; i += CHUNK)
+        await db
+          .updateTable('deliveries')
+          .set({ state: 'pending', attempt: 0, created_at: now(), due_at: now() })
+          .where(
+            'id',
+            'in',
+            rows.slice(i, i + CHUNK).map(({ id }) => id),
+          )
+          .execute();
+      const lanes = [...new Set(rows.map(({ sink }) => sink))];
+      if (lanes.length > 0) {
+        await db.updateTable('sinks').set({ opens_at: 0 }).where('name', 'in', lanes).execute();
+        await makeDue(db, lanes);
+      }
+      await signalAll(db, 'deliveries');
+      return rows.length;
+    });
   }
-}
 
-/** Whether a process has a receiver's lease. No other process gets it before the transaction ends. */
-async function isOwner(db: StateDb, sink: string, instance: string): Promise<boolean> {
-  const rows = db.selectFrom('sinks').select('owner').where('name', '=', sink);
-  return (await getVocabulary(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
-}
-
-/**
- * Makes the claimed deliveries wait again. Returns their number. The condition OPEN makes the database use its index.
- */
-async function freeClaimed(db: StateDb, sink: string): Promise<number> {
-  const { numUpdatedRows } = await db
-    .updateTable('deliveries')
-    .set({ state: 'pending' })
-    .where('sink', '=', sink)
-    .where(OPEN)
-    .where('state', '=', 'claimed')
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  /** Makes dead letters of deliveries that exceed the bounds of a lane. Returns their number. */
+  expire(sink: string, { ageMs, count, error }: WaitBounds): Promise<number> {
+    return this.db.transaction().execute(async (db) => {
+      const lane = await findLane(db, sink);
+      if (!lane) return 0;
+      const { now } = getVocabulary(db);
+      const isHeldUp = lane.is_paused !== 0 || lane.opens_at > 0;
+      const most = sql`id <= (SELECT id FROM deliveries WHERE sink = ${sink} AND ${OPEN}
+        ORDER BY id DESC LIMIT 1 OFFSET ${count})`;
+      const { numAffectedRows } = await sql`
+        UPDATE deliveries SET state = 'dead_lettered', error = coalesce(error, ${error})
+        WHERE sink = ${sink} AND ${OPEN} AND state <> 'claimed'
+          AND (created_at < ${now()} - ${ageMs}${isHeldUp ? sql` OR ${most}` : sql``})
+      `.execute(db);
+      return Number(numAffectedRows ?? 0);
+    });
+  }
 }

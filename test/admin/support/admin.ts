@@ -23,6 +23,7 @@ import { Derivations } from '../../../src/services/access/rules/derivations.js';
 import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
+import { AlertDispatch } from '../../../src/services/alerts/dispatch.js';
 import { AlertRules } from '../../../src/services/alerts/rules.js';
 import { AlertStream } from '../../../src/services/alerts/stream.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
@@ -60,6 +61,7 @@ import { SessionDirectory } from '../../../src/services/streams/directory.js';
 import { Feed } from '../../../src/services/streams/feed.js';
 import { Hub } from '../../../src/services/streams/hub.js';
 import { Styles } from '../../../src/services/styles/index.js';
+import type { Log } from '../../../src/services/telemetry/log.js';
 import { TileJobs } from '../../../src/services/tiles/jobs/service.js';
 import type { State } from '../../../src/stores/state/state.js';
 import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
@@ -173,7 +175,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     () => 0,
     () => {},
   );
-  const alerts = new AlertStream(peers, () => {});
+  const alerts = new AlertStream(peers, { tell() {}, tellAlert() {} });
   const feed = await Feed.open(t.state.feed);
   const hub = new Hub({
     feed,
@@ -301,6 +303,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
+    alertDispatch: new AlertDispatch({
+      ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
+      ...{ stream: alerts, instance: 'test' },
+    }),
     alertRules: new AlertRules({
       ...{ zones: t.state.alertZones, rules: t.state.alertRules, pools, visible },
       hasEvents: () => true,

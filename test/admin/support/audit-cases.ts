@@ -28,6 +28,8 @@ const certificate = '/security/client-certificates';
 /** Operations that answer 200 to a call without path, query and body need no case. */
 export const CASES: Readonly<Record<string, OperationCase>> = {
   ...IMPORT_CASES,
+  'POST /alerts/channels/{channel}/pause': { path: () => ({ channel: 'slack' }) },
+  'POST /alerts/channels/{channel}/resume': { path: () => ({ channel: 'slack' }) },
   'POST /alerts/zones': { body: (w) => w.newZone() },
   'GET /alerts/zones/{zoneId}': id((w) => w.zone(), 'zoneId'),
   'PUT /alerts/zones/{zoneId}': { ...id((w) => w.zone(), 'zoneId'), body: (w) => w.newZone() },

@@ -6,16 +6,10 @@ import type { Param } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { buildCaller } from '../../../services/access/identity/submitter.js';
 import { Acknowledgement, AcknowledgementSchema, timestamp } from '../../admin/envelope.js';
-import {
-  action as actionOf,
-  createRowBuilders,
-  group,
-  jsonBody,
-  report as reportOf,
-  resource,
-} from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { defineFilterParam, enumerations } from '../../admin/params.js';
 import { ruleView, triggerView, zoneView } from './alert-views.js';
+import { channelOperations } from './channels.js';
 import { describeHealth } from './rule-health.js';
 import {
   RuleBody,
@@ -207,10 +201,7 @@ export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped
     answer: async ({ params, principal }, { alertRules, state }) =>
       describeHealth(await alertRules.getRule(params.ruleId, principal), state.alertEvents, alertRules),
   }),
-  reportOf('GET /alerts/channels', 'List Alert Channel States'),
-  actionOf('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel'),
-  actionOf('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel'),
-  actionOf('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters'),
+  ...channelOperations,
   report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events', {
     description: 'Newest first.',
     params: {

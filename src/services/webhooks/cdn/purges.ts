@@ -4,7 +4,7 @@ import type { FeatureEvent } from '../../../core/edits/edits.js';
 import type { FeedEntry } from '../../../core/streams/events.js';
 import type { NewDelivery } from '../../../stores/streams/deliveries.js';
 import { ALL_TILES, collectionTag, editTags } from '../../tiles/cache/tags.js';
-import type { WebhookMatcher } from '../sink.js';
+import type { WebhookMatcher } from '../collector.js';
 
 /** Tags that a CDN must purge, and the time of the last edit before it, in milliseconds since 1970. */
 export interface Purge {

@@ -1,7 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
-import { WEBHOOK_LIMITS } from './limits.js';
+import { DELIVERY_LIMITS } from './limits.js';
+import { type Outcome, readStatus, retry } from './outcome.js';
 
 const agents = {
   'http:': new HttpAgent({ keepAlive: true }),
@@ -21,13 +22,14 @@ export interface Post {
 }
 
 /**
- * Sends a body. Rejects unless the response is 2xx in time. Redirects are not followed, because their targets are not
- * permitted.
+ * Sends a body. A 2xx response in time accepts it. Redirects are not followed, because their targets are not permitted.
  */
-export function post({ url, method, headers, body, allowed, signal }: Post): Promise<void> {
+export function post({ url, method, headers, body, allowed, signal }: Post): Promise<Outcome> {
+  const problem = allowed.problemOfReceiver(url);
+  if (problem !== undefined) return Promise.resolve(retry(problem));
   const secure = url.protocol === 'https:';
-  const late = AbortSignal.timeout(WEBHOOK_LIMITS.webhookMs);
-  return new Promise((resolve, reject) => {
+  const late = AbortSignal.timeout(DELIVERY_LIMITS.attemptMs);
+  return new Promise((resolve) => {
     const call = (secure ? httpsRequest : httpRequest)(url, {
       method,
       agent: agents[secure ? 'https:' : 'http:'],
@@ -35,16 +37,14 @@ export function post({ url, method, headers, body, allowed, signal }: Post): Pro
       headers,
       signal: AbortSignal.any([signal, late]),
     });
-    call.on('error', (error) => reject(late.aborted ? new Error('no answer in time') : error));
+    call.on('error', (error) => resolve(retry(late.aborted ? 'no answer in time' : error.message)));
     call.on('response', (response) => {
-      const { statusCode = 0 } = response;
-      const isAccepted = statusCode >= 200 && statusCode < 300;
+      const { statusCode = 0, headers: answered } = response;
       // The content of the response is ignored.
-      if (Number(response.headers['content-length'] ?? Infinity) <= MAX_READ) response.resume();
+      if (Number(answered['content-length'] ?? Infinity) <= MAX_READ) response.resume();
       else response.destroy();
       response.on('error', () => {});
-      if (isAccepted) resolve();
-      else reject(new Error(`answered ${statusCode}`));
+      resolve(readStatus(statusCode, answered['retry-after']));
     });
     call.end(body);
   });

@@ -1,41 +1,55 @@
-import type { CatalogSnapshot } from '../../core/catalog/collection.js';
-import { LIMITS } from '../../core/kit/limits.js';
-import type { FeedEntry } from '../../core/streams/events.js';
-import type { DeliveryStore, NewDelivery } from '../../stores/streams/deliveries.js';
+import type { DeliveryStore, RateCap } from '../../stores/streams/deliveries.js';
 import { Lease } from '../cluster/lease.js';
-import type { Notices } from '../notices/notices.js';
-import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
-import type { Log } from '../telemetry/log.js';
-import { exception } from '../telemetry/log.js';
-import { deliverNext } from './delivery.js';
-import { WEBHOOK_LIMITS } from './limits.js';
+import { exception, type Log } from '../telemetry/log.js';
+import type { Outcome } from './outcome.js';
+import type { Schedule } from './schedule.js';
+import { sendNext } from './send.js';
 
-/** Deliveries of a receiver, selected from the feed. */
-export interface WebhookMatcher {
-  /** The deliveries for entries of the feed, in their order. Rejects if they cannot be determined now. */
-  deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
-  /** Delivery that reports missed entries of the feed. */
-  gap(reason: string, cursor: number): NewDelivery;
+/** Sends messages to a receiver. */
+export interface Sender {
+  /** Number of deliveries claimed together. After a crash, these can be sent a second time. */
+  readonly batch: number;
+  /** A rejection counts as a receiver that could not be reached. */
+  send(eventId: string, body: string, signal: AbortSignal): Promise<Outcome>;
 }
 
-/** Target of deliveries. */
-export interface DeliveryReceiver {
-  /** Rejects unless the receiver has accepted it. */
-  send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
+/** Records deliveries for a lane from the change feed. */
+export interface Collector {
+  /** Position of a new lane in the feed. */
+  readonly start: number;
+  /** Records the next deliveries from a position. Undefined if the lease is lost. */
+  collect(position: number): Promise<{ position: number; hasMore: boolean } | undefined>;
 }
 
-export interface SinkOptions {
+/** Counts of a lane. Ages are milliseconds since a delivery was recorded. */
+export interface LaneMeter {
+  sent(ageMs: number, deliveries: number): void;
+  /** An attempt failed. `isRetried` is false if the receiver refused the message for good. */
+  failed(ageMs: number, isRetried: boolean): void;
+  dead(deliveries: number): void;
+  /** One message was sent for a number of deliveries because of the rate cap. */
+  joined(deliveries: number): void;
+  /** The circuit opened, or remains open after a failed attempt. */
+  deferred(): void;
+}
+
+export interface DeliveryLaneOptions extends Schedule {
   name: string;
-  receiver: DeliveryReceiver;
-  interest: WebhookMatcher;
-  store: DeliveryStore;
-  feed: Feed;
+  sender: Sender;
+  meter: LaneMeter;
+  cap?: RateCap | undefined;
+  /** Body of a message for several deliveries. It has the first bodies, and the number of all. Required with a cap. */
+  join?(bodies: readonly string[], count: number, eventId: string): string;
   log: Log;
-  notices: Notices;
+  /** Reports failures of the lane to operators. */
+  failing(message: string): void;
+}
+
+export interface LaneContext {
+  store: DeliveryStore;
   instance: string;
-  catalog(): CatalogSnapshot;
-  firstBackoffMs?: number;
+  collector?: Collector | undefined;
   /** Called after it has sent what there was, or tried to. */
   ran(): void;
 }
@@ -48,11 +62,11 @@ const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 
 /**
- * One receiver. It selects deliveries from the feed and sends them while this process has its lease. It has no lease
- * while idle.
+ * Deliveries to one receiver. A lane collects deliveries from the feed, if it has a collector, and sends them while
+ * this process has its lease. It has no lease while idle.
  */
-export class Sink {
-  readonly #options: SinkOptions;
+export class Lane {
+  readonly #options: DeliveryLaneOptions & LaneContext;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #again = false;
@@ -62,11 +76,15 @@ export class Sink {
   #lease: Lease | undefined;
   #sending = new AbortController();
 
-  constructor(options: SinkOptions) {
+  constructor(options: DeliveryLaneOptions & LaneContext) {
     this.#options = options;
   }
 
-  /** There may be something to take or to send. */
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** There may be something to collect or to send. */
   wake(): void {
     this.#again = true;
     this.#go(() => this.#run());
@@ -98,11 +116,12 @@ export class Sink {
     while (this.#again && !this.#closing.signal.aborted) {
       this.#again = false;
       try {
+        if (!(await this.#isNeeded())) return;
         if (!(await this.#claim())) return this.#later(LEASE_MS / 3);
-        const more = await this.#collect();
-        const wait = await deliverNext({ ...this.#options, signal: this.#sending.signal });
+        const hasMore = await this.#collect();
+        const wait = await sendNext({ ...this.#options, signal: this.#sending.signal });
         if (wait === 'lost') await this.#letGo();
-        if (more || wait === 0 || wait === 'lost') this.#again = true;
+        if (hasMore || wait === 0 || wait === 'lost') this.#again = true;
         else if (wait !== undefined) this.#later(wait);
         else this.#later(LEASE_MS, () => this.#go(() => this.#rest()));
       } catch (error) {
@@ -117,6 +136,12 @@ export class Sink {
     if (this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(act, ms).unref();
+  }
+
+  /** Only a lane that reads the feed takes the lease before deliveries wait. */
+  async #isNeeded(): Promise<boolean> {
+    const { store, name, collector } = this.#options;
+    return this.#lease !== undefined || collector !== undefined || (await store.waiting([name])).length > 0;
   }
 
   /**
@@ -137,8 +162,8 @@ export class Sink {
   async #claim(): Promise<boolean> {
     if (this.#lease && !this.#sending.signal.aborted) return true;
     await this.#letGo();
-    const { store, name, instance, feed, log } = this.#options;
-    const claim = await store.claim(name, instance, feed.head, LEASE_MS);
+    const { store, name, instance, collector, log } = this.#options;
+    const claim = await store.claim(name, instance, collector?.start ?? 0, LEASE_MS);
     if (!claim) return false;
     metrics.outboxRecovered.cell().inc(claim.recovered);
     this.#position = claim.position;
@@ -161,20 +186,11 @@ export class Sink {
     await lease?.close();
   }
 
-  /** Notes deliveries for the next entries of the feed; true when there are more of them. */
+  /** Records deliveries for the next entries of the feed. Returns whether there are more. */
   async #collect(): Promise<boolean> {
-    const { store, name, instance, feed, interest, catalog } = this.#options;
-    const position = this.#position!;
-    if (position === feed.head || (await store.backlog(name)) >= WEBHOOK_LIMITS.webhookBacklog) return false;
-    const problem = feed.problemOf(position);
-    const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
-    const entries = await feed.after(from, LIMITS.replayBatch);
-    const deliveries = await interest.deliveries(entries, catalog());
-    const reached = entries.at(-1)?.cursor ?? from;
-    const gaps = problem === undefined ? [] : [interest.gap(problem, from)];
-    const isAdded = await store.add(name, instance, [...gaps, ...deliveries], reached);
-    if (isAdded) this.#position = reached;
-    else await this.#letGo();
-    return isAdded && reached < feed.head;
+    const collected = await this.#options.collector?.collect(this.#position!);
+    if (collected) this.#position = collected.position;
+    else if (this.#options.collector) await this.#letGo();
+    return collected?.hasMore ?? false;
   }
 }

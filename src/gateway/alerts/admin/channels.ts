@@ -1,0 +1,57 @@
+import Type from 'typebox';
+import { CHANNELS } from '../../../core/alerts/alerts.js';
+import { defineIntegerParam } from '../../../core/http/params.js';
+import { createRowBuilders } from '../../admin/kit.js';
+import { pathEnumeration } from '../../admin/params.js';
+
+const SERVICES = ['alertDispatch'] as const;
+const { action, report } = createRowBuilders(SERVICES);
+
+/** Default and maximum number of dead letters that one request sends again. */
+const REDRIVEN = { default: 500, max: 5000 } as const;
+
+const ChannelStateSchema = Type.Object({
+  channel: Type.Enum([...CHANNELS]),
+  paused: Type.Boolean(),
+});
+
+const byChannel = { channel: pathEnumeration('channel', CHANNELS, 'Name of the channel.') };
+
+/** Operations on the channels that send alerts. */
+export const channelOperations = [
+  report('GET /alerts/channels', 'List Alert Channel States', {
+    description: 'All channels, configured or not, and whether an operator paused them.',
+    data: Type.Array(ChannelStateSchema),
+    answer: (_x, { alertDispatch }) => alertDispatch.list(),
+  }),
+  action('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel', {
+    description:
+      'The alerts of a paused channel wait, for at most 24 hours. Pausing a paused channel changes nothing.',
+    params: byChannel,
+    data: ChannelStateSchema,
+    errors: [400],
+    answer: ({ params }, { alertDispatch }) => alertDispatch.setPaused(params.channel, true),
+  }),
+  action('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel', {
+    description: 'The waiting alerts are sent in order.',
+    params: byChannel,
+    data: ChannelStateSchema,
+    errors: [400],
+    answer: ({ params }, { alertDispatch }) => alertDispatch.setPaused(params.channel, false),
+  }),
+  action('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters', {
+    description: 'Sends dead letters of all channels again, the oldest first.',
+    params: {
+      maxCount: defineIntegerParam(
+        'maxCount',
+        { min: 1, max: Number.MAX_SAFE_INTEGER, default: REDRIVEN.default },
+        { description: `Maximum number of alerts. Values above ${REDRIVEN.max} count as ${REDRIVEN.max}.` },
+      ),
+    },
+    data: Type.Object({ redriven: Type.Integer() }),
+    errors: [400],
+    answer: async ({ params }, { alertDispatch }) => ({
+      redriven: await alertDispatch.redrive(Math.min(params.maxCount, REDRIVEN.max)),
+    }),
+  }),
+];
