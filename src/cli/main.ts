@@ -114,7 +114,7 @@ state
   .argument('<file>', 'file to write')
   .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .action(loaded(async () => (await import('./state.js')).backUp));
+  .action(loaded(async () => (await import('./state/commands.js')).backUp));
 
 state
   .command('restore')
@@ -122,7 +122,7 @@ state
   .argument('<file>', 'file written by state backup')
   .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .action(loaded(async () => (await import('./state.js')).restore));
+  .action(loaded(async () => (await import('./state/commands.js')).restore));
 
 state
   .command('move')
@@ -130,7 +130,7 @@ state
   .requiredOption('--to <place>', "PostgreSQL URL, or 'file' for the file in the data folder")
   .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .action(loaded(async () => (await import('./state.js')).moveTo));
+  .action(loaded(async () => (await import('./state/commands.js')).moveTo));
 
 program
   .command('import')

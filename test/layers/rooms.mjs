@@ -123,7 +123,7 @@ const ROOMS = {
     access: { holds: 'keys, users, sessions, counts of use', uses: ['audit', 'database', 'schema'] },
     alerts: {
       holds: 'zones, rules, states and events of alerts',
-      uses: ['audit', 'database', 'schema'],
+      uses: ['audit', 'database', 'schema', 'streams'],
     },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },

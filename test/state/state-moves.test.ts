@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { backUpState, restoreState } from '../../src/cli/state-backup.js';
+import { backUpState, restoreState } from '../../src/cli/state/backup.js';
 import { computeEpoch } from '../../src/core/streams/events.js';
 import Database from '../../src/native/sqlite.js';
 import { moveState } from '../../src/stores/state/move.js';

@@ -9,7 +9,7 @@ export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 
 export const INCIDENT_STATUSES = ['started', 'ongoing', 'ended'] as const;
-export type IncidentStatus = (typeof INCIDENT_STATUSES)[number];
+type IncidentStatus = (typeof INCIDENT_STATUSES)[number];
 
 export const LIFECYCLES = ['open', 'acknowledged', 'suppressed', 'resolved'] as const;
 export type Lifecycle = (typeof LIFECYCLES)[number];
@@ -58,6 +58,8 @@ export interface AlertMessage {
   readonly attributes: Readonly<Record<string, unknown>>;
   /** Omitted large members: `geometry`, `attributes`. */
   readonly omitted: readonly string[];
+  /** Tenant of the rule, if it has one. */
+  readonly tenant?: string;
   readonly resourceRef: string;
 }
 

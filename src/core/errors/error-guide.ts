@@ -94,7 +94,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, Advice>> = {
     action: 'Map the holder to a role with the permission.',
   },
   'not-found': {
-    when: 'The URL does not exist. A collection that the caller may not read also gives this error.',
+    when: 'The URL does not exist. A collection that the caller may not read also gives this error. If the collection is in other APIs, `detail` and `links` name them.',
     action:
       'Check the identifier, for example in `/ogc/features/collections`, and sign in if the data are restricted.',
   },

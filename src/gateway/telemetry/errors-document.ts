@@ -15,6 +15,7 @@ Errors are problem documents ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)
 | \`title\`, \`status\` | Name of the error, and the HTTP status. |
 | \`detail\` | The problem with this request. |
 | \`errors\` | The parameters and members that are wrong: \`name\`, \`detail\`, \`path\`. |
+| \`links\` | Links to the same collection in other APIs, such as the maps of a raster: \`rel\`, \`href\`, \`title\`. |
 | \`instance\` | Path of the request. |
 | \`correlationId\` | Id of the request. The [log](logs.md) also has it. |
 | \`retryable\`, \`retryAfterSeconds\` | Whether the same request can succeed later, and when to send it. |

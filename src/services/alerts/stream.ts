@@ -112,7 +112,8 @@ export class AlertStream implements Notices {
     const full = `${headline.slice(0, -1)},"event":${json}}`;
     for (const subscriber of this.#subscribers.values()) {
       const { principal } = subscriber;
-      if (tenant !== undefined && principal.tenantId !== undefined && principal.tenantId !== tenant) continue;
+      // Callers of a tenant get the alerts of the tenant's own rules, as in the list of alert events.
+      if (principal.tenantId !== undefined && principal.tenantId !== tenant) continue;
       const views = layerIds.map((id) => this.#view(principal, id));
       // The headline of a digest is a number.
       if (layerIds.length === 1 && views[0] === 'nothing') continue;

@@ -3,8 +3,9 @@ import type { Channel, Lifecycle } from '../../core/alerts/alerts.js';
 import { formatLane, formatResourceRef } from '../../core/alerts/alerts.js';
 import { signalAll } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
-import type { AlertEventTable, AlertStateTable, DeliveryTable } from '../schema/schema.js';
+import type { AlertEventTable, AlertStateTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
+import { DeliveryStore, type QueuedDelivery } from '../streams/deliveries.js';
 import { lockRevision, noteEvaluation, readRevision } from './revisions.js';
 import type { AlertRuleRow } from './rules.js';
 import { endIncidents } from './rules.js';
@@ -222,10 +223,7 @@ export class AlertEvaluationStore {
       await writeStates(trx, changes.states);
       if (changes.isAtEnd) await noteEvaluation(trx);
       const isTold = changes.started.length > 0 || changes.ended.length > 0;
-      if (isTold) {
-        await signalAll(trx, 'alerts');
-        await signalAll(trx, 'deliveries');
-      }
+      if (isTold) await signalAll(trx, 'alerts');
       return 'done';
     });
   }
@@ -272,7 +270,7 @@ async function startIncidents(db: StateDb, started: readonly Incident[]): Promis
     part.forEach((incident, k) => {
       incident.id = ids[k]!;
     });
-    await insertDeliveries(
+    await new DeliveryStore(db).enqueue(
       db,
       part.flatMap(({ id, row, channels, endChannels, endedBy }) => {
         const build = (status: 'started' | 'ended') => (channel: Channel) =>
@@ -306,7 +304,7 @@ async function endIncidentsOf(db: StateDb, ended: readonly EndedIncident[]): Pro
       .select(['id', 'rule_id', 'message_json'])
       .where('id', 'in', ids.slice(i, i + CHUNK))
       .execute();
-    await insertDeliveries(
+    await new DeliveryStore(db).enqueue(
       db,
       rows.flatMap(({ id, rule_id, message_json }) =>
         told.get(id)!.channels.map((channel) => buildDelivery(channel, id, rule_id, message_json, 'ended')),
@@ -371,37 +369,21 @@ function buildState({ isInside, since, incident, dueAt, due, coolsUntil, newest 
   };
 }
 
-async function insertDeliveries(db: StateDb, rows: readonly Insertable<DeliveryTable>[]): Promise<void> {
-  if (rows.length === 0) return;
-  const lanes = [...new Set(rows.map(({ sink }) => sink))];
-  await db
-    .insertInto('sinks')
-    .values(lanes.map((name) => ({ name, position: 0, owner: null, lease_expires_at: 0 })))
-    .onConflict((c) => c.doNothing())
-    .execute();
-  await db.insertInto('deliveries').values(rows).execute();
-}
-
 function buildDelivery(
   channel: Channel,
   eventId: number,
   ruleId: number | null,
   message: string,
   incidentStatus: 'started' | 'ended',
-): Insertable<DeliveryTable> {
+): QueuedDelivery {
   const incidentKey = formatIncidentKey(eventId);
   const head = { eventId, incidentKey, incidentStatus, resourceRef: formatResourceRef(eventId) };
   return {
     sink: formatLane(channel),
-    event_id: `${incidentKey}:${incidentStatus}`,
+    eventId: `${incidentKey}:${incidentStatus}`,
     body: `${JSON.stringify(head).slice(0, -1)},${message.slice(1)}`,
-    attempt: 0,
-    error: null,
-    state: 'pending',
-    created_at: Date.now(),
-    due_at: 0,
-    rule_id: ruleId,
-    alert_id: eventId,
+    ...(ruleId === null ? {} : { ruleId }),
+    alertId: eventId,
   };
 }
 

@@ -34,11 +34,6 @@ export interface AlertContent {
   readonly json: string;
 }
 
-/** An alert, with the tenant of its rule if it has one. */
-interface StoredAlert extends AlertMessage {
-  readonly tenant?: string | null;
-}
-
 interface StoredNotice extends Notice {
   readonly type: 'notice';
   readonly time: string;
@@ -84,7 +79,7 @@ export function joinBodies(bodies: readonly string[], count: number): string {
 
 /** Reads the body of a delivery: a message about an alert, a notice or a digest. */
 export function readContent(id: string, body: string): AlertContent {
-  const value = parseJsonExactly(body, 'all') as StoredAlert | StoredNotice | StoredDigest;
+  const value = parseJsonExactly(body, 'all') as AlertMessage | StoredNotice | StoredDigest;
   if ('incidentKey' in value) return readAlert(id, body, value);
   return value.type === 'notice' ? readNotice(id, body, value) : readDigest(id, body, value);
 }
@@ -96,7 +91,7 @@ const VERBS = {
   threshold: 'meets the condition in',
 } as const;
 
-function readAlert(id: string, body: string, alert: StoredAlert): AlertContent {
+function readAlert(id: string, body: string, alert: AlertMessage): AlertContent {
   const { incidentStatus, zoneName, triggerType, featureId, layerTitle } = alert;
   const place = zoneName === null ? layerTitle : zoneName;
   const what = `${cleanText(featureId, 80)} ${VERBS[triggerType]} ${cleanText(place, 80)}`;

@@ -42,6 +42,7 @@ export function formatMessage(
     occurredAt: new Date(at).toISOString(),
     detectedBy,
     omitted,
+    ...(row.tenant === null ? {} : { tenant: row.tenant }),
   };
   const shown = omitted.includes('geometry') ? 'null' : geometry;
   const values = omitted.includes('attributes') ? '{}' : attributes;

@@ -9,14 +9,14 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { computeEpoch, EPOCH_SIZE } from '../core/streams/events.js';
-import Database from '../native/sqlite.js';
-import { AuditStore } from '../stores/audit/audit.js';
-import { makeStateFile } from '../stores/database/private-files.js';
-import type { StateDb } from '../stores/schema/database.js';
-import { getVocabulary } from '../stores/schema/vocabulary.js';
-import { openFile } from '../stores/state/state.js';
-import { firstCursor, readNewestCursor } from '../stores/streams/feed.js';
+import { computeEpoch, EPOCH_SIZE } from '../../core/streams/events.js';
+import Database from '../../native/sqlite.js';
+import { AuditStore } from '../../stores/audit/audit.js';
+import { makeStateFile } from '../../stores/database/private-files.js';
+import type { StateDb } from '../../stores/schema/database.js';
+import { getVocabulary } from '../../stores/schema/vocabulary.js';
+import { openFile } from '../../stores/state/state.js';
+import { firstCursor, readNewestCursor } from '../../stores/streams/feed.js';
 
 /** Backups of a state in a file, made while it is served, and their way back. */
 

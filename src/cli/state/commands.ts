@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path';
-import type { Config } from '../core/config/config.js';
-import { isDatabase, withoutPassword } from '../core/sources/database-url.js';
-import { makeDataFolder, STATE_FILE } from '../stores/database/private-files.js';
-import { MoveError, moveState } from '../stores/state/move.js';
-import { openStateDb } from '../stores/state/state.js';
-import { CommandError, EXIT_FAILED } from './command-error.js';
-import { claimDataFolder } from './local.js';
-import { resolveConfig } from './settings.js';
-import { backUpState, RestoreError, restoreState } from './state-backup.js';
+import type { Config } from '../../core/config/config.js';
+import { isDatabase, withoutPassword } from '../../core/sources/database-url.js';
+import { makeDataFolder, STATE_FILE } from '../../stores/database/private-files.js';
+import { MoveError, moveState } from '../../stores/state/move.js';
+import { openStateDb } from '../../stores/state/state.js';
+import { CommandError, EXIT_FAILED } from '../command-error.js';
+import { claimDataFolder } from '../local.js';
+import { resolveConfig } from '../settings.js';
+import { backUpState, RestoreError, restoreState } from './backup.js';
 
 export interface StateOptions {
   dataDir?: string;
