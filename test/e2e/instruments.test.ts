@@ -15,6 +15,10 @@ import { eventually } from './support/http.js';
 const OF_FAULTS: Record<string, string> = {
   svc_application_errors_total: 'test/http/unexpected-errors.test.ts',
   'svc.streaming.slow_consumer_drops_total': 'test/streams/slow.test.ts',
+  'svc.alerts.deliveries_failed_total': 'test/alerts/channels-server.test.ts',
+  'svc.alerts.deliveries_dead_lettered_total': 'test/alerts/channels-server.test.ts',
+  'svc.alerts.deliveries_rate_capped_total': 'test/alerts/lanes.test.ts',
+  'svc.alerts.deliveries_circuit_deferred_total': 'test/alerts/lanes.test.ts',
 };
 
 const ADMIN = '/api/v1/admin';
@@ -39,6 +43,7 @@ beforeAll(async () => {
   });
   await read();
   await edit();
+  await alert();
   await runJob();
   await runPlan();
   await breakAndMend();
@@ -47,7 +52,8 @@ beforeAll(async () => {
   await eventually(async () => {
     scrape = await (await ask('/metrics')).text();
     expect(scrape).toMatch(/^svc_cache_hit_ratio_detailed_count/m);
-    for (const line of ['svc_outbox_pending_count 0', 'svc_event_sink_published_total 2'])
+    expect(scrape).toMatch(/^svc_alerts_deliveries_succeeded_total/m);
+    for (const line of ['svc_outbox_pending_count 0', 'svc_event_sink_published_total 4'])
       expect(scrape.split('\n')).toContain(line);
   }, 30_000);
 }, 120_000);
@@ -108,6 +114,19 @@ async function edit(): Promise<void> {
   await reader.until(() => reader.of('status').length > 0);
   reader.close();
   client.close();
+}
+
+/** Changes a feature twice. The second alert is suppressed, because the feature cools down. */
+async function alert(): Promise<void> {
+  const rule = { ruleName: 'names', serviceId: 'default', layerId: await layerId('parcels') };
+  const conditionsJson = JSON.stringify({ field: 'name', operator: 'changed' });
+  await answered(`${ADMIN}/alerts/rules`, {
+    ...{ ...rule, triggerType: 'threshold', conditionsJson, cooldownSeconds: 3600, channels: ['websocket'] },
+  });
+  const send = sender(server.url, server.adminKey);
+  const type = { 'content-type': 'application/merge-patch+json' };
+  for (const name of ['one', 'two'])
+    expect((await send('PATCH', 'parcels/items/1', { properties: { name } }, type)).status).toBe(200);
 }
 
 async function runJob(): Promise<void> {
@@ -197,7 +216,10 @@ it.each([
   ['svc_coordinate_transform_total{operation="vector.items"}', '1'],
   ['svc_geometry_operation_total{operation="h3"}', '1'],
   ['svc_geometry_complexity_coordinates_sum', '10'],
-  ['svc_transaction_total{outcome="committed"}', '2'],
+  ['svc_transaction_total{outcome="committed"}', '4'],
+  ['svc_alerts_deliveries_suppressed_total{channel="websocket"}', '1'],
+  ['svc_alerts_deliveries_succeeded_total{channel="websocket"}', '1'],
+  ['svc_alerts_events_emitted_total{trigger="threshold"}', '2'],
   ['svc_cache_operation_total{cache_type="tile",operation="get"}', '\\d+'],
   ['svc_cache_operation_total{cache_type="tile-disk",operation="set"}', '\\d+'],
   ['svc_alerts_ops_notifications_total{source="source-quarantined",severity="error",outcome="unheard"}', '1'],

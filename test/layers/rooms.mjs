@@ -403,7 +403,7 @@ const ROOMS = {
     },
     manifest: {
       holds: 'the state of a server as one document',
-      uses: ['admin', 'catalog', 'connections', 'http'],
+      uses: ['admin', 'alerts', 'catalog', 'connections', 'http'],
     },
     replicas: { holds: 'management of replicas', uses: ['admin', 'catalog'] },
     operations: {

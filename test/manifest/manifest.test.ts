@@ -226,6 +226,66 @@ describe('manifests', () => {
     expect((await apply(role, policy('good', { role: 'new' }))).data.summary).toMatchObject({ created: 2 });
   });
 
+  it('contain zones and rules of alerts by their names', async () => {
+    const zone = { zoneName: 'Depot', serviceId: 'default', wkt: 'POLYGON ((0 0, 1 0, 1 1, 0 0))' };
+    const zoneIds: number[] = [];
+    for (const more of [{}, {}, { zoneName: 'Yard', metadata: { owner: 'ops' } }])
+      zoneIds.push((await admin(one, 'POST', '/alerts/zones', { ...zone, ...more })).data.zoneId);
+    const layerId = await layerOf(one, 'countries');
+    const rule = { ruleName: 'Left', serviceId: 'default', layerId, triggerType: 'exit', zoneId: zoneIds[2] };
+    const conditionsJson = '{"exitBuffer":0.1234567890123456789}';
+    const made = await admin(one, 'POST', '/alerts/rules', { ...rule, conditionsJson, channels: ['slack'] });
+    expect(made.status).toBe(400);
+    expect(made.detail).toContain('exitBuffer');
+    const { status } = await admin(one, 'POST', '/alerts/rules', {
+      ...{ ...rule, conditionsJson: '{"exitBuffer":50}', channels: ['slack'] },
+    });
+    expect(status).toBe(200);
+    const { resources } = (await admin(one, 'GET', '/metadata/manifest')).data;
+    const alerts = resources.filter(({ kind }: Json) => kind.startsWith('Alert'));
+    const wkt = 'MULTIPOLYGON (((0 0, 1 0, 1 1, 0 0)))';
+    expect(alerts.map(({ kind, metadata, spec }: Json) => [kind, metadata.name, spec])).toEqual([
+      ['AlertZone', `Depot #${zoneIds[0]}`, { wkt }],
+      ['AlertZone', `Depot #${zoneIds[1]}`, { wkt }],
+      ['AlertZone', 'Yard', { wkt, metadata: { owner: 'ops' } }],
+      [
+        ...['AlertRule', 'Left'],
+        {
+          layer: 'countries',
+          trigger: 'exit',
+          zone: 'Yard',
+          conditions: { exitBuffer: 50 },
+          channels: ['slack'],
+        },
+      ],
+    ]);
+    const apply = (...all: Json[]) =>
+      admin(two, 'POST', '/metadata/manifest/apply', { resources: all, prune: true });
+    expect((await apply(...alerts.reverse())).data.summary).toMatchObject({ created: 4 });
+    expect((await apply(...alerts)).data.summary).toMatchObject({ skipped: 4 });
+    const [copy] = (await admin(two, 'GET', '/alerts/rules')).data;
+    expect(copy).toMatchObject({ ruleName: 'Left', isActive: true, channels: ['slack'] });
+    const [left, yard] = alerts;
+    const explicit = { ...left, spec: { ...left.spec, isActive: true, severity: 'warning' } };
+    const changed = { ...yard, spec: { ...yard.spec, isActive: false } };
+    expect((await apply(explicit, changed)).data.summary).toMatchObject({
+      updated: 1,
+      deleted: 2,
+      skipped: 1,
+    });
+    expect((await apply(left)).errors).toMatchObject([{ detail: expect.stringContaining("rule 'Left'") }]);
+    const wrong = await apply({ ...left, spec: { ...left.spec, zone: 'none', layer: 'nothing' } });
+    expect(wrong.errors.map(({ name }: Json) => name)).toEqual(['/resources/0/spec/layer']);
+    const emptied = await apply();
+    expect([emptied.detail, emptied.data?.summary]).toEqual([
+      undefined,
+      expect.objectContaining({ deleted: 2 }),
+    ]);
+    for (const { ruleId } of (await admin(one, 'GET', '/alerts/rules')).data)
+      await admin(one, 'DELETE', `/alerts/rules/${ruleId}`);
+    for (const id of zoneIds) await admin(one, 'DELETE', `/alerts/zones/${id}`);
+  });
+
   it('contain the CRSs that operators chose for files', async () => {
     const { sources } = (await admin(one, 'GET', '/sources?q=olinda')).data;
     const [{ sourceId, source }] = sources;

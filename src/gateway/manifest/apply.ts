@@ -190,7 +190,11 @@ function gone(
 /** The resource with the members of its spec as its kind spells them. */
 function bindSpec(resource: Resource): Resource {
   const bind = binders.get(resource.kind);
-  return bind ? { ...resource, spec: bind(resource.spec) as object } : resource;
+  if (!bind) return resource;
+  const spec = bind(resource.spec) as object;
+  const { normalize } = kinds.get(resource.kind)!;
+  const isObject = typeof spec === 'object' && spec !== null && !Array.isArray(spec);
+  return { ...resource, spec: normalize && isObject ? normalize(spec) : spec };
 }
 
 function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
@@ -241,6 +245,7 @@ async function requireMeaning(
   const services = mapLayersToServices(asked);
   const targets: Targets = {
     services,
+    zones: new Set(asked.flatMap(({ kind, metadata }) => (kind === 'AlertZone' ? [metadata.name] : []))),
     switchedOff: listDisabledCollections(asked),
     principal,
     connections,

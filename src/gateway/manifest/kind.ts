@@ -11,6 +11,7 @@ import type { RuleTargets } from '../admin/rule-checks.js';
 /** Services that the kinds of objects take. */
 export const KIND_SERVICES = [
   'access',
+  'alertRules',
   'catalog',
   'connections',
   'layerCopies',
@@ -39,6 +40,8 @@ export interface Targets extends RuleTargets {
   readonly connections: Map<string, StoredConnection>;
   /** Collections that the manifest publishes, by id. */
   readonly collections: Map<string, Collection>;
+  /** Names of the alert zones of the manifest. */
+  readonly zones: ReadonlySet<string>;
   /** Services that the manifest puts layers into, by ids of their collections. */
   readonly services: ReadonlyMap<string, string>;
   /** Ids of collections whose layers the manifest switches off. */
@@ -53,6 +56,8 @@ export interface ManifestKind {
   readonly schema: TSchema;
   /** Members that a server assigns once and keeps. A different value does not count as a change. */
   readonly ownMembers?: readonly string[];
+  /** Removes members with default values, so that equal objects have equal specs. */
+  readonly normalize?: (spec: object) => object;
   readonly list: (deps: KindDeps) => Promise<Entry[]>;
   /** Names of objects in the configuration, which manifests cannot contain. */
   readonly configured?: (deps: KindDeps) => Promise<string[]>;

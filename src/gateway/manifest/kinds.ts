@@ -34,6 +34,7 @@ import {
   ruledLayer,
 } from '../admin/layer-rights.js';
 import { requireMask, requireRowPolicy } from '../admin/rule-checks.js';
+import { alertRule, alertZone } from './alerts.js';
 import { layerCopy } from './copies.js';
 import { createObjectError, type ManifestKind } from './kind.js';
 import { connection, publishedLayer } from './publication.js';
@@ -232,6 +233,8 @@ export const MANIFEST_KINDS: readonly ManifestKind[] = [
   rowPolicy,
   fieldMask,
   rateLimit,
+  alertZone,
+  alertRule,
 ];
 
 type RightCheck = NonNullable<ManifestKind['requireRight']>;

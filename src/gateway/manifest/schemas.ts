@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ROW_COMPARISONS, TREATMENTS } from '../../core/access/access.js';
 import { MAX_TRUNCATED } from '../../core/access/field-masks.js';
 import { RATE_SCOPES } from '../../core/access/rate-limits.js';
+import { CHANNELS } from '../../core/alerts/alerts.js';
 import { FILTER_LANGUAGES, MERGE_STRATEGIES, PROTOCOLS } from '../../core/catalog/layer-settings.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { DomainCode } from '../../core/sources/vector-source.js';
@@ -9,6 +10,7 @@ import type { AnyNumber } from '../../core/values/exact-number.js';
 import { LONGEST_WINDOW_S } from '../../services/access/rate-limits.js';
 import { DrawingInfo, PopupInfo } from '../admin/esri-documents.js';
 import { GrantSchema, NAME_SCHEMA, RULE_SCOPE } from '../admin/rule-schemas.js';
+import { RuleBody, ZoneBody } from '../alerts/admin/schemas.js';
 import { AccessPolicyBody, MapServer } from '../catalog/admin/service-schemas.js';
 
 /** Schemas of all kinds of objects in manifests. Unknown members are refused, because they may be typing errors. */
@@ -39,7 +41,7 @@ export const ServiceSpec = Type.Object(
 );
 
 /** Members of a manifest whose integers keep all their digits. */
-export const EXACT_MANIFEST_MEMBERS = ['code', 'range'];
+export const EXACT_MANIFEST_MEMBERS = ['code', 'conditions', 'range'];
 
 const CodedValue = Type.Object({
   code: Type.Unsafe<DomainCode>(Type.Union([Type.Number(), Type.String({ maxLength: 256 })])),
@@ -190,6 +192,31 @@ export const RateLimitSpec = Type.Object(
     requestsPerWindow: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
     windowDurationSeconds: Type.Number({ minimum: 0.001, maximum: LONGEST_WINDOW_S }),
     enabled: Type.Boolean(),
+  },
+  CLOSED,
+);
+
+export const AlertZoneSpec = Type.Object(
+  {
+    wkt: ZoneBody.properties.wkt,
+    srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
+    isActive: Type.Optional(Type.Boolean()),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 2000 }))),
+  },
+  CLOSED,
+);
+
+export const AlertRuleSpec = Type.Object(
+  {
+    layer: NAME_SCHEMA,
+    trigger: RuleBody.properties.triggerType,
+    zone: Type.Optional(OptionalName),
+    conditions: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    severity: RuleBody.properties.severity,
+    editionRequired: RuleBody.properties.editionRequired,
+    cooldownSeconds: RuleBody.properties.cooldownSeconds,
+    isActive: RuleBody.properties.isActive,
+    channels: Type.Optional(Type.Array(Type.Enum([...CHANNELS]), { maxItems: 20 })),
   },
   CLOSED,
 );

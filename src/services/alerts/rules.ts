@@ -59,7 +59,7 @@ export class AlertRules {
   }
 
   async addZone(draft: ZoneDraft, principal: Principal): Promise<AlertZoneRow> {
-    const zone = await this.deps.zones.add(await this.#buildZone(draft, principal), ALERT_LIMITS.zones);
+    const zone = await this.deps.zones.add(await this.buildZone(draft, principal), ALERT_LIMITS.zones);
     if (!zone)
       throw new ApiError(
         'conflict',
@@ -70,7 +70,7 @@ export class AlertRules {
 
   async changeZone(id: number, draft: ZoneDraft, principal: Principal): Promise<AlertZoneRow> {
     await this.getZone(id, principal);
-    const zone = await this.deps.zones.change(id, await this.#buildZone(draft, principal));
+    const zone = await this.deps.zones.change(id, await this.buildZone(draft, principal));
     if (!zone) throw notFound('alert zone', String(id));
     return zone;
   }
@@ -88,7 +88,8 @@ export class AlertRules {
     );
   }
 
-  async #buildZone(draft: ZoneDraft, { tenantId }: Principal): Promise<NewAlertZone> {
+  /** Checks a zone, and returns the row to store. */
+  async buildZone(draft: ZoneDraft, { tenantId }: Principal): Promise<NewAlertZone> {
     refuse(checkService(draft.serviceId));
     const area = await computeArea(draft, this.deps.pools);
     if (isProblem(area)) throw badMember(area.name, area.detail);
@@ -119,7 +120,7 @@ export class AlertRules {
   }
 
   async addRule(draft: RuleDraft, author: JobCaller): Promise<AlertRuleRow> {
-    const rule = await this.deps.rules.add(await this.#buildRule(draft, author), ALERT_LIMITS.rules);
+    const rule = await this.deps.rules.add(await this.buildRule(draft, author), ALERT_LIMITS.rules);
     if (!rule)
       throw new ApiError(
         'conflict',
@@ -131,7 +132,7 @@ export class AlertRules {
   /** The caller becomes the author, so the rule then has the rights of the caller. */
   async changeRule(id: number, draft: RuleDraft, author: JobCaller): Promise<AlertRuleRow> {
     await this.getRule(id, author.principal);
-    const rule = await this.deps.rules.change(id, await this.#buildRule(draft, author));
+    const rule = await this.deps.rules.change(id, await this.buildRule(draft, author));
     if (!rule) throw notFound('alert rule', String(id));
     return rule;
   }
@@ -173,7 +174,7 @@ export class AlertRules {
     const stored = area ? undefined : await this.deps.zones.get(zoneId ?? 0, ownerOf(principal));
     if (stored && !stored.is_active)
       warnings.push('The zone is not active: the rule triggers nothing until it is.');
-    const rule = buildRule(draft, checked, author);
+    const rule = makeRule(draft, checked, author);
     const used = area && 'zone' in area ? area.zone : stored;
     const simulation = await simulateRule(rule, used, this.deps.visible(principal), this.deps.simulation);
     return { isValid: true, errors, warnings, deliveryChannels, simulation };
@@ -187,7 +188,7 @@ export class AlertRules {
     const area = await computeArea(draft, this.deps.pools);
     if (isProblem(area)) problems.push(area);
     if (area === undefined) problems.push({ name: 'wkt', detail: 'is required for a test' });
-    return problems.length > 0 ? { problems } : { zone: await this.#buildZone(draft, principal) };
+    return problems.length > 0 ? { problems } : { zone: await this.buildZone(draft, principal) };
   }
 
   #testChannel(channel: Channel): ChannelTest {
@@ -204,10 +205,11 @@ export class AlertRules {
     };
   }
 
-  async #buildRule(draft: RuleDraft, author: JobCaller): Promise<NewAlertRule> {
-    const checked = await checkRule(draft, false, author.principal, this.checks);
+  /** Checks a rule, and returns the row to store. `hasOwnZone`: the caller adds the zone. */
+  async buildRule(draft: RuleDraft, author: JobCaller, hasOwnZone = false): Promise<NewAlertRule> {
+    const checked = await checkRule(draft, hasOwnZone, author.principal, this.checks);
     if (isRefused(checked)) throw fieldFailure('invalid-body', checked);
-    return buildRule(draft, checked, author);
+    return makeRule(draft, checked, author);
   }
 }
 
@@ -232,7 +234,7 @@ export interface RuleTest {
 const isRefused = (checked: CheckedRule | DraftProblem[]): checked is DraftProblem[] =>
   Array.isArray(checked);
 
-function buildRule(draft: RuleDraft, { collection }: CheckedRule, author: JobCaller): NewAlertRule {
+function makeRule(draft: RuleDraft, { collection }: CheckedRule, author: JobCaller): NewAlertRule {
   const { tenantId } = author.principal;
   return {
     name: draft.ruleName,

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { auditResource } from '../audit/audit-scope.js';
-import type { StateDb } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { AlertRuleTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { countChange } from './revisions.js';
@@ -40,7 +40,7 @@ export class AlertRuleStore {
 
   /** Undefined if there are already `most`. Features that are inside already trigger nothing. */
   add(rule: NewAlertRule, most: number): Promise<AlertRuleRow | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const { n } = await trx
         .selectFrom('alert_rules')
         .select((e) => e.fn.countAll<number>().as('n'))
@@ -60,7 +60,7 @@ export class AlertRuleStore {
 
   /** Undefined if there is none. Open incidents end if the change gives them another meaning. */
   change(id: number, to: Partial<NewAlertRule>): Promise<AlertRuleRow | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const before = await trx.selectFrom('alert_rules').selectAll().where('id', '=', id).executeTakeFirst();
       if (!before) return undefined;
       const changed = { ...before, ...to };
@@ -83,7 +83,7 @@ export class AlertRuleStore {
 
   /** False if there is none. Its events stay. */
   remove(id: number): Promise<boolean> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const { numDeletedRows } = await trx.deleteFrom('alert_rules').where('id', '=', id).executeTakeFirst();
       if (numDeletedRows === 0n) return false;
       await endIncidents(trx, id, 'rule-deleted');

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { auditResource } from '../audit/audit-scope.js';
-import type { StateDb } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { AlertZoneTable } from '../schema/schema.js';
 import { countChange } from './revisions.js';
 
@@ -32,7 +32,7 @@ export class AlertZoneStore {
 
   /** Undefined if there are already `most`. */
   add(zone: NewAlertZone, most: number): Promise<AlertZoneRow | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const { n } = await trx
         .selectFrom('alert_zones')
         .select((e) => e.fn.countAll<number>().as('n'))
@@ -52,7 +52,7 @@ export class AlertZoneStore {
 
   /** Undefined if there is none. If its area changes, the states of its rules are compared again. */
   change(id: number, to: NewAlertZone): Promise<AlertZoneRow | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const before = await trx.selectFrom('alert_zones').selectAll().where('id', '=', id).executeTakeFirst();
       if (!before) return undefined;
       const row = await trx
@@ -74,7 +74,7 @@ export class AlertZoneStore {
 
   /** Names of the rules that use the zone, which is then kept. Empty if it was deleted; undefined if there is none. */
   remove(id: number): Promise<string[] | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const rules = await trx.selectFrom('alert_rules').select('name').where('zone_id', '=', id).execute();
       if (rules.length > 0) return rules.map(({ name }) => name);
       const { numDeletedRows } = await trx.deleteFrom('alert_zones').where('id', '=', id).executeTakeFirst();

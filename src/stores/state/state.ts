@@ -79,7 +79,9 @@ export interface State {
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
   atomically<T>(
-    work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
+    work: (
+      stores: Pick<State, 'alertRules' | 'alertZones' | 'collections' | 'documents' | 'rasters' | 'styles'>,
+    ) => Promise<T>,
   ): Promise<T>;
   /** Rejects if the database does not respond, or refuses changes. Used for readiness. */
   check(): Promise<void>;
@@ -174,6 +176,8 @@ function buildStores(db: StateDb): State {
     atomically: (work) =>
       runInTransaction(db, (trx) =>
         work({
+          alertRules: new AlertRuleStore(trx),
+          alertZones: new AlertZoneStore(trx),
           collections: new CollectionStore(trx),
           documents: new DocumentStore(trx),
           rasters: new RasterStore(trx),

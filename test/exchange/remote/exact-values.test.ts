@@ -151,8 +151,10 @@ describe('Esri JSON', () => {
     expect(text).toContain('"s":9223372036854775807');
     expect(JSON.parse(text)).toMatchObject({
       ...{ format: 'EsriJson', availableLayers: ['places'], totalFeatureCount: 1 },
-      sampleProperties: { n: '9007199254740993', s: '9223372036854775807' },
     });
+    const properties = /"sampleProperties":(\{[^}]*\})/.exec(text)?.[1];
+    expect(properties).toMatch(/"n":"?9007199254740993"?[,}]/);
+    expect(properties).toMatch(/"s":"?9223372036854775807"?[,}]/);
   });
 
   it('is imported as what it is, with its types', async () => {
@@ -384,7 +386,9 @@ it('FlatGeobuf files of processes name the features that they have not', async (
   const inputs = { features: { collection: 'lossy' }, format: 'flatgeobuf' };
   const { jobID } = await client.run('conversion.feature-export', { inputs });
   const job = await text(`/api/v1/admin/jobs/${jobID}`);
-  expect(job).toContain('Features without a geometry, which the format does not hold, are left out: 1.');
+  expect(job).toContain(
+    'Features without a geometry are omitted, because the format does not contain them. Number of features: 1.',
+  );
 });
 
 describe('geographies across 180 degrees', () => {

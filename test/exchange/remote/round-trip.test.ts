@@ -356,7 +356,8 @@ describe.each(FORMATS)('an export as %s that is upserted', (format, ending) => {
     );
     expect(answer.status).toBe(200);
     const isDropped = format === 'flatgeobuf' && (name === 'rows' || name === 'bare');
-    const dropped = 'Features without a geometry, which the format does not hold, are left out: 1.';
+    const dropped =
+      'Features without a geometry are omitted, because the format does not contain them. Number of features: 1.';
     const warnings = answer.headers.get('graticule-warnings') ?? '[]';
     expect([name, JSON.parse(warnings).includes(dropped)]).toEqual([name, isDropped]);
     writeFileSync(path(name), new Uint8Array(await answer.arrayBuffer()));
