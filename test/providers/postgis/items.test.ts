@@ -44,7 +44,7 @@ beforeAll(async () => {
   const tables = ['sorted', 'uuids', 'texts', 'bigs', 'empty', 'solid', 'globe', 'dateline', 'wide'];
   for (const table of tables) sources[table] = (await layerOf(postgres.url, table)).source as PostgisSource;
   // Layers are found first, because that reads views.
-  const numbers = 'generate_series(1, 1000000) a, generate_series(1, 1000000) b';
+  const numbers = 'generate_series(1, 1000000000) a, generate_series(1, 1000000000) b';
   await run(postgres.url, `CREATE VIEW forever AS SELECT sorted.* FROM sorted, ${numbers}`);
 });
 afterAll(async () => {
