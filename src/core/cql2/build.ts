@@ -1,4 +1,6 @@
+import { hasIntegerIds, type VectorSource } from '../sources/vector-source.js';
 import type { AnyNumber } from '../values/exact-number.js';
+import { idLiteral, readObjectId } from '../values/object-id.js';
 import {
   ALL_FEATURES,
   type Expression,
@@ -39,6 +41,16 @@ export function equals(property: string, value: Scalar | null): Expression {
 /** The property has one of these values; nothing passes when there are none. */
 export function equalsAny(property: string, values: readonly Scalar[]): Expression {
   return values.length > 0 ? { op: 'in', args: [{ property }, values] } : NO_FEATURES;
+}
+
+/** Features with these ids. An id that is not a value of the key's type names no feature. */
+export function idsFilter(source: VectorSource, ids: readonly string[]): Expression {
+  if (!hasIntegerIds(source)) return equalsAny(source.idColumn, ids);
+  const values = ids.flatMap((text) => {
+    const id = readObjectId(text);
+    return id === undefined ? [] : [idLiteral(id)];
+  });
+  return equalsAny(source.idColumn, values);
 }
 
 /**

@@ -96,7 +96,7 @@ export async function checkRule(
   if (!isThreshold && !hasZoneId && !hasOwnZone)
     problems.push({ name: 'zoneId', detail: `is required for ${triggerType} rules` });
   if (hasZoneId && !hasOwnZone && !isThreshold && !(await deps.hasZone(zoneId, principal)))
-    problems.push({ name: 'zoneId', detail: `must be the id of a zone; there is no zone ${zoneId}` });
+    problems.push({ name: 'zoneId', detail: 'must be the id of an existing zone' });
   const collection = deps.visible(principal).byLayerId(layerId);
   const layerProblem = checkLayer(collection, draft, deps);
   if (layerProblem) problems.push(layerProblem);
@@ -109,11 +109,11 @@ export async function checkRule(
 
 function checkLayer(
   collection: ReturnType<CatalogSnapshot['byLayerId']>,
-  { layerId, triggerType }: RuleDraft,
+  { triggerType }: RuleDraft,
   { hasEvents }: DraftDeps,
 ): DraftProblem | undefined {
   const name = 'layerId';
-  if (!collection) return { name, detail: `must be the number of a layer; there is no layer ${layerId}` };
+  if (!collection) return { name, detail: 'must be the number of an existing layer' };
   if (!hasFeatures(collection)) return { name, detail: 'must be the number of a layer with features' };
   if (!hasEvents(collection.id))
     return { name, detail: 'must be the number of a layer that can be edited: this one reports no changes' };

@@ -1,5 +1,6 @@
 import type { Channel } from '../../core/alerts/alerts.js';
 import { ALERT_LIMITS } from '../../core/alerts/limits.js';
+import type { ZoneArea } from '../../core/alerts/tasks.js';
 import { ApiError, badMember, fieldFailure, notFound } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -89,21 +90,11 @@ export class AlertRules {
   }
 
   /** Checks a zone, and returns the row to store. */
-  async buildZone(draft: ZoneDraft, { tenantId }: Principal): Promise<NewAlertZone> {
+  async buildZone(draft: ZoneDraft, principal: Principal): Promise<NewAlertZone> {
     refuse(checkService(draft.serviceId));
     const area = await computeArea(draft, this.deps.pools);
     if (isProblem(area)) throw badMember(area.name, area.detail);
-    const { zoneName: name, serviceId: service, isActive = true, metadata, srid } = draft;
-    return {
-      name,
-      service,
-      is_active: isActive ? 1 : 0,
-      srid: area ? (srid ?? WGS84_SRID) : (srid ?? null),
-      wkt: area?.wkt ?? null,
-      area_json: area?.area ?? null,
-      metadata_json: JSON.stringify(metadata ?? {}),
-      tenant: tenantId ?? null,
-    };
+    return makeZone(draft, area, principal);
   }
 
   listRules(
@@ -188,7 +179,9 @@ export class AlertRules {
     const area = await computeArea(draft, this.deps.pools);
     if (isProblem(area)) problems.push(area);
     if (area === undefined) problems.push({ name: 'wkt', detail: 'is required for a test' });
-    return problems.length > 0 ? { problems } : { zone: await this.buildZone(draft, principal) };
+    return area && !isProblem(area) && problems.length === 0
+      ? { zone: makeZone(draft, area, principal) }
+      : { problems };
   }
 
   #testChannel(channel: Channel): ChannelTest {
@@ -233,6 +226,20 @@ export interface RuleTest {
 
 const isRefused = (checked: CheckedRule | DraftProblem[]): checked is DraftProblem[] =>
   Array.isArray(checked);
+
+function makeZone(draft: ZoneDraft, area: ZoneArea | undefined, { tenantId }: Principal): NewAlertZone {
+  const { zoneName: name, serviceId: service, isActive = true, metadata, srid } = draft;
+  return {
+    name,
+    service,
+    is_active: isActive ? 1 : 0,
+    srid: area ? (srid ?? WGS84_SRID) : (srid ?? null),
+    wkt: area?.wkt ?? null,
+    area_json: area?.area ?? null,
+    metadata_json: JSON.stringify(metadata ?? {}),
+    tenant: tenantId ?? null,
+  };
+}
 
 function makeRule(draft: RuleDraft, { collection }: CheckedRule, author: JobCaller): NewAlertRule {
   const { tenantId } = author.principal;

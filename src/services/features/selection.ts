@@ -5,7 +5,7 @@ import {
   check,
   type Expression,
   equals,
-  equalsAny,
+  idsFilter,
   type Scalar,
 } from '../../core/cql2/index.js';
 import { badParameter, fieldFailure } from '../../core/errors/errors.js';
@@ -14,9 +14,8 @@ import type { SortKey } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import { type Crs, defaultCrs, normaliseBox } from '../../core/geometry/crs.js';
 import type { TimeRange } from '../../core/http/params.js';
-import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
+import type { Field } from '../../core/sources/vector-source.js';
 import { readNumber } from '../../core/values/exact-number.js';
-import { idLiteral, readObjectId } from '../../core/values/object-id.js';
 import { checkFilter, during, parseFilter } from '../filters/filters.js';
 import { type CollectionView, filterOptions } from './view.js';
 
@@ -47,7 +46,7 @@ export function selectFeatures(view: CollectionView, params: FeatureSelection): 
       )
     : undefined;
   const equalities = [...params.others].map(([name, value]) => queryable(view, name, value));
-  const ids = params.ids && equalsAny(source.idColumn, idValues(view, params.ids));
+  const ids = params.ids && idsFilter(source, params.ids);
   return and(
     view.rows,
     ids,
@@ -56,15 +55,6 @@ export function selectFeatures(view: CollectionView, params: FeatureSelection): 
     filter,
     ...equalities,
   );
-}
-
-/** Ids as values of the key's type; one that cannot be such a value names no feature. */
-function idValues({ collection: { source } }: CollectionView, ids: readonly string[]): Scalar[] {
-  if (!hasIntegerIds(source)) return [...ids];
-  return ids.flatMap((text) => {
-    const id = readObjectId(text);
-    return id === undefined ? [] : [idLiteral(id)];
-  });
 }
 
 /** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */

@@ -152,7 +152,8 @@ export function imageBefore(event: FeatureEvent): EventImage {
   return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
 }
 
-function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent): EventImage {
+/** The feature after the event. */
+export function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent): EventImage {
   return { id, geometry: geometry ?? null, attributes };
 }
 

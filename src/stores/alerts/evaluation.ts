@@ -94,7 +94,7 @@ export interface RuleNote {
 }
 
 /** Why a commit changed nothing: another process has the lease, or rules have changed. */
-export type Refusal = 'lost' | 'stale';
+type Refusal = 'lost' | 'stale';
 
 const CHUNK = 200;
 
@@ -153,10 +153,10 @@ export class AlertEvaluationStore {
           .where('feature_id', 'in', featureIds.slice(i, i + CHUNK))
           .execute()),
       );
-    return { rows, now: await this.now() };
+    return { rows, now: await this.#now() };
   }
 
-  async now(): Promise<number> {
+  async #now(): Promise<number> {
     const { rows } = await sql<{ now: number }>`SELECT ${getVocabulary(this.db).now()} AS now`.execute(
       this.db,
     );
@@ -179,7 +179,7 @@ export class AlertEvaluationStore {
 
   /** States that are due, the earliest first, and the milliseconds until the next one is. */
   async due(limit: number): Promise<{ rows: AlertStateRow[]; now: number; nextMs: number | undefined }> {
-    const now = await this.now();
+    const now = await this.#now();
     const rows = await this.db
       .selectFrom('alert_states')
       .selectAll()
@@ -190,17 +190,6 @@ export class AlertEvaluationStore {
     const due = rows.filter((row) => row.due_at! <= now).slice(0, limit);
     const next = rows.length > due.length ? rows[due.length] : undefined;
     return { rows: due, now, nextMs: next && Math.max(0, next.due_at! - now) };
-  }
-
-  /** Until when operators suppressed alerts of a feature for a rule, by incident. */
-  async suppressions(eventIds: readonly number[]): Promise<Map<number, number>> {
-    const rows = await this.db
-      .selectFrom('alert_events')
-      .select(['id', 'suppressed_until'])
-      .where('id', 'in', eventIds)
-      .where('suppressed_until', 'is not', null)
-      .execute();
-    return new Map(rows.map(({ id, suppressed_until }) => [id, suppressed_until!]));
   }
 
   /** Writes what was evaluated, if this process still has the lease and the rules are those of `revision`. */

@@ -1,7 +1,7 @@
 import { ALERT_LIMITS } from '../../core/alerts/limits.js';
 import type { ZoneArea, ZoneTask } from '../../core/alerts/tasks.js';
 import { TaskFailure } from '../../core/errors/failure.js';
-import type { Box } from '../../core/geometry/box.js';
+import { type Box, wrapLongitude } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import {
   formatMultiPolygonWkt,
@@ -158,12 +158,10 @@ function measureBend(
   { degrees: [x, y] }: Corner,
   { degrees: [x2, y2] }: Corner,
 ): number {
-  const [east, west] = [shorten(x2 - x1), shorten(x - x1)];
+  const [east, west] = [wrapLongitude(x2 - x1), wrapLongitude(x - x1)];
   const across = (west - east / 2) * Math.cos((y * Math.PI) / 180);
   return Math.hypot(across, y - (y1 + y2) / 2);
 }
-
-const shorten = (degrees: number) => degrees - 360 * Math.round(degrees / 360);
 
 function transform(ring: Ring, crs: string): Ring {
   const flat = Float64Array.from(ring.flat());

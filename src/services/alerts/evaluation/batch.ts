@@ -1,6 +1,8 @@
 import type { DetectedBy } from '../../../core/alerts/alerts.js';
 import type { EventImage } from '../../../core/streams/events.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
 import type {
+  AlertEvaluationStore,
   AlertState,
   AlertStateRow,
   EndedIncident,
@@ -11,7 +13,7 @@ import type {
 import { computeObjectId } from '../../streams/frames.js';
 import type { EvaluatedRule, LayerRules } from './active-rules.js';
 import { formatMessage } from './message.js';
-import type { FeatureRevision, RuleMatches } from './rule-matches.js';
+import { type FeatureRevision, matchRules, type RuleMatches } from './rule-matches.js';
 import { type AlertEffect, applyChange, applyTimer, isForgettable, type Transition } from './transitions.js';
 
 /** A rule and a feature whose state contradicts an edit. */
@@ -204,6 +206,32 @@ export class Batch {
     this.#started.push(incident);
     return incident;
   }
+}
+
+export interface EvaluationDeps {
+  readonly store: Pick<AlertEvaluationStore, 'states' | 'statesOf'>;
+  readonly pools: Pools;
+}
+
+interface Evaluation {
+  readonly layer: LayerRules;
+  readonly features: readonly FeatureRevision[];
+  readonly detectedBy: DetectedBy;
+  /** The rules of a comparison. Default: all rules. */
+  readonly only?: ReadonlyMap<EvaluatedRule, 'silent' | 'loud'>;
+}
+
+/** Returns the changes from features and their states. */
+export async function evaluateFeatures(
+  { layer, features, detectedBy, only }: Evaluation,
+  { store, pools }: EvaluationDeps,
+): Promise<Batch> {
+  const ids = [...new Set(features.map(({ featureId }) => featureId))];
+  const [{ rows, now }, matches] = await Promise.all([store.states(ids), matchRules(layer, features, pools)]);
+  const states = rows.filter(({ rule_id }) => layer.byId.has(rule_id));
+  const batch = new Batch(now, states);
+  batch.apply(layer, features, matches, detectedBy, only);
+  return batch;
 }
 
 const formatKey = (ruleId: number, featureId: string) => `${ruleId} ${featureId}`;

@@ -15,10 +15,10 @@ import * as metrics from '../../telemetry/alert-metrics.js';
 import type { Log } from '../../telemetry/log.js';
 import { exception } from '../../telemetry/log.js';
 import { type ActiveRules, type AuthorView, buildActiveRules, isStillSeen } from './active-rules.js';
-import { Batch, type Doubt } from './batch.js';
+import { Batch, type Doubt, evaluateFeatures } from './batch.js';
 import { readFeatures } from './features.js';
 import { Rescan } from './rescan.js';
-import { convertEvent, type FeatureRevision, matchRules } from './rule-matches.js';
+import { convertEvent } from './rule-matches.js';
 
 export interface EvaluatorOptions {
   readonly pools: Pools;
@@ -259,28 +259,14 @@ export class Evaluator {
       else byLayer.set(entry.event.layerId, [entry]);
     }
     return Promise.all(
-      [...byLayer].map(([layerId, events]) => this.#evaluateLayer(layerId, events.map(convertEvent), rules)),
+      [...byLayer].map(([layerId, events]) => {
+        const layer = rules.layers.get(layerId)!;
+        return evaluateFeatures(
+          { layer, features: events.map(convertEvent), detectedBy: 'event' },
+          this.#options,
+        );
+      }),
     );
-  }
-
-  async #evaluateLayer(
-    layerId: number,
-    features: readonly FeatureRevision[],
-    rules: ActiveRules,
-  ): Promise<Batch> {
-    const { store, pools } = this.#options;
-    const layer = rules.layers.get(layerId)!;
-    const ids = [...new Set(features.map(({ featureId }) => featureId))];
-    const [{ rows, now }, matches] = await Promise.all([
-      store.states(ids),
-      matchRules(layer, features, pools),
-    ]);
-    const batch = new Batch(
-      now,
-      rows.filter(({ rule_id }) => layer.byId.has(rule_id)),
-    );
-    batch.apply(layer, features, matches, 'event');
-    return batch;
   }
 
   /** Reads features again whose states contradict their edits. */
@@ -290,20 +276,12 @@ export class Evaluator {
       const layerId = doubt.rule.row.layer_id;
       byLayer.set(layerId, [...(byLayer.get(layerId) ?? []), doubt]);
     }
-    const { store, pools } = this.#options;
     for (const [layerId, some] of byLayer) {
       const layer = rules.layers.get(layerId)!;
       const ids = [...new Set(some.map(({ featureId }) => featureId))];
-      const features = await readFeatures(layer.collection, ids, Date.now(), pools);
-      const [{ rows, now }, matches] = await Promise.all([
-        store.states(ids),
-        matchRules(layer, features, pools),
-      ]);
-      const batch = new Batch(
-        now,
-        rows.filter(({ rule_id }) => layer.byId.has(rule_id)),
-      );
-      batch.apply(layer, features, matches, 'rescan', new Map(some.map(({ rule }) => [rule, 'loud'])));
+      const features = await readFeatures(layer.collection, ids, Date.now(), this.#options.pools);
+      const only = new Map(some.map(({ rule }) => [rule, 'loud'] as const));
+      const batch = await evaluateFeatures({ layer, features, detectedBy: 'rescan', only }, this.#options);
       if (!batch.isEmpty && (await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
     }
   }
@@ -314,19 +292,19 @@ export class Evaluator {
     const { rows, now, nextMs } = await store.due(MOST_DUE);
     if (rows.length === 0) return nextMs;
     const batch = new Batch(now, rows);
+    let hasRule = false;
     for (const layer of rules.layers.values()) {
       const own = rows.filter(({ rule_id }) => layer.byId.has(rule_id));
       if (own.length === 0) continue;
+      hasRule = true;
       const ids = [...new Set(own.map(({ feature_id }) => feature_id))];
       const present = await readFeatures(layer.collection, ids, now, pools);
       const features = new Map(present.map((one) => [one.featureId, one.after]));
       for (const { rule_id, feature_id } of own)
         batch.applyTimer(layer.byId.get(rule_id)!, feature_id, features.get(feature_id) ?? null);
     }
-    const known = new Set([...rules.layers.values()].flatMap(({ byId }) => [...byId.keys()]));
-    const isStuck = rows.every(({ rule_id }) => !known.has(rule_id));
     // Timers of rules that cannot be evaluated now wait for their rules.
-    if (isStuck) return RETRY_MS;
+    if (!hasRule) return RETRY_MS;
     if ((await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
     return 0;
   }
@@ -336,8 +314,7 @@ export class Evaluator {
     if (this.#scan?.rules !== rules) this.#scan = Rescan.find(rules);
     const scan = this.#scan;
     if (!scan) return true;
-    const { store, pools } = this.#options;
-    const page = await scan.next(store, pools);
+    const page = await scan.next(this.#options);
     if (!page) {
       await this.#commit(rules, { ...NOTHING, rules: scan.notes });
       this.#scan = undefined;

@@ -1,12 +1,10 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { type Expression, equalsAny, type Scalar } from '../../../core/cql2/index.js';
+import { type Expression, idsFilter } from '../../../core/cql2/index.js';
 import { type FeatureText, featureTexts } from '../../../core/edits/feature-text.js';
 import type { PageKey } from '../../../core/features/features.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { hasIntegerIds, type VectorSource } from '../../../core/sources/vector-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
-import { idLiteral, readObjectId } from '../../../core/values/object-id.js';
 import type { FeatureRevision } from './rule-matches.js';
 
 /** Features that are read together. Fewer of them keep the turns of the event loop short. */
@@ -52,15 +50,6 @@ function buildRevision({ id, geometry, properties }: FeatureText, at: number): F
   return { featureId: id, before: undefined, after: image, at, changedAttributes: [] };
 }
 
-/** Ids as values of the key's type. */
-function listIds(source: VectorSource, ids: readonly string[]): Scalar[] {
-  if (!hasIntegerIds(source)) return [...ids];
-  return ids.flatMap((text) => {
-    const id = readObjectId(text);
-    return id === undefined ? [] : [idLiteral(id)];
-  });
-}
-
 /** Reads features by their ids. One that does not exist has no `after`. */
 export async function readFeatures(
   collection: VectorCollection,
@@ -68,8 +57,7 @@ export async function readFeatures(
   at: number,
   pools: Pools,
 ): Promise<readonly FeatureRevision[]> {
-  const source = collection.rule?.stored ?? collection.source;
-  const filter = equalsAny(source.idColumn, listIds(source, ids));
+  const filter = idsFilter(collection.rule?.stored ?? collection.source, ids);
   const found = new Map<string, FeatureRevision>();
   for (let next: PageKey | undefined; ; ) {
     const page = await readPage(collection, filter, next, at, pools);

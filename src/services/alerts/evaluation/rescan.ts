@@ -2,12 +2,11 @@ import { bboxFilter, combineWithOr, type Expression } from '../../../core/cql2/i
 import type { PageKey } from '../../../core/features/features.js';
 import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
-import type { Pools } from '../../../core/tasks/tasks.js';
-import type { AlertEvaluationStore, RuleNote } from '../../../stores/alerts/evaluation.js';
+import type { RuleNote } from '../../../stores/alerts/evaluation.js';
 import type { ActiveRules, EvaluatedRule, LayerRules } from './active-rules.js';
-import { Batch } from './batch.js';
+import { type Batch, type EvaluationDeps, evaluateFeatures } from './batch.js';
 import { readFeatures, readPage } from './features.js';
-import { type FeatureRevision, matchRules } from './rule-matches.js';
+import type { FeatureRevision } from './rule-matches.js';
 
 /**
  * Why states are compared with the features of the store. Changes that a gap of the feed hides trigger alerts; all else
@@ -58,23 +57,14 @@ export class Rescan {
   }
 
   /** Returns the changes from the next page. Undefined after the last page. */
-  async next(store: AlertEvaluationStore, pools: Pools): Promise<Batch | undefined> {
+  async next(deps: EvaluationDeps): Promise<Batch | undefined> {
     if (this.#isDone) return undefined;
-    const features = this.#isPastFeatures ? await this.#readKnown(store, pools) : await this.#readPage(pools);
-    const ids = features.map(({ featureId }) => featureId);
-    const [{ rows, now }, matches] = await Promise.all([
-      store.states(ids),
-      matchRules(this.layer, features, pools),
-    ]);
-    const batch = new Batch(
-      now,
-      rows.filter(({ rule_id }) => this.layer.byId.has(rule_id)),
-    );
-    batch.apply(this.layer, features, matches, 'rescan', this.#modes);
-    return batch;
+    const features = this.#isPastFeatures ? await this.#readKnown(deps) : await this.#readPage(deps);
+    const work = { layer: this.layer, features, detectedBy: 'rescan', only: this.#modes } as const;
+    return evaluateFeatures(work, deps);
   }
 
-  async #readPage(pools: Pools): Promise<readonly FeatureRevision[]> {
+  async #readPage({ pools }: EvaluationDeps): Promise<readonly FeatureRevision[]> {
     const { features, next } = await readPage(
       this.layer.collection,
       this.#filter,
@@ -87,7 +77,7 @@ export class Rescan {
     return features;
   }
 
-  async #readKnown(store: AlertEvaluationStore, pools: Pools): Promise<readonly FeatureRevision[]> {
+  async #readKnown({ store, pools }: EvaluationDeps): Promise<readonly FeatureRevision[]> {
     const ruleIds = this.scanned.map(({ row }) => row.id);
     const rows = await store.statesOf(ruleIds, this.#key, PAGE);
     const last = rows.at(-1);

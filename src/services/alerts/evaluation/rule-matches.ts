@@ -1,7 +1,7 @@
 import type { EventImage, FeedEvent } from '../../../core/streams/events.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { membersIn } from '../../../core/values/json-text.js';
-import { imageBefore } from '../../streams/views.js';
+import { imageAfter, imageBefore } from '../../streams/views.js';
 import type { EvaluatedRule, LayerRules } from './active-rules.js';
 import { OUTSIDE, type RuleInput, type Side } from './transitions.js';
 
@@ -18,12 +18,11 @@ export interface FeatureRevision {
 }
 
 export function convertEvent({ event }: FeedEvent): FeatureRevision {
-  const { featureId, operation, geometry = null, attributes = '{}', changedAttributes } = event;
-  const image = { id: featureId, geometry, attributes };
+  const { featureId, operation, changedAttributes } = event;
   return {
     featureId,
     before: operation === 'insert' ? null : imageBefore(event),
-    after: operation === 'delete' ? null : image,
+    after: operation === 'delete' ? null : imageAfter(event),
     at: Date.parse(event.time),
     changedAttributes,
   };
