@@ -136,6 +136,24 @@ describeStates('alerts', (open, database) => {
     expect(await events()).toEqual(['enter:1:ended', 'threshold:1:ended', 'exit:1:ongoing']);
   });
 
+  inFile('go on, and are read again, by edits that change no state', async () => {
+    const zone = await world.addZone(DEPOT);
+    await world.addRule({ trigger: 'enter', zone });
+    world.start();
+    await world.settled();
+    await world.move('1', IN);
+    await world.settled();
+    expect(await events()).toEqual(['enter:1:started']);
+    await world.move('1', [10.6, 10.6]);
+    await world.settled();
+    expect(await events()).toEqual(['enter:1:ongoing']);
+    // The feature leaves without an event; the next edit starts and ends outside.
+    world.change('1', OUT);
+    await world.move('1', [1, 1]);
+    await world.settled();
+    await waitFor(async () => (await events())[0] === 'enter:1:ended');
+  });
+
   inFile('ignore positions that are older than the newest one', async () => {
     const zone = await world.addZone(DEPOT);
     await world.addRule({ trigger: 'enter', zone, conditions: { timeField: 'seen' } });

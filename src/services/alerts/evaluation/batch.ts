@@ -47,7 +47,8 @@ export class Batch {
   }
 
   get isEmpty(): boolean {
-    return this.#changed.size === 0 && this.#started.length === 0 && this.#ended.length === 0;
+    const lists = [this.#started, this.#ended, this.doubts];
+    return this.#changed.size === 0 && this.#ongoing.size === 0 && lists.every(({ length }) => length === 0);
   }
 
   get started(): readonly Incident[] {
