@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { parseConditions } from '../src/core/alerts/conditions.js';
 import type { Pools } from '../src/core/tasks/tasks.js';
 import { Batch } from '../src/services/alerts/evaluation/batch.js';
-import { LayerRules, type ReadRule } from '../src/services/alerts/evaluation/layer-rules.js';
+import { type CompiledRule, LayerRules } from '../src/services/alerts/evaluation/layer-rules.js';
 import { type FeatureRevision, matchRules } from '../src/services/alerts/evaluation/rule-matches.js';
 import { matchZones } from '../src/workers/alerts/zone-match.js';
 import { pythonOfClients } from '../test/support/python.js';
@@ -69,7 +69,7 @@ function makeRules(zones: readonly Ring[]): LayerRules {
       ...{ channels: [], scope: { fields: undefined, collection: { title: 'Cars' } }, view: '' },
       ...{ createdAt: 0, start: undefined, kept: undefined },
     };
-    layer.add(rule as unknown as ReadRule, zone as never);
+    layer.add(rule as unknown as CompiledRule, zone as never);
   });
   return layer;
 }

@@ -6,7 +6,7 @@ import { Cql2Error } from '../../../core/cql2/index.js';
 import type { AlertEvaluationStore, RuleNote, UsedZone } from '../../../stores/alerts/evaluation.js';
 import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
 import { isSameView } from '../../streams/scope.js';
-import { LayerRules, type ReadRule, readRule } from './layer-rules.js';
+import { type CompiledRule, compileRule, LayerRules } from './layer-rules.js';
 
 /** Why a rule is not evaluated. */
 type RuleProblem = 'unauthorized' | 'layer-unpublished' | 'zone-inactive' | 'invalid';
@@ -183,7 +183,7 @@ export class ActiveRules {
     const zone = row.zone_id === null ? undefined : this.#zones.get(row.zone_id);
     if (row.zone_id !== null && (!zone?.is_active || zone.area_json === null)) return 'zone-inactive';
     try {
-      layer.add(readOnce(row, collection), zone);
+      layer.add(compileOnce(row, collection), zone);
       return undefined;
     } catch (error) {
       if (error instanceof Cql2Error) return 'unauthorized';
@@ -193,15 +193,15 @@ export class ActiveRules {
   }
 }
 
-const known = new WeakMap<AlertRuleRow, { collection: VectorCollection; rule: ReadRule }>();
+const known = new WeakMap<AlertRuleRow, { collection: VectorCollection; rule: CompiledRule }>();
 
 /** Reads a rule again only if its author can read another layer. */
-function readOnce(row: AlertRuleRow, collection: VectorCollection): ReadRule {
+function compileOnce(row: AlertRuleRow, collection: VectorCollection): CompiledRule {
   const before = known.get(row);
   const isSame =
     before?.collection.title === collection.title && isSameView(before.collection, collection, false);
   if (before && isSame) return before.rule;
-  const rule = readRule(row, collection);
+  const rule = compileRule(row, collection);
   known.set(row, { collection, rule });
   return rule;
 }

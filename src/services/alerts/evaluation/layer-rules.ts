@@ -11,7 +11,7 @@ import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
 import { buildScope, type Scope } from '../../streams/scope.js';
 
 /** A rule and the part of the layer that its author can read. */
-export interface ReadRule {
+export interface CompiledRule {
   readonly row: AlertRuleRow;
   readonly trigger: TriggerType;
   readonly conditions: RuleConditions;
@@ -27,7 +27,7 @@ export interface ReadRule {
 }
 
 /** A rule as the evaluator uses it. */
-export interface EvaluatedRule extends ReadRule {
+export interface EvaluatedRule extends CompiledRule {
   readonly zone: UsedZone | undefined;
   /** Numbers of zone tests of the layer: of the zone, of the zone with its buffer, of moves across it. */
   readonly test: number | undefined;
@@ -68,7 +68,7 @@ export class LayerRules {
     return this.#hasPaths;
   }
 
-  add(rule: ReadRule, zone: UsedZone | undefined): void {
+  add(rule: CompiledRule, zone: UsedZone | undefined): void {
     const { relation, exitBuffer, path } = rule.conditions;
     const test = zone && this.#takeTest(zone, relation, 0);
     this.#add({
@@ -130,7 +130,7 @@ function hashArea(zone: UsedZone): string {
 }
 
 /** Throws `Cql2Error` for a field that the author cannot read, and `ConditionsError`. */
-export function readRule(row: AlertRuleRow, collection: VectorCollection): ReadRule {
+export function compileRule(row: AlertRuleRow, collection: VectorCollection): CompiledRule {
   const trigger = row.trigger_type as TriggerType;
   const conditions = parseConditions(row.conditions_json, trigger);
   const scope = buildScope(WHOLE_LAYER, collection);
