@@ -8,6 +8,9 @@ export const LIMITS = {
   /** Features of an export that is returned immediately, and days for which the file of an export job is kept. */
   exportFeatures: 50_000,
   exportDays: 7,
+  /** Maximum number of investigations, and of pins and of links of each. */
+  investigations: 10_000,
+  investigationEntries: 500,
   /** Largest offset of an items page. */
   offsetMax: 1_000_000_000,
   /** Pixels per side of a coverage (contract). */

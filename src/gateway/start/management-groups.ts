@@ -30,6 +30,7 @@ import { migration, performanceEvidence } from '../exchange/admin/migrations/mig
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
+import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
 import { manifest } from '../manifest/operations.js';
 import { exceptions } from '../observability/admin/exceptions.js';
@@ -46,7 +47,6 @@ import {
   federation,
   fieldWorkflows,
   forms,
-  investigations,
   license,
   networkDatasets,
   operateWorkflow,

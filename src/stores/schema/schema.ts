@@ -6,6 +6,11 @@ import type {
   AlertStateTable,
   AlertZoneTable,
 } from './alert-tables.js';
+import type {
+  InvestigationLinkTable,
+  InvestigationPinTable,
+  InvestigationTable,
+} from './investigation-tables.js';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
@@ -504,4 +509,7 @@ export interface StateTables {
   alert_revisions: AlertRevisionTable;
   alert_states: AlertStateTable;
   alert_events: AlertEventTable;
+  investigations: InvestigationTable;
+  investigation_pins: InvestigationPinTable;
+  investigation_links: InvestigationLinkTable;
 }

@@ -44,7 +44,10 @@ export type NumberedTable =
   | 'attachments'
   | 'alert_zones'
   | 'alert_rules'
-  | 'alert_events';
+  | 'alert_events'
+  | 'investigations'
+  | 'investigation_pins'
+  | 'investigation_links';
 
 interface Lockable {
   forUpdate(): Lockable;

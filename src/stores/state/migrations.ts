@@ -36,6 +36,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0026-user-keys': { up: userKeys },
   '0027-alerts': { up: alerts },
   '0028-alert-revisions': { up: alertRevisions },
+  '0029-investigations': { up: investigations },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -443,6 +444,24 @@ const ALERT_REVISIONS = [
   'CREATE INDEX alert_zones_by_revision ON alert_zones (revision)',
   'CREATE INDEX alert_rules_by_revision ON alert_rules (revision, id)',
   'CREATE INDEX alert_rules_active ON alert_rules (id) WHERE is_active = 1',
+];
+
+async function investigations(db: StateDb): Promise<void> {
+  await runAll(db, INVESTIGATIONS);
+}
+
+const INVESTIGATIONS = [
+  `CREATE TABLE investigations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, summary TEXT, status TEXT NOT NULL,
+    created_at INTEGER NOT NULL, created_by TEXT NOT NULL, updated_at INTEGER NOT NULL) STRICT`,
+  `CREATE TABLE investigation_pins (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, investigation_id INTEGER NOT NULL, event_kind TEXT NOT NULL,
+    event_ref TEXT NOT NULL, occurred_at INTEGER NOT NULL, note TEXT, copy_json TEXT,
+    created_at INTEGER NOT NULL, created_by TEXT NOT NULL, UNIQUE (investigation_id, event_kind, event_ref)) STRICT`,
+  `CREATE TABLE investigation_links (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, investigation_id INTEGER NOT NULL, resource_kind TEXT NOT NULL,
+    resource_id TEXT NOT NULL, note TEXT, copy_json TEXT,
+    created_at INTEGER NOT NULL, created_by TEXT NOT NULL, UNIQUE (investigation_id, resource_kind, resource_id)) STRICT`,
 ];
 
 async function jobShares(db: StateDb): Promise<void> {

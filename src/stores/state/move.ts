@@ -51,6 +51,9 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   alert_revisions: ['name'],
   alert_states: ['rule_id', 'feature_id'],
   alert_events: ['id'],
+  investigations: ['id'],
+  investigation_pins: ['id'],
+  investigation_links: ['id'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',
@@ -61,6 +64,9 @@ const NUMBERED: readonly NumberedTable[] = [
   'alert_zones',
   'alert_rules',
   'alert_events',
+  'investigations',
+  'investigation_pins',
+  'investigation_links',
 ];
 
 const PAGE = 500;

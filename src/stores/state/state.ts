@@ -31,6 +31,7 @@ import { makeDataFolder, makeStateFile, STATE_FILE } from '../database/private-f
 import { getSignals, type StateSignals } from '../database/signals.js';
 import { getStatementCount, type StatementCount } from '../database/statement-count.js';
 import { TurnStore } from '../database/turns.js';
+import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
@@ -75,6 +76,7 @@ export interface State {
   readonly alertRules: AlertRuleStore;
   readonly alertEvents: AlertEventStore;
   readonly alertEvaluation: AlertEvaluationStore;
+  readonly investigations: InvestigationStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
@@ -170,6 +172,7 @@ function buildStores(db: StateDb): State {
     replicaConflicts: new ReplicaConflictStore(db),
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
+    investigations: new InvestigationStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),

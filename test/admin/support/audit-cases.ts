@@ -23,6 +23,8 @@ const registrations = (path: string, location: Readonly<Record<string, string>>)
   };
 };
 const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 };
+const anInvestigation = id((w) => w.investigation(), 'investigationId');
+const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investigationId}' };
 const certificate = '/security/client-certificates';
 
 /** Operations that answer 200 to a call without path, query and body need no case. */
@@ -263,6 +265,27 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /proposals/{id}/approve': nothing('id'),
   'POST /proposals/{id}/reject': { ...nothing('id'), body: () => ({ reason: 'why' }) },
   'DELETE /performance/enhanced/cache/invalidate': { query: { pattern: 'nothing*' }, tag: null },
+  'POST /investigations': { body: (w) => ({ title: w.name('case') }), status: 201 },
+  'GET /investigations/{investigationId}': anInvestigation,
+  'PATCH /investigations/{investigationId}': { ...anInvestigation, body: () => ({ status: 'closed' }) },
+  'POST /investigations/{investigationId}/pins': {
+    ...inInvestigation,
+    body: () => ({ eventKind: 'log', eventRef: 'log:4711', occurredAt: '2026-01-31T00:00:00Z' }),
+  },
+  'DELETE /investigations/{investigationId}/pins/{pinId}': {
+    ...inInvestigation,
+    path: async (w) => ({ investigationId: await w.investigation(), pinId: '4711' }),
+    status: 404,
+  },
+  'POST /investigations/{investigationId}/links': {
+    ...inInvestigation,
+    body: () => ({ resourceKind: 'changeSet', resourceId: '4711' }),
+  },
+  'DELETE /investigations/{investigationId}/links/{linkId}': {
+    ...inInvestigation,
+    path: async (w) => ({ investigationId: await w.investigation(), linkId: '4711' }),
+    status: 404,
+  },
   'POST /rate-limits': { body: (w) => w.newRateLimit(), status: 201 },
   'GET /rate-limits/{id}': id((w) => w.rateLimit()),
   'PUT /rate-limits/{id}': { ...id((w) => w.rateLimit()), body: () => ({ requestsPerWindow: 2000 }) },

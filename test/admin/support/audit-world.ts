@@ -76,6 +76,8 @@ export class AuditWorld {
   tenant = () => this.#make('/tenants', { tenantId: this.name('tenant') }, ({ tenantId }) => tenantId);
   zone = () => this.#make('/alerts/zones', this.newZone(), ({ zoneId }) => zoneId);
   alertRule = async () => this.#make('/alerts/rules', await this.newAlertRule(), ({ ruleId }) => ruleId);
+  investigation = () =>
+    this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);
   rowPolicy = () => this.#make('/rls-policies', this.newRowPolicy(), ({ policyId }) => policyId);

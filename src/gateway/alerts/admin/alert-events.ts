@@ -87,7 +87,7 @@ export const alertEvents = group(
       data: AlertEventSchema,
       errors: [404],
       answer: async ({ params, principal }, deps) =>
-        alertEventView(await findEvent(params.eventId, principal, deps), Date.now()),
+        alertEventView(await requireEvent(params.eventId, principal, deps), Date.now()),
     }),
     action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert', {
       params: { eventId },
@@ -130,7 +130,8 @@ function restrict(principal: Principal, { catalog, visible }: Deps) {
   };
 }
 
-async function findEvent(id: number, principal: Principal, deps: Deps): Promise<AlertEventRow> {
+/** Throws `not-found` for an event that the caller cannot read. */
+export async function requireEvent(id: number, principal: Principal, deps: Deps): Promise<AlertEventRow> {
   const row = await deps.state.alertEvents.get(id);
   const { layers, tenant } = restrict(principal, deps);
   const isHidden =
@@ -142,7 +143,7 @@ async function findEvent(id: number, principal: Principal, deps: Deps): Promise<
 }
 
 async function change(id: number, to: Omit<LifecycleChange, 'by'>, principal: Principal, deps: Deps) {
-  await findEvent(id, principal, deps);
+  await requireEvent(id, principal, deps);
   const row = await deps.state.alertEvents.change(id, { ...to, by: formatActor(principal) });
   if (!row) throw notFound('alert event', String(id));
   return alertEventView(row, Date.now());

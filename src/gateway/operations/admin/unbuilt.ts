@@ -59,20 +59,6 @@ export const forms = group({ tag: 'Forms', scope: 'forms', envelope: 'raw' }, [
   action('POST /forms/packages/{formId}/versions/{packageVersion}/reopen', 'Reopen Form Package Version'),
 ]);
 
-/** Collected evidence about an incident. */
-export const investigations = group({ tag: 'Investigations', scope: 'investigations', envelope: 'raw' }, [
-  ...resource('/investigations/{investigationId}', {
-    list: 'List Investigations',
-    create: 'Create Investigation',
-    get: 'Get Investigation',
-  }),
-  action('PATCH /investigations/{investigationId}', 'Update Investigation'),
-  action('POST /investigations/{investigationId}/links', 'Link Resource To Investigation'),
-  action('DELETE /investigations/{investigationId}/links/{linkId}', 'Remove Investigation Link'),
-  action('POST /investigations/{investigationId}/pins', 'Pin Event To Investigation'),
-  action('DELETE /investigations/{investigationId}/pins/{pinId}', 'Remove Investigation Pin'),
-]);
-
 /** License, entitlements and capacity. */
 export const license = group({ tag: 'License', scope: 'license', envelope: 'wrapped' }, [
   report('GET /license', 'Get License Status'),
