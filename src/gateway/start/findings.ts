@@ -19,7 +19,7 @@ export async function reportFindings(
     );
 }
 
-/** What threads found in files. A server without files starts no thread for it. */
+/** Returns the findings of all threads. A server without files starts no thread for them. */
 async function takeFindings(
   { collections }: CatalogSnapshot,
   { ledger, pools }: Pick<Foundation, 'pools'> & { ledger: FileLedger },

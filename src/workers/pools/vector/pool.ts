@@ -31,7 +31,7 @@ interface WaitingTask {
   /** Only for tasks that can be stopped while they run. */
   cancellation: Cancellation | undefined;
   traceparent: string | undefined;
-  /** Time at which it began to wait, in milliseconds. */
+  /** Start of the wait, by performance.now(). */
   readonly since: number;
   /** To be called when it starts. */
   start(): void;
