@@ -14,6 +14,8 @@ const COMMON = {
   pool: 'forks',
   testTimeout: 180_000,
   hookTimeout: 180_000,
+  // The default of a second says how busy the machine is.
+  expect: { poll: { timeout: 60_000 } },
   setupFiles: ['test/support/patience.ts', 'test/support/processor-time.ts'],
   // Tools of GDAL that tests call would write statistics beside the data.
   env: { GDAL_PAM_ENABLED: 'NO' },

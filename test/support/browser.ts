@@ -23,8 +23,36 @@ const ARGUMENTS = [
   '--js-flags=--no-opt',
 ];
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ARGUMENTS });
+/** Browser of this test process: files that share it share the browser, whatever modules they load again. */
+const BROWSER = Symbol.for('graticule.test.browser');
+const kept = globalThis as unknown as Record<symbol, Promise<Browser> | undefined>;
+
+/**
+ * The browser of this test process, which starts for the first file. `close` closes the contexts that were made by this handle:
+ * they share no cookies, caches or storage with others. The browser ends with the process.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const launch = () =>
+    chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ARGUMENTS });
+  let browser = await (kept[BROWSER] ??= launch());
+  if (!browser.isConnected()) browser = await (kept[BROWSER] = launch());
+  const contexts = new Set<BrowserContext>();
+  const own: Partial<Browser> = {
+    async newContext(options) {
+      const context = await browser.newContext(options);
+      contexts.add(context);
+      return context;
+    },
+    async newPage(options) {
+      const page = await browser.newPage(options);
+      contexts.add(page.context());
+      return page;
+    },
+    async close() {
+      await Promise.all([...contexts].map((context) => context.close()));
+    },
+  };
+  return new Proxy(browser, { get: (target, name) => Reflect.get(name in own ? own : target, name) });
 }
 
 const ARTEFACTS = 'test/artefacts';

@@ -6,6 +6,7 @@ import { get as getSecure } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServeOptions } from '../../src/cli/settings.js';
+import { keepDemoInspections, takeDemoInspections } from './demo-inspections.js';
 import { startHosted } from './hosted-server.js';
 import { freePort } from './ports.js';
 import { alive, family } from './processes.js';
@@ -76,7 +77,7 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
     kill: async (): Promise<void> => refuseProcess(),
     async stop() {
       await hosted.stop();
-      if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
+      if (!setup.dataDir) removeDataFolder(place);
     },
   };
   return Object.defineProperty(server, 'process', { get: refuseProcess }) as TestServer;
@@ -93,12 +94,14 @@ export async function startServerProcess(setup: ServerSetup = {}): Promise<TestS
 
 async function placeOf(setup: ServerSetup): Promise<Place> {
   const dataDir = setup.dataDir ?? mkdtempSync(join(tmpdir(), 'graticule-test-'));
-  return {
-    port: setup.port ?? (await freePort()),
-    dataDir,
-    logFile: join(dataDir, 'test.log'),
-    sources: setup.sources ?? ['demo/data'],
-  };
+  const sources = setup.sources ?? ['demo/data'];
+  if (!setup.dataDir) takeDemoInspections(sources, dataDir);
+  return { port: setup.port ?? (await freePort()), dataDir, logFile: join(dataDir, 'test.log'), sources };
+}
+
+function removeDataFolder({ sources, dataDir }: Pick<Place, 'sources' | 'dataDir'>): void {
+  keepDemoInspections(sources, dataDir);
+  rmSync(dataDir, { recursive: true, force: true });
 }
 
 type HostedOptions = Pick<ServeOptions, 'config' | 'publicUrl' | 'crs'>;
@@ -189,7 +192,7 @@ async function startInPlace(
     kill: () => killProcess(child),
     async stop() {
       await stopProcess(child);
-      if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
+      if (!setup.dataDir) removeDataFolder({ sources, dataDir });
     },
   };
 }

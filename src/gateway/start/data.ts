@@ -69,6 +69,7 @@ import { folderName } from '../../stores/database/private-files.js';
 import { FileLedger } from '../../workers/files/file-ledger.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { ItemReplies } from '../features/item-replies.js';
+import { reportFindings } from './findings.js';
 import { type Foundation, readRetention } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
 
@@ -317,7 +318,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
         rules.mark().catch((error: unknown) => log.write('access.marker.failed', exception(error)));
     },
   });
-  followCatalog(foundation, data);
+  followCatalog(foundation, data, ledger);
   cluster.announcements.on('catalog', async (subjects) => {
     await chosenCrs.load();
     await catalog.refresh(changesIn(subjects));
@@ -472,6 +473,7 @@ function startDataEvents(
 function followCatalog(
   { config, first, log, pools, alerts }: Foundation,
   { catalog, caching, events, extents, activity, stac, rules, sourceStates }: Data,
+  ledger: FileLedger,
 ): void {
   const recoveries = new SourceRecoveries();
   const { captureEdits: enabled } = config.postgis;
@@ -489,7 +491,7 @@ function followCatalog(
     },
   );
   if (!first) return;
-  catalog.follow({ replaced: () => void reportFindings(pools, log) });
+  catalog.follow({ replaced: ({ after }) => void reportFindings(after, { ledger, pools, log }) });
   catalog.follow(
     { replaced: (change) => stac.follow(change) },
     { replaced: ({ before, after }) => tellQuarantined(before, after, alerts) },
@@ -512,16 +514,4 @@ function followCatalog(
     alerts.notify({ kind: 'layer-closed', severity: 'error', subject: 'state', message });
   });
   rules.follow(({ after }) => losses.look(after.lost), isRule);
-}
-
-/** Logs which write-ahead logs did not belong to their files. */
-async function reportFindings(pools: Foundation['pools'], log: Foundation['log']): Promise<void> {
-  const findings = await pools.run('vector.fileFindings', {}).catch(() => []);
-  for (const { path, kind, bytes, kept } of findings)
-    log.write(
-      'catalog.log.foreign',
-      { File: path, Kind: kind, Bytes: bytes, Kept: kept },
-      `${path} was ${kind} while its write-ahead log contained ${bytes} bytes of edits; the new file lacks them. ` +
-        (kept === null ? 'They are lost because no disk had space for the log.' : `They are in ${kept}.`),
-    );
 }

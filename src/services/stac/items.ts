@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { getEditCursor, hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogChange, ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
@@ -64,6 +65,8 @@ export class StacItems {
   async #follow(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
     const { pools, path } = this.#deps;
     const collections = catalog.collections.filter(hasItems);
+    // A server without items needs neither an index nor a thread that makes it.
+    if (collections.length === 0 && !existsSync(path)) return new Map();
     const stamps = Object.fromEntries(collections.map((one) => [one.id, formatStamp(one)]));
     let { stale, fields } = await pools.run('vector.stacState', { path, stamps });
     for (const id of stale) {

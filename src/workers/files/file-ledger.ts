@@ -171,11 +171,16 @@ export class FileLedger {
     }
   }
 
+  /** Whether threads or earlier servers noted findings that were not taken. */
+  hasFindings(): boolean {
+    return this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get() !== undefined;
+  }
+
   /** Returns the findings since the last call. */
   takeFindings(): FileFinding[] {
     const unnoted = this.#unnoted.splice(0);
     const columns = 'path, kind, bytes, kept';
-    if (!this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get()) return unnoted;
+    if (!this.hasFindings()) return unnoted;
     try {
       const noted = this.#db.prepare(`DELETE FROM findings RETURNING ${columns}`).all() as FileFinding[];
       return [...unnoted, ...noted];

@@ -31,6 +31,8 @@ interface WaitingTask {
   /** Only for tasks that can be stopped while they run. */
   cancellation: Cancellation | undefined;
   traceparent: string | undefined;
+  /** Start of the wait, by performance.now(). */
+  readonly since: number;
   /** To be called when it starts. */
   start(): void;
   started: boolean;
@@ -58,6 +60,8 @@ export interface VectorPoolOptions {
   retention?: Retention;
   /** Data folder, for the ledger of SQLite files. Default: no ledger. */
   dataDir?: string;
+  /** Milliseconds for which background work waits for a thread that runs, before another thread starts for it. */
+  patienceMs?: number;
 }
 
 /** Thread that starts with its first task, so that a server with little work has few threads. */
@@ -75,6 +79,10 @@ class Thread {
     return (this.#pool ??= thread(this.dataOf(this.counts)));
   }
 
+  get isStarted(): boolean {
+    return this.#pool !== undefined;
+  }
+
   /** Whether it serves, or would. */
   get isHealthy(): boolean {
     return this.#pool === undefined || this.#pool.threads.length > 0;
@@ -84,6 +92,11 @@ class Thread {
     await this.#pool?.close();
   }
 }
+
+/** Another thread takes 0.1 s of processor time and 20 MB of memory, and most background tasks take a few milliseconds. */
+const PATIENCE_MS = 50;
+/** Waiting tasks that are worth another thread immediately. */
+const MANY_WAITING = 8;
 
 /** Greater than any number of tasks of a thread, because this pool schedules the tasks. */
 const NO_LIMIT = 10_000;
@@ -114,6 +127,8 @@ export class VectorPool {
   readonly #counts: readonly ConnectionCounts[];
   #queued = 0;
   #running = 0;
+  /** Looks again at background work that waits for a thread that runs. */
+  #retry: NodeJS.Timeout | undefined;
 
   constructor(options: VectorPoolOptions) {
     this.#options = options;
@@ -195,6 +210,7 @@ export class VectorPool {
       },
       started: false,
       traceparent: options.traceparent,
+      since: performance.now(),
       cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
       done: false,
       settle(answer) {
@@ -274,7 +290,8 @@ export class VectorPool {
       const common = this.#threads.length;
       // The reserved thread has priority: it gets a greater share of the processors than other computing threads.
       const reserved = { reserved: 1, reservedFirst: true };
-      return { tasks: new FairLane({ common, ...reserved, heavy: Math.max(1, common - 1) }), tables };
+      const seats = { common, ...reserved, heavy: Math.max(1, common - 1) };
+      return { tasks: new FairLane(seats, (task) => this.#mayStart(task)), tables };
     }
     const common = this.#threads.reduce((sum, { perDatabase }) => sum + perDatabase, 0);
     // A shared thread can start to read a large file while it waits for a database, so the database's response would
@@ -284,6 +301,22 @@ export class VectorPool {
     const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
     const mayStart = ({ table }: WaitingTask) => table === '' || tables.count(table) < ofTable;
     return { tasks: new FairLane(seats, mayStart), tables };
+  }
+
+  /** Whether a task that reads files may start now, if necessary in a thread that starts for it. */
+  #mayStart({ caller, since }: WaitingTask): boolean {
+    if (caller.class !== 'background') return true;
+    const started = this.#threads.filter(({ isStarted }) => isStarted);
+    if (started.length === 0 || started.some(({ load }) => load.of(FILES) === 0)) return true;
+    if (this.#laneOf(FILES).tasks.queue.size > MANY_WAITING) return true;
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    const waitedMs = performance.now() - since;
+    if (waitedMs >= patienceMs || started.length === this.#threads.length) return true;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#next(FILES);
+    }, patienceMs - waitedMs);
+    return false;
   }
 
   #placeFor(lane: LaneName, seat: Seat): Thread {
@@ -334,6 +367,7 @@ export class VectorPool {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#retry);
     for (const { tasks } of this.#lanes.values())
       for (const task of [...tasks.queue]) task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
     const threads = [...this.#threads, this.#reserved];

@@ -5,7 +5,7 @@ import { describeUnlisted } from '../../../core/errors/unlisted-host.js';
 import { Networks } from '../../../core/kit/networks.js';
 
 /** Addresses that are not the public internet (IANA special-purpose registries). */
-const SPECIAL = new Networks([
+const SPECIAL = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -31,7 +31,13 @@ const SPECIAL = new Networks([
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
-]);
+];
+let special: Networks | undefined;
+
+/** Whether an address is not of the public internet. The set is made for the first address, because each thread loads this module. */
+function isSpecial(address: string): boolean {
+  return (special ??= new Networks(SPECIAL)).has(address);
+}
 
 /** Entry of the list. Default of the ports: all. */
 interface AllowedName {
@@ -76,7 +82,7 @@ export class AllowedHosts {
   problemOfReceiver(url: URL): string | undefined {
     const host = formatHost(url);
     const open = url.protocol === 'https:' && url.username === '' && url.password === '';
-    return open && (isIP(host) === 0 || !SPECIAL.has(host)) ? undefined : this.problemOf(url);
+    return open && (isIP(host) === 0 || !isSpecial(host)) ? undefined : this.problemOf(url);
   }
 
   /** Returns the reason why requests to a URL are not allowed. Undefined if they are. */
@@ -114,7 +120,7 @@ export class AllowedHosts {
   }
 
   #mayConnect(address: string, port: string): boolean {
-    return !SPECIAL.has(address) || this.#isListed(address, port);
+    return !isSpecial(address) || this.#isListed(address, port);
   }
 
   #isListed(address: string, port: string): boolean {
