@@ -67,11 +67,17 @@ export async function openWorld(
   await state.feed.claim('cars.gpkg', 'test', 0, 1e9);
   const catalog = new CatalogSnapshot([cars], [], 1);
   let isAllowed = true;
+  const hooks: { beforeRead?: (() => void) | undefined; afterRead?: (() => Promise<void>) | undefined } = {};
 
   const run = async (name: string, input: never): Promise<unknown> => {
     if (name === 'vector.zoneMatch') return matchZones(input);
     if (name === 'vector.match') return match(input);
-    if (name === 'vector.items') return readItems(store, input);
+    if (name === 'vector.items') {
+      hooks.beforeRead?.();
+      const page = readItems(store, input);
+      await hooks.afterRead?.();
+      return page;
+    }
     throw new Error(`no ${name} here`);
   };
   const pools = { run } as unknown as Pools;
@@ -130,6 +136,8 @@ export async function openWorld(
     store,
     change,
     append,
+    /** Called when features of the layer are read. */
+    hooks,
     /** Changes the layer without an event, as a merge of many rows does. */
     lose(changes: () => void): Promise<void> {
       changes();

@@ -30,6 +30,7 @@ export class Rescan {
   #isPastFeatures = false;
   #key: { ruleId: number; featureId: string } | undefined;
   #isDone = false;
+  readonly #missed = new Set<number>();
 
   private constructor(
     readonly rules: ActiveRules,
@@ -51,9 +52,18 @@ export class Rescan {
     return undefined;
   }
 
+  /** Features can have changed after their page was read: these rules are compared once more. */
+  miss(rules: readonly EvaluatedRule[]): void {
+    for (const { row } of rules) this.#missed.add(row.id);
+  }
+
   /** Changes of the rules after the last page. */
   get notes(): RuleNote[] {
-    return this.scanned.map(({ row, view }) => ({ id: row.id, scan: null, view }));
+    return this.scanned.map(({ row: { id }, view }) => ({
+      id,
+      scan: this.#missed.has(id) ? ('gap' satisfies RescanReason) : null,
+      view,
+    }));
   }
 
   /** Returns the changes from the next page. Undefined after the last page. */
