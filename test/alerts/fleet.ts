@@ -26,16 +26,17 @@ export class Fleet {
 
   private constructor(readonly postgres: TestPostgres) {}
 
-  static async start(size: number, env: Record<string, string>): Promise<Fleet> {
+  /** `sql`: more tables. */
+  static async start(size: number, env: Record<string, string>, sql = ''): Promise<Fleet> {
     const fleet = new Fleet(await startPostgres(['max_connections=300']));
     try {
       const place = await makeDatabase(fleet.postgres.url);
       fleet.#geo = openPool(fleet.postgres.url);
       fleet.#state = openPool(place);
-      await fleet.#geo.query(TABLE);
+      await fleet.#geo.query(`${TABLE}; ${sql}`);
       fleet.#env = { SVC_STATE__URL: place, SVC_REMOTE__ALLOW: '127.0.0.1', ...env };
       for (let i = 0; i < size; i++) fleet.servers.push(await fleet.#startServer());
-      fleet.layerId = await fleet.#findLayer();
+      fleet.layerId = await fleet.findLayer('cars');
       return fleet;
     } catch (error) {
       await fleet.stop();
@@ -48,10 +49,10 @@ export class Fleet {
     return startServerProcess({ sources: [this.postgres.url], env: this.#env, ...place });
   }
 
-  async #findLayer(): Promise<number> {
+  async findLayer(table: string): Promise<number> {
     const response = await fetch(`${this.servers[0]!.url}/api/v1/streaming/features/capabilities`);
     const { layers } = (await response.json()) as { layers: { name: string; layerId: number }[] };
-    return layers.find(({ name }) => name === 'cars')!.layerId;
+    return layers.find(({ name }) => name === table)!.layerId;
   }
 
   /** Rows of the table and of its outbox. Undefined while PostgreSQL does not run. */
@@ -80,9 +81,7 @@ export class Fleet {
     return (await this.admin('POST', '/alerts/zones', { zoneName, serviceId: 'default', wkt })).zoneId;
   }
 
-  async addRule(
-    rule: { triggerType: string; zoneId?: number; channels?: string[] } & object,
-  ): Promise<number> {
+  async addRule(rule: Record<string, unknown>): Promise<number> {
     const more = { ruleName: 'rule', serviceId: 'default', layerId: this.layerId };
     return (await this.admin('POST', '/alerts/rules', { ...more, ...rule })).ruleId;
   }
