@@ -388,6 +388,12 @@ export const SOAKS = {
     'src/services/alerts',
     'src/workers/alerts',
   ],
+  'test/alerts/bulk.test.ts': [
+    'test/alerts/fleet.ts',
+    'src/services/alerts/evaluation/evaluator.ts',
+    'src/services/alerts/evaluation/rescan.ts',
+    'src/workers/providers/postgis/edits/capture-sql.ts',
+  ],
   'test/alerts/kill.test.ts': [
     'test/alerts/fleet.ts',
     'test/alerts/drivers.ts',

@@ -113,6 +113,14 @@ export class Fleet {
     return true;
   }
 
+  /** Does something while no server runs. */
+  async without(work: () => Promise<void>): Promise<void> {
+    const former = [...this.servers];
+    for (const server of former) await server.kill();
+    await work();
+    for (const [at, server] of former.entries()) this.servers[at] = await this.#startServer(server);
+  }
+
   /** Stops the processes of a server without a word, as a machine that swaps. */
   pause(server: TestServer): () => void {
     const pids = family(server.process.pid!);

@@ -109,6 +109,26 @@ describeStates('late alerts', (open) => {
     expect(await events()).toEqual(['enter:1:ended:event']);
   });
 
+  it('are not triggered by rules and zones that change while they are evaluated', async () => {
+    const [zone, other] = [await world.addZone(DEPOT), await world.addZone(DEPOT)];
+    const deleted = await world.addRule({ trigger: 'enter', zone });
+    await world.addRule({ trigger: 'enter', zone: other });
+    await world.addRule({ trigger: 'enter', zone: await world.addZone(DEPOT) });
+    world.start();
+    await world.settled();
+    let isChanged = false;
+    world.hooks.beforeMatch = async () => {
+      if (isChanged) return;
+      isChanged = true;
+      await world.state.alertRules.remove(deleted);
+      await world.moveZone(other, ISLAND);
+    };
+    await world.move('1', IN);
+    await waitFor(async () => (await events()).length > 0);
+    await world.settled();
+    expect((await world.events()).map(({ rule_id }) => rule_id)).toEqual([deleted + 2]);
+  });
+
   it('of a dwell time follow from edits that are evaluated after it', async () => {
     const zone = await world.addZone(DEPOT);
     await world.addRule({ trigger: 'dwell', zone, conditions: { dwellSeconds: 0.8 } });
@@ -133,6 +153,20 @@ describeStates('late alerts', (open) => {
     await world.settled();
     expect(await events()).toEqual(['dwell:2:ended:event', 'dwell:3:started:timer']);
     expect((await world.events()).find((row) => row.feature_id === '2')!.occurred_at).toBe(due_at);
+  });
+
+  it('of a dwell time follow the clock of the state, not those of edits', async () => {
+    const zone = await world.addZone(DEPOT);
+    await world.addRule({ trigger: 'dwell', zone, conditions: { dwellSeconds: 0.5 } });
+    world.start();
+    await world.settled();
+    const begin = Date.now();
+    const hour = 3_600_000;
+    await world.move('1', IN, {}, new Date(begin - hour));
+    await world.move('2', IN, {}, new Date(begin + hour));
+    await waitFor(async () => (await events()).length === 2);
+    for (const { occurred_at } of await world.events())
+      expect([occurred_at >= begin + 500, occurred_at < begin + hour]).toEqual([true, true]);
   });
 
   it('of a dwell time wait for edits that are not in the feed yet', async () => {
