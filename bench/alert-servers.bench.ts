@@ -63,7 +63,7 @@ const X = (n: string) => `(${n} % ${COLUMNS} - 150)`;
 const Y = (n: string) => `((${n} / ${COLUMNS}) - 45)`;
 /** Zones around places, with 32 vertices each. */
 async function addZones(fleet: Fleet, count: number): Promise<void> {
-  const ring = `ST_Buffer(ST_SetSRID(ST_MakePoint(${X('n')}, ${Y('n')}), 4326), 0.2, 8)`;
+  const ring = `ST_Buffer(ST_SetSRID(ST_MakePoint(${X('n')}::float8, ${Y('n')}::float8), 4326), 0.2, 8)`;
   await fleet.state(`INSERT INTO graticule_state.alert_zones
     (name, service, is_active, srid, wkt, area_json, metadata_json, created_at, updated_at)
     SELECT 'zone ' || n, 'default', 1, 4326, ST_AsText(g), ST_AsGeoJSON(g), '{}', 0, 0
@@ -98,7 +98,7 @@ async function put(server: TestServer, id: number, x: number, y: number, table =
 }
 const addCars = (fleet: Fleet, count: number) =>
   fleet.geo(`INSERT INTO cars (fid, geom, name)
-    SELECT n, ST_SetSRID(ST_MakePoint(${X('(n - 1)')} + 0.5, ${Y('(n - 1)')}), 4326), 'car' FROM generate_series(1, ${count}) n`);
+    SELECT n, ST_SetSRID(ST_MakePoint(${X('(n - 1)')} + 0.5, ${Y('(n - 1)')}::float8), 4326), 'car' FROM generate_series(1, ${count}) n`);
 const countEvents = async (fleet: Fleet, where = 'true') =>
   (
     await fleet.state<{ n: number }>(
@@ -218,8 +218,12 @@ async function measureKills(): Promise<void> {
     for (let step = 0; entered < ALERTS; step++) {
       const from = (step * 100) % CARS;
       const cars = `fid > ${from} AND fid <= ${from + 100}`;
-      await fleet.geo(`UPDATE cars SET geom = ST_SetSRID(ST_MakePoint(fid % 100, 85), 4326) WHERE ${cars}`);
-      await fleet.geo(`UPDATE cars SET geom = ST_SetSRID(ST_MakePoint(fid % 100, 0), 4326) WHERE ${cars}`);
+      await fleet.geo(
+        `UPDATE cars SET geom = ST_SetSRID(ST_MakePoint((fid % 100)::float8, 85), 4326) WHERE ${cars}`,
+      );
+      await fleet.geo(
+        `UPDATE cars SET geom = ST_SetSRID(ST_MakePoint((fid % 100)::float8, 0), 4326) WHERE ${cars}`,
+      );
       entered += 100;
       await sleep(300);
     }

@@ -84,6 +84,7 @@ export async function openWorld(
     if (name === 'vector.match') return match(input);
     if (name === 'vector.items') {
       hooks.beforeRead?.();
+      await world.onRead?.();
       const page = readItems(store, input);
       await hooks.afterRead?.();
       return page;
@@ -141,6 +142,8 @@ export async function openWorld(
   }
 
   const world = {
+    /** Runs before each page of the layer is read. */
+    onRead: undefined as (() => Promise<void>) | undefined,
     state,
     feed,
     store,

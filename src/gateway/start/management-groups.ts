@@ -32,6 +32,8 @@ import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
 import { manifest } from '../manifest/operations.js';
+import { exceptions } from '../observability/admin/exceptions.js';
+import { observability } from '../observability/admin/observability.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -47,7 +49,7 @@ import {
   investigations,
   license,
   networkDatasets,
-  observability,
+  operateWorkflow,
   packageOperations,
   platformRelease,
   scenes,
@@ -104,6 +106,7 @@ export const GROUPS: readonly OperationGroup[] = [
   oauth,
   alertEvents,
   observability,
+  operateWorkflow,
   audit,
   oidc,
   cacheAdminOperations,
@@ -113,6 +116,7 @@ export const GROUPS: readonly OperationGroup[] = [
   platformRelease,
   proposals,
   performance,
+  exceptions,
   rateLimits,
   rowPolicies,
   roles,

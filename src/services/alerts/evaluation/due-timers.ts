@@ -1,8 +1,9 @@
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { AlertEvaluationStore, AlertStateRow } from '../../../stores/alerts/evaluation.js';
-import type { ActiveRules, LayerRules } from './active-rules.js';
+import type { ActiveRules } from './active-rules.js';
 import { Batch, formatKey } from './batch.js';
 import { readFeatures } from './features.js';
+import type { LayerRules } from './layer-rules.js';
 import { matchRules } from './rule-matches.js';
 
 /** Timers that are applied together. */
