@@ -58,16 +58,31 @@ const show = (name: string, values: Record<string, number>) => {
 const hold = (what: string, value: number, most?: number) =>
   ratios.push({ what, rounds: [value], ...(most === undefined ? {} : { most }) });
 
-/** Column and row of the zone of a feature. */
+/** Place of the zone of a feature, in SQL and in numbers. */
 const X = (n: string) => `(${n} % ${COLUMNS} - 150)`;
 const Y = (n: string) => `((${n} / ${COLUMNS}) - 45)`;
+const placeOf = (n: number): [number, number] => [(n % COLUMNS) - 150, Math.floor(n / COLUMNS) - 45];
+
 /** Zones around places, with 32 vertices each. */
 async function addZones(fleet: Fleet, count: number): Promise<void> {
-  const ring = `ST_Buffer(ST_SetSRID(ST_MakePoint(${X('n')}::float8, ${Y('n')}::float8), 4326), 0.2, 8)`;
-  await fleet.state(`INSERT INTO graticule_state.alert_zones
-    (name, service, is_active, srid, wkt, area_json, metadata_json, created_at, updated_at)
-    SELECT 'zone ' || n, 'default', 1, 4326, ST_AsText(g), ST_AsGeoJSON(g), '{}', 0, 0
-    FROM generate_series(0, ${count - 1}) n, LATERAL (SELECT ST_Multi(${ring}) AS g) one`);
+  const rings = Array.from({ length: count }, (_, n) => {
+    const [x, y] = placeOf(n);
+    const ring = Array.from({ length: 32 }, (_vertex, i): [number, number] => {
+      const angle = (i / 32) * 2 * Math.PI;
+      return [x + 0.2 * Math.cos(angle), y + 0.2 * Math.sin(angle)];
+    });
+    return [...ring, ring[0]!];
+  });
+  const areas = rings.map((ring) => JSON.stringify({ type: 'MultiPolygon', coordinates: [[ring]] }));
+  const texts = rings.map(
+    (ring) => `MULTIPOLYGON (((${ring.map((position) => position.join(' ')).join(', ')})))`,
+  );
+  await fleet.state(
+    `INSERT INTO graticule_state.alert_zones
+      (name, service, is_active, srid, wkt, area_json, metadata_json, created_at, updated_at)
+      SELECT 'zone', 'default', 1, 4326, wkt, area, '{}', 0, 0 FROM unnest($1::text[], $2::text[]) AS t (wkt, area)`,
+    [texts, areas],
+  );
 }
 
 /** Copies a rule for many zones, or for one. Without an end of its comparison, as a new rule. */
@@ -79,7 +94,9 @@ async function copyRule(fleet: Fleet, id: number, zones: string): Promise<void> 
   await changeRules(fleet);
 }
 async function changeRules(fleet: Fleet): Promise<void> {
-  await fleet.state('UPDATE graticule_state.alert_revisions SET revision = revision + 1');
+  await fleet.state(`WITH changed AS (UPDATE graticule_state.alert_revisions SET revision = revision + 1 RETURNING revision),
+    zones AS (UPDATE graticule_state.alert_zones SET revision = (SELECT revision FROM changed))
+    UPDATE graticule_state.alert_rules SET revision = (SELECT revision FROM changed)`);
   await sleep(3000);
 }
 
@@ -179,7 +196,7 @@ async function measureDelay(size: number, rate: number): Promise<void> {
     if (wait > 0) await sleep(wait);
     // Half of the edits enter the zone of their feature, and half leave it.
     const [car, isEntry] = [Math.floor(i / 2) % CARS, i % 2 === 0];
-    const [x, y] = [(car % COLUMNS) - 150, Math.floor(car / COLUMNS) - 45];
+    const [x, y] = placeOf(car);
     while (running.size >= 32) await Promise.race(running);
     const one = put(fleet.servers[i % size]!, car + 1, x + (isEntry ? 0 : 0.5), y)
       .catch(() => void failed++)

@@ -394,6 +394,11 @@ export const SOAKS = {
     'src/services/alerts/evaluation/rescan.ts',
     'src/workers/providers/postgis/edits/capture-sql.ts',
   ],
+  'test/alerts/drafts.test.ts': [
+    'src/core/alerts',
+    'src/services/alerts/drafts.ts',
+    'src/services/alerts/rules.ts',
+  ],
   'test/alerts/kill.test.ts': [
     'test/alerts/fleet.ts',
     'test/alerts/drivers.ts',

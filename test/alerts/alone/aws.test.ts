@@ -9,12 +9,12 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/core/config/config.js';
-import { createChannels } from '../../src/services/alerts/channels/index.js';
-import { freePort } from '../support/ports.js';
-import { pythonOfClients } from '../support/python.js';
-import { until } from '../webhooks/receiver.js';
-import { hostileMessage, MESSAGE } from './recorders.js';
+import { loadConfig } from '../../../src/core/config/config.js';
+import { createChannels } from '../../../src/services/alerts/channels/index.js';
+import { freePort } from '../../support/ports.js';
+import { pythonOfClients } from '../../support/python.js';
+import { until } from '../../webhooks/receiver.js';
+import { hostileMessage, MESSAGE } from '../recorders.js';
 
 /** Messages of alerts in queues and topics of moto, which checks requests as AWS does. */
 
