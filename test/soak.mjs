@@ -388,6 +388,32 @@ export const SOAKS = {
     'src/services/alerts',
     'src/workers/alerts',
   ],
+  'test/alerts/bulk.test.ts': [
+    'test/alerts/fleet.ts',
+    'src/services/alerts/evaluation/evaluator.ts',
+    'src/services/alerts/evaluation/rescan.ts',
+    'src/workers/providers/postgis/edits/capture-sql.ts',
+  ],
+  'test/alerts/drafts.test.ts': [
+    'src/core/alerts',
+    'src/services/alerts/drafts.ts',
+    'src/services/alerts/rules.ts',
+  ],
+  'test/alerts/kill.test.ts': [
+    'test/alerts/fleet.ts',
+    'test/alerts/drivers.ts',
+    'src/services/alerts/evaluation/evaluator.ts',
+    'src/services/cluster/lease.ts',
+    'src/stores/alerts/evaluation.ts',
+    ...DELIVERIES,
+    ...EVENTS,
+  ],
+  'test/alerts/stages.test.ts': [
+    'test/alerts/stage-process.ts',
+    'src/services/alerts/evaluation/evaluator.ts',
+    'src/stores/alerts/evaluation.ts',
+    ...DELIVERIES,
+  ],
   'test/rasters/coverages.test.ts': ['src/gateway/rasters', 'src/workers/rasters/coverage.ts'],
   'test/tiles/jobs/cli.test.ts': [
     'src/cli/export.ts',

@@ -208,6 +208,41 @@ describeStates('lanes', (open, database) => {
     expect(ids()).toEqual(['a', 'b']);
   });
 
+  it('ignores results of a process that lost the lease, but not what it sent', async () => {
+    await enqueue(['a', 'b', 'c']);
+    const bounds = { limit: 2, probesAfter: 5, cap: undefined };
+    await deliveries().claim(LANE, 'former', 0, 60_000);
+    const taken = await deliveries().take(LANE, 'former', bounds);
+    await change('UPDATE sinks SET lease_expires_at = 0');
+    await deliveries().claim(LANE, 'next', 0, 60_000);
+    await deliveries().take(LANE, 'next', bounds);
+    const [a, b] = taken!.deliveries;
+    const failed = {
+      id: b!.id,
+      error: 'late',
+      afterMs: 1,
+      isAttempt: true,
+      failures: 3,
+      opensAfterMs: 60_000,
+    };
+    const result = await deliveries().settle(LANE, 'former', { dispatched: [a!.id], failed });
+    expect(result).toEqual({ isHeld: false, deadLettered: [] });
+    const { db } = temporary.state.jobs;
+    const rows = await db
+      .selectFrom('deliveries')
+      .select(['event_id', 'state', 'attempt'])
+      .orderBy('id')
+      .execute();
+    expect(rows.map((row) => Object.values(row).join(' '))).toEqual([
+      'a dispatched 0',
+      'b claimed 0',
+      'c pending 0',
+    ]);
+    const lane = await db.selectFrom('sinks').select(['failures', 'opens_at']).executeTakeFirstOrThrow();
+    expect(lane).toEqual({ failures: 0, opens_at: 0 });
+    expect(await deliveries().take(LANE, 'former', bounds)).toBeUndefined();
+  });
+
   it('redrives each dead letter once for two callers', async () => {
     answer = () => readStatus(404);
     await enqueue(Array.from({ length: 501 }, (_, i) => `e${i}`));

@@ -54,6 +54,13 @@ export interface RuleInput {
   readonly author?: string;
 }
 
+/** Called while the evaluator works. */
+interface Hooks {
+  beforeRead?: (() => void) | undefined;
+  afterRead?: (() => Promise<void>) | undefined;
+  beforeMatch?: (() => Promise<void>) | undefined;
+}
+
 /** Alerts over a state of their own and a layer in memory: what `move` does is in the feed when it resolves. */
 export async function openWorld(
   temporary: TemporaryState,
@@ -67,13 +74,20 @@ export async function openWorld(
   await state.feed.claim('cars.gpkg', 'test', 0, 1e9);
   const catalog = new CatalogSnapshot([cars], [], 1);
   let isAllowed = true;
+  const hooks: Hooks = {};
 
   const run = async (name: string, input: never): Promise<unknown> => {
-    if (name === 'vector.zoneMatch') return matchZones(input);
+    if (name === 'vector.zoneMatch') {
+      await hooks.beforeMatch?.();
+      return matchZones(input);
+    }
     if (name === 'vector.match') return match(input);
     if (name === 'vector.items') {
+      hooks.beforeRead?.();
       await world.onRead?.();
-      return readItems(store, input);
+      const page = readItems(store, input);
+      await hooks.afterRead?.();
+      return page;
     }
     throw new Error(`no ${name} here`);
   };
@@ -135,6 +149,7 @@ export async function openWorld(
     store,
     change,
     append,
+    hooks,
     /** Changes the layer without an event, as a merge of many rows does. */
     lose(changes: () => void): Promise<void> {
       changes();

@@ -121,6 +121,23 @@ export class Feed {
   }
 
   /**
+   * The next entries after a cursor, or after `from` if entries before that are missing for the reason `problem`. They
+   * can be deleted until the moment when they are read.
+   */
+  async resume(
+    cursor: number,
+    limit: number,
+  ): Promise<{ entries: readonly FeedEntry[]; from: number; problem: CursorProblem | undefined }> {
+    // Another process can have read further than this one.
+    if (cursor > this.#head) await this.catchUp();
+    const problem = this.problemOf(cursor);
+    const from = problem === undefined ? cursor : problem === 'expired' ? this.oldest - 1 : this.head;
+    const entries = await this.after(from, limit);
+    const isHole = entries.length > 0 && entries[0]!.cursor > from + 1;
+    return { entries, from, problem: problem ?? (isHole ? 'expired' : undefined) };
+  }
+
+  /**
    * Entries from the log. They may already have been trimmed, by age or by other processes. From then on, `problemOf`
    * reports it.
    */

@@ -35,9 +35,7 @@ export class FeedCollector implements Collector {
     const { store, name, instance, feed, matcher, catalog } = this.options;
     if (position === feed.head || (await store.backlog(name)) >= DELIVERY_LIMITS.backlog)
       return { position, hasMore: false };
-    const problem = feed.problemOf(position);
-    const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
-    const entries = await feed.after(from, LIMITS.replayBatch);
+    const { entries, from, problem } = await feed.resume(position, LIMITS.replayBatch);
     const deliveries = await matcher.deliveries(entries, catalog());
     const reached = entries.at(-1)?.cursor ?? from;
     const gaps = problem === undefined ? [] : [matcher.gap(problem, from)];

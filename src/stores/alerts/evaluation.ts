@@ -236,13 +236,19 @@ export class AlertEvaluationStore {
     return rows;
   }
 
-  /** States that are due, the earliest first, and the milliseconds until the next one is. */
+  /**
+   * States that are due, the earliest first, and the milliseconds until the next one is. States of rules with a problem
+   * are omitted.
+   */
   async due(limit: number): Promise<{ rows: AlertStateRow[]; now: number; nextMs: number | undefined }> {
     const now = await this.#now();
     const rows = await this.db
       .selectFrom('alert_states')
       .selectAll()
       .where('due_at', 'is not', null)
+      .where('rule_id', 'not in', (e) =>
+        e.selectFrom('alert_rules').select('id').where('problem', 'is not', null),
+      )
       .orderBy('due_at')
       .limit(limit + 1)
       .execute();

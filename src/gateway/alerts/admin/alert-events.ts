@@ -16,6 +16,7 @@ import {
 import { alertEventView } from './alert-views.js';
 import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
+import { restrictEvents } from './visible-events.js';
 
 const SERVICES = ['state', 'catalog', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -70,7 +71,7 @@ export const alertEvents = group(
           lifecycles: lifecycleStatus,
           statuses: incidentStatus,
           before: position?.[0] as number | undefined,
-          ...restrict(principal, deps),
+          ...restrictEvents(principal, deps),
           limit: pageSize + 1,
         });
         const page = rows.slice(0, pageSize);
@@ -121,19 +122,10 @@ export const alertEvents = group(
   ],
 );
 
-/** Layers that the caller can read, unless these are all, and the tenant of the caller. */
-function restrict(principal: Principal, { catalog, visible }: Deps) {
-  const own = visible(principal);
-  return {
-    layers: own === catalog() ? undefined : own.collections.map(({ layerId }) => layerId),
-    tenant: principal.tenantId,
-  };
-}
-
 /** Throws `not-found` for an event that the caller cannot read. */
 export async function requireEvent(id: number, principal: Principal, deps: Deps): Promise<AlertEventRow> {
   const row = await deps.state.alertEvents.get(id);
-  const { layers, tenant } = restrict(principal, deps);
+  const { layers, tenant } = restrictEvents(principal, deps);
   const isHidden =
     row === undefined ||
     (layers !== undefined && !layers.includes(row.layer_id)) ||

@@ -20,8 +20,9 @@ import {
   ZoneBody,
   ZoneSchema,
 } from './schemas.js';
+import { restrictEvents } from './visible-events.js';
 
-const SERVICES = ['alertRules', 'state'] as const;
+const SERVICES = ['alertRules', 'catalog', 'state', 'visible'] as const;
 const { action, implement, report } = createRowBuilders(SERVICES);
 
 const service = defineFilterParam('serviceId', 'Only of this service.');
@@ -196,14 +197,17 @@ export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped
   }),
   report('GET /alerts/rules/{ruleId}/health', 'Get Alert Rule Health', {
     params: { ruleId },
+    description: 'If the caller cannot read the layer of the rule, the document contains no events.',
     data: RuleHealthSchema,
     errors: [404],
-    answer: async ({ params, principal }, { alertRules, state }) =>
-      describeHealth(await alertRules.getRule(params.ruleId, principal), state.alertEvents, alertRules),
+    async answer({ params, principal }, deps) {
+      const rule = await deps.alertRules.getRule(params.ruleId, principal);
+      return describeHealth(rule, restrictEvents(principal, deps), deps);
+    },
   }),
   ...channelOperations,
   report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events', {
-    description: 'Newest first.',
+    description: 'Newest first. Only of layers that the caller can read.',
     params: {
       ruleId,
       status: enumerations(
@@ -228,10 +232,13 @@ export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped
       nextCursor: Type.Optional(Type.String()),
     }),
     errors: [400, 404],
-    async answer({ params, principal }, { alertRules, state }) {
-      const { id } = await alertRules.getRule(params.ruleId, principal);
+    async answer({ params, principal }, deps) {
+      const { id } = await deps.alertRules.getRule(params.ruleId, principal);
       const { limit, before, status } = params;
-      const rows = await state.alertEvents.list({ ruleId: id, lifecycles: status, before, limit: limit + 1 });
+      const rows = await deps.state.alertEvents.list({
+        ...{ ruleId: id, lifecycles: status, before, limit: limit + 1 },
+        ...restrictEvents(principal, deps),
+      });
       const page = rows.slice(0, limit);
       const isMore = rows.length > page.length;
       return {

@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel, formatLane } from '../../../core/alerts/alerts.js';
 import type { AlertRules } from '../../../services/alerts/rules.js';
-import type { AlertEventStore, DeliveryHealth } from '../../../stores/alerts/events.js';
+import type { AlertEventQuery, AlertEventStore, DeliveryHealth } from '../../../stores/alerts/events.js';
 import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
 import { optionalTimestamp } from '../../admin/envelope.js';
 import { triggerView } from './alert-views.js';
@@ -8,15 +8,30 @@ import { triggerView } from './alert-views.js';
 /** Triggers and events in a health document (contract). */
 const MOST_RECENT = 10;
 
-/** Returns the health of a rule and of its deliveries. */
-export async function describeHealth(rule: AlertRuleRow, events: AlertEventStore, rules: AlertRules) {
-  const [counts, recent, recentCount, deliveries, evaluatedAt] = await Promise.all([
-    events.counts(rule.id),
-    events.list({ ruleId: rule.id, limit: MOST_RECENT }),
-    events.countRecent(rule.id),
-    events.deliveries(rule.id),
+interface HealthDeps {
+  readonly state: { readonly alertEvents: AlertEventStore };
+  readonly alertRules: AlertRules;
+}
+
+const NO_EVENTS = {
+  counts: { active: 0, cooling: 0, coolsAt: null },
+  recent: [],
+  recentCount: 0,
+  deliveries: [],
+};
+
+/** Returns the health of a rule and of its deliveries. `visible` restricts the events, and what follows from them. */
+export async function describeHealth(
+  rule: AlertRuleRow,
+  visible: Pick<AlertEventQuery, 'layers' | 'tenant'>,
+  { state: { alertEvents: events }, alertRules: rules }: HealthDeps,
+) {
+  const isVisible = visible.layers === undefined || visible.layers.includes(rule.layer_id);
+  const [known, evaluatedAt] = await Promise.all([
+    isVisible ? readEvents(rule.id, visible, events) : NO_EVENTS,
     events.evaluatedAt(),
   ]);
+  const { counts, recent, recentCount, deliveries } = known;
   const byLane = new Map(deliveries.map((one) => [one.sink, one]));
   const named = JSON.parse(rule.channels_json) as Channel[];
   const channels = CHANNELS.filter((channel) => named.includes(channel) || byLane.has(formatLane(channel)));
@@ -37,6 +52,20 @@ export async function describeHealth(rule: AlertRuleRow, events: AlertEventStore
     deliveryChannels: views,
     evaluation: describeEvaluation(rule),
   };
+}
+
+async function readEvents(
+  ruleId: number,
+  visible: Pick<AlertEventQuery, 'layers' | 'tenant'>,
+  events: AlertEventStore,
+) {
+  const [counts, recent, recentCount, deliveries] = await Promise.all([
+    events.counts(ruleId),
+    events.list({ ...visible, ruleId, limit: MOST_RECENT }),
+    events.countRecent(ruleId),
+    events.deliveries(ruleId),
+  ]);
+  return { counts, recent, recentCount, deliveries };
 }
 
 function describeEvaluation({ is_active, problem, scan }: AlertRuleRow): string {

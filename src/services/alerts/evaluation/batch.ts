@@ -14,7 +14,14 @@ import { computeObjectId } from '../../streams/frames.js';
 import type { EvaluatedRule, LayerRules } from './layer-rules.js';
 import { formatMessage } from './message.js';
 import { type FeatureRevision, matchRules, type RuleMatches } from './rule-matches.js';
-import { type AlertEffect, applyChange, applyTimer, isForgettable, type Transition } from './transitions.js';
+import {
+  type AlertEffect,
+  applyChange,
+  applyTimer,
+  isForgettable,
+  type RuleInput,
+  type Transition,
+} from './transitions.js';
 
 /** A rule and a feature whose state contradicts an edit. */
 export interface Doubt {
@@ -47,7 +54,7 @@ export class Batch {
   }
 
   get isEmpty(): boolean {
-    const lists = [this.#started, this.#ended, this.doubts];
+    const lists = [this.#started, this.#ended];
     return this.#changed.size === 0 && this.#ongoing.size === 0 && lists.every(({ length }) => length === 0);
   }
 
@@ -75,19 +82,21 @@ export class Batch {
       for (const rule of this.#rules(layer, feature, matches.candidates[i]!)) {
         const mode = only?.get(rule);
         if (only && !mode) continue;
-        const input = matches.inputOf(i, rule, mode === 'silent');
-        const former = this.#stateOf(rule, feature.featureId);
-        const transition = applyChange(rule, former, input, this.now);
-        this.#take(
-          rule,
-          feature.featureId,
-          former,
-          transition,
-          feature.after ?? feature.before ?? null,
-          detectedBy,
-        );
+        this.#change(rule, feature, matches.inputOf(i, rule, mode === 'silent'), detectedBy);
       }
     });
+  }
+
+  /** Applies the comparison of one present feature with its state for a rule. */
+  compare(rule: EvaluatedRule, feature: FeatureRevision, input: RuleInput): void {
+    this.#change(rule, feature, input, 'rescan');
+  }
+
+  #change(rule: EvaluatedRule, feature: FeatureRevision, input: RuleInput, detectedBy: DetectedBy): void {
+    const { featureId, before, after } = feature;
+    const former = this.#stateOf(rule, featureId);
+    const transition = applyChange(rule, former, input, this.now);
+    this.#take(rule, featureId, former, transition, after ?? before ?? null, detectedBy);
   }
 
   /** Applies a due timer. `feature` is the present feature. */
@@ -235,7 +244,7 @@ export async function evaluateFeatures(
   return batch;
 }
 
-const formatKey = (ruleId: number, featureId: string) => `${ruleId} ${featureId}`;
+export const formatKey = (ruleId: number, featureId: string) => `${ruleId} ${featureId}`;
 
 function readState(row: AlertStateRow): AlertState {
   return {

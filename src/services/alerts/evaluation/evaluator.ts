@@ -16,10 +16,12 @@ import * as metrics from '../../telemetry/alert-metrics.js';
 import type { Log } from '../../telemetry/log.js';
 import { exception } from '../../telemetry/log.js';
 import { ActiveRules, type AuthorView } from './active-rules.js';
-import { Batch, type Doubt, evaluateFeatures } from './batch.js';
+import { type Batch, evaluateFeatures } from './batch.js';
+import { DueTimers } from './due-timers.js';
 import { readFeatures } from './features.js';
+import type { LayerRules } from './layer-rules.js';
 import { Rescan } from './rescan.js';
-import { convertEvent } from './rule-matches.js';
+import { convertEvent, matchRules } from './rule-matches.js';
 
 export interface EvaluatorOptions {
   readonly pools: Pools;
@@ -46,7 +48,6 @@ const POSITION_MS = 5000;
 /** Interval between checks of the rights of authors, in milliseconds. */
 const RIGHTS_MS = 2000;
 const TRIM_MS = 3_600_000;
-const MOST_DUE = 500;
 
 /**
  * Evaluates the rules of alerts on the change feed, in the process that has the lease. The position in the feed and all
@@ -68,6 +69,7 @@ export class Evaluator {
   #catalog: CatalogSnapshot | undefined;
   #isChanged = true;
   #scan: Rescan | undefined;
+  readonly #timers = new DueTimers();
   #trimmedAt = Date.now();
 
   constructor(options: EvaluatorOptions) {
@@ -177,11 +179,13 @@ export class Evaluator {
     }
     const isMore = await this.#evaluate();
     if (this.#isLost || this.#rules !== rules) return 0;
-    const nextMs = await this.#applyTimer(rules);
+    // Edits that are not evaluated yet can cancel timers.
+    if (isMore) return 0;
+    const nextMs = await this.#applyTimers(rules);
     if (this.#isLost || this.#rules !== rules || nextMs === 0) return 0;
-    if (!isMore && !(await this.#compare(rules))) return 0;
+    if (!(await this.#compare(rules))) return 0;
     await this.#trim();
-    return isMore ? 0 : Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
+    return Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
   }
 
   /**
@@ -225,11 +229,8 @@ export class Evaluator {
   /** Evaluates the next entries of the feed; true if there are more. */
   async #evaluate(): Promise<boolean> {
     const { feed } = this.#options;
-    const position = this.#position;
-    if (position === feed.head) return false;
-    const problem = feed.problemOf(position);
-    const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
-    const entries = await feed.after(from, BATCH);
+    if (this.#position === feed.head) return false;
+    const { entries, from, problem } = await feed.resume(this.#position, BATCH);
     // Rules that are added from now on are newer than these entries, so their commit does not depend on them.
     const rules = await this.#load(true);
     if (this.#isLost) return false;
@@ -246,7 +247,6 @@ export class Evaluator {
       if (outcome !== 'done') return true;
       this.#writtenAt = performance.now();
       this.#count(batches);
-      for (const batch of batches) await this.#resolveDoubts(batch.doubts, rules);
     }
     this.#scan?.noteGap(gaps);
     this.#position = reached;
@@ -262,52 +262,31 @@ export class Evaluator {
       else byLayer.set(entry.event.layerId, [entry]);
     }
     return Promise.all(
-      [...byLayer].map(([layerId, events]) => {
+      [...byLayer].map(async ([layerId, events]) => {
         const layer = rules.layers.get(layerId)!;
-        return evaluateFeatures(
-          { layer, features: events.map(convertEvent), detectedBy: 'event' },
-          this.#options,
-        );
+        const work = { layer, features: events.map(convertEvent), detectedBy: 'event' } as const;
+        const batch = await evaluateFeatures(work, this.#options);
+        await this.#resolveDoubts(batch, layer);
+        return batch;
       }),
     );
   }
 
-  /** Reads features again whose states contradict their edits. */
-  async #resolveDoubts(doubts: readonly Doubt[], rules: ActiveRules): Promise<void> {
-    const byLayer = new Map<number, Doubt[]>();
-    for (const doubt of doubts) {
-      const layerId = doubt.rule.row.layer_id;
-      byLayer.set(layerId, [...(byLayer.get(layerId) ?? []), doubt]);
-    }
-    for (const [layerId, some] of byLayer) {
-      const layer = rules.layers.get(layerId)!;
-      const ids = [...new Set(some.map(({ featureId }) => featureId))];
-      const features = await readFeatures(layer.collection, ids, Date.now(), this.#options.pools);
-      const only = new Map(some.map(({ rule }) => [rule, 'loud'] as const));
-      const batch = await evaluateFeatures({ layer, features, detectedBy: 'rescan', only }, this.#options);
-      if (!batch.isEmpty && (await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
-    }
+  /** Reads features again whose states contradict their edits. The results are part of the transaction of the edits. */
+  async #resolveDoubts(batch: Batch, layer: LayerRules): Promise<void> {
+    const { doubts } = batch;
+    if (doubts.length === 0) return;
+    const { pools } = this.#options;
+    const ids = [...new Set(doubts.map(({ featureId }) => featureId))];
+    const features = await readFeatures(layer.collection, ids, Date.now(), pools);
+    const only = new Map(doubts.map(({ rule }) => [rule, 'loud'] as const));
+    batch.apply(layer, features, await matchRules(layer, features, pools), 'rescan', only);
   }
 
   /** Applies timers that are due. Resolves with the milliseconds until the next one. */
-  async #applyTimer(rules: ActiveRules): Promise<number | undefined> {
-    const { store, pools } = this.#options;
-    const { rows, now, nextMs } = await store.due(MOST_DUE);
-    if (rows.length === 0) return nextMs;
-    const batch = new Batch(now, rows);
-    let hasRule = false;
-    for (const layer of rules.layers.values()) {
-      const own = rows.filter(({ rule_id }) => layer.byId.has(rule_id));
-      if (own.length === 0) continue;
-      hasRule = true;
-      const ids = [...new Set(own.map(({ feature_id }) => feature_id))];
-      const present = await readFeatures(layer.collection, ids, now, pools);
-      const features = new Map(present.map((one) => [one.featureId, one.after]));
-      for (const { rule_id, feature_id } of own)
-        batch.applyTimer(layer.byId.get(rule_id)!, feature_id, features.get(feature_id) ?? null);
-    }
-    // Timers of rules that cannot be evaluated now wait for their rules.
-    if (!hasRule) return RETRY_MS;
+  async #applyTimers(rules: ActiveRules): Promise<number | undefined> {
+    const { batch, nextMs } = await this.#timers.next(rules, this.#options);
+    if (!batch) return nextMs;
     if ((await this.#commit(rules, batch.changes)) === 'done') this.#count([batch]);
     return 0;
   }

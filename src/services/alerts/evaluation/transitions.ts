@@ -87,7 +87,18 @@ export function applyChange(
     if (state.due !== 'settle') Object.assign(state, { due: 'settle', dueAt: now + settleSeconds * 1000 });
     return { state, effects: [] };
   }
-  return change(rule, state, isNext, input, now);
+  const { dueAt } = state;
+  const transition = change(rule, state, isNext, input, now);
+  const hasDwelt = former?.due === 'dwell' && dueAt !== undefined && dueAt <= now && dueAt <= input.at;
+  if (!hasDwelt || !input.before) return transition;
+  const by = input.isGone ? 'deleted' : 'left';
+  return {
+    state,
+    effects: [
+      { kind: 'start', at: dueAt },
+      { kind: 'end', by },
+    ],
+  };
 }
 
 /** Returns the state after a timer, and the effects. */
@@ -156,7 +167,8 @@ function stay(rule: TransitionRule, state: AlertState, input: RuleInput): Transi
   if (state.due === 'settle') Object.assign(state, { due: undefined, dueAt: undefined });
   const effects: AlertEffect[] = [];
   if (input.isGone && state.incident !== undefined) effects.push({ kind: 'end', by: 'deleted' });
-  else if (state.incident !== undefined && state.isInside === isOpenInside(rule))
+  else if (input.before && state.incident !== undefined && state.isInside === isOpenInside(rule))
+    // A comparison does not show that the feature was edited.
     effects.push({ kind: 'ongoing' });
   if (input.hasCrossed && !state.isInside && rule.trigger !== 'dwell') {
     if (state.incident !== undefined) effects.push({ kind: 'end', by: 're-entered' });
