@@ -379,7 +379,10 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
-    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
+    alerts: {
+      holds: 'management of alerts, their channels and their streams',
+      uses: ['admin', 'http', 'pages', 'streams'],
+    },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',

@@ -3,6 +3,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { AlertRuleTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
+import { ChangeNumbers } from './change-numbers.js';
 import { countChange } from './revisions.js';
 import type { AlertOwner } from './zones.js';
 
@@ -67,6 +68,7 @@ export class AlertRuleStore {
       const isOther = MEANING.some((member) => before[member] !== changed[member]);
       const isStopped = before.is_active === 1 && changed.is_active === 0;
       const isStarted = before.is_active === 0 && changed.is_active === 1;
+      await countChange(trx);
       if (isOther || isStopped) await endIncidents(trx, id, isStopped ? 'rule-disabled' : 'rule-changed');
       const scan =
         isOther || isStarted ? ({ scan: 'created', scan_since: Date.now(), problem: null } as const) : {};
@@ -76,7 +78,6 @@ export class AlertRuleStore {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
-      await countChange(trx);
       return row;
     });
   }
@@ -86,20 +87,44 @@ export class AlertRuleStore {
     return runInTransaction(this.db, async (trx) => {
       const { numDeletedRows } = await trx.deleteFrom('alert_rules').where('id', '=', id).executeTakeFirst();
       if (numDeletedRows === 0n) return false;
-      await endIncidents(trx, id, 'rule-deleted');
       await countChange(trx);
+      await endIncidents(trx, id, 'rule-deleted');
       return true;
     });
   }
 }
 
-/** Ends the open incidents of a rule, and forgets the states of its features. */
-export async function endIncidents(db: StateDb, ruleId: number, by: string): Promise<void> {
-  await db
-    .updateTable('alert_events')
-    .set({ incident_status: 'ended', ended_at: sql<number>`${getVocabulary(db).now()}`, ended_by: by })
+/**
+ * Ends the open incidents of a rule, and forgets the states of its features. `numbers`: those of the transaction, if it has
+ * them already.
+ */
+export async function endIncidents(
+  db: StateDb,
+  ruleId: number,
+  by: string,
+  numbers?: ChangeNumbers,
+): Promise<void> {
+  const own = numbers ?? (await ChangeNumbers.lock(db));
+  const open = await db
+    .selectFrom('alert_events')
+    .select('id')
     .where('rule_id', '=', ruleId)
     .where('incident_status', '!=', 'ended')
     .execute();
+  if (open.length > 0) {
+    const offset = own.reserve(open.map(({ id }) => id));
+    await db
+      .updateTable('alert_events')
+      .set({
+        incident_status: 'ended',
+        ended_at: sql<number>`${getVocabulary(db).now()}`,
+        ended_by: by,
+        change_number: sql<number>`id + ${offset}`,
+      })
+      .where('rule_id', '=', ruleId)
+      .where('incident_status', '!=', 'ended')
+      .execute();
+  }
+  if (!numbers) await own.save();
   await db.deleteFrom('alert_states').where('rule_id', '=', ruleId).execute();
 }

@@ -35,6 +35,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0025-attachment-stores': { up: attachmentStores },
   '0026-user-keys': { up: userKeys },
   '0027-alerts': { up: alerts },
+  '0028-alert-changes': { up: alertChanges },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -431,6 +432,17 @@ const ALERTS = [
   'ALTER TABLE sinks ADD COLUMN sent_since INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE sinks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0',
 ];
+
+/** Numbers of the changes of alert events, after which streams resume. */
+async function alertChanges(db: StateDb): Promise<void> {
+  await runAll(db, [
+    'ALTER TABLE alert_events ADD COLUMN change_number INTEGER NOT NULL DEFAULT 0',
+    'UPDATE alert_events SET change_number = id',
+    'CREATE INDEX alert_events_by_change ON alert_events (change_number)',
+    `INSERT INTO alert_revisions (name, revision)
+      SELECT 'events', max(id) FROM alert_events HAVING max(id) IS NOT NULL`,
+  ]);
+}
 
 async function jobShares(db: StateDb): Promise<void> {
   await runAll(db, JOB_SHARES);

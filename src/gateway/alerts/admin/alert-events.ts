@@ -1,9 +1,12 @@
 import Type from 'typebox';
 import { ALERT_SEVERITIES, INCIDENT_STATUSES, LIFECYCLES } from '../../../core/alerts/alerts.js';
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
 import { badMember, notFound } from '../../../core/errors/errors.js';
 import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
+import type { AlertStream } from '../../../services/alerts/stream.js';
 import type { AlertEventRow, LifecycleChange } from '../../../stores/alerts/events.js';
+import type { State } from '../../../stores/state/state.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import {
@@ -17,9 +20,17 @@ import { alertEventView } from './alert-views.js';
 import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
 
-const SERVICES = ['state', 'catalog', 'visible'] as const;
+const SERVICES = ['alerts', 'state', 'catalog', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
+
+/** Alert events, and how much of them callers can read. */
+export interface EventListDeps {
+  readonly alerts: Pick<AlertStream, 'viewOf'>;
+  readonly state: Pick<State, 'alertEvents'>;
+  catalog(): CatalogSnapshot;
+  visible(principal: Principal): CatalogSnapshot;
+}
 
 const CURSOR = 'observability alerts';
 const eventId = idParam('eventId', 'Id of an alert event.');
@@ -70,14 +81,14 @@ export const alertEvents = group(
           lifecycles: lifecycleStatus,
           statuses: incidentStatus,
           before: position?.[0] as number | undefined,
-          ...restrict(principal, deps),
+          ...findRestriction(principal, deps),
           limit: pageSize + 1,
         });
         const page = rows.slice(0, pageSize);
         const isMore = rows.length > page.length;
         const now = Date.now();
         return {
-          items: page.map((row) => alertEventView(row, now)),
+          items: page.map((row) => viewEvent(row, now, principal, deps)),
           ...(isMore ? { nextCursor: encodeCursor(CURSOR, [page.at(-1)!.id]) } : {}),
         };
       },
@@ -87,7 +98,7 @@ export const alertEvents = group(
       data: AlertEventSchema,
       errors: [404],
       answer: async ({ params, principal }, deps) =>
-        alertEventView(await findEvent(params.eventId, principal, deps), Date.now()),
+        viewEvent(await findEvent(params.eventId, principal, deps), Date.now(), principal, deps),
     }),
     action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert', {
       params: { eventId },
@@ -121,18 +132,23 @@ export const alertEvents = group(
   ],
 );
 
-/** Layers that the caller can read, unless these are all, and the tenant of the caller. */
-function restrict(principal: Principal, { catalog, visible }: Deps) {
+/**
+ * Layers whose alert events the caller can read, unless these are all, and the tenant of the caller. If row policies apply
+ * to the caller, an event could be about a hidden feature.
+ */
+export function findRestriction(principal: Principal, { alerts, catalog, visible }: EventListDeps) {
   const own = visible(principal);
+  const layerIds = own.collections.map(({ layerId }) => layerId);
   return {
-    layers: own === catalog() ? undefined : own.collections.map(({ layerId }) => layerId),
+    layers:
+      own === catalog() ? undefined : layerIds.filter((id) => alerts.viewOf(principal, id) !== 'nothing'),
     tenant: principal.tenantId,
   };
 }
 
 async function findEvent(id: number, principal: Principal, deps: Deps): Promise<AlertEventRow> {
   const row = await deps.state.alertEvents.get(id);
-  const { layers, tenant } = restrict(principal, deps);
+  const { layers, tenant } = findRestriction(principal, deps);
   const isHidden =
     row === undefined ||
     (layers !== undefined && !layers.includes(row.layer_id)) ||
@@ -145,5 +161,12 @@ async function change(id: number, to: Omit<LifecycleChange, 'by'>, principal: Pr
   await findEvent(id, principal, deps);
   const row = await deps.state.alertEvents.change(id, { ...to, by: formatActor(principal) });
   if (!row) throw notFound('alert event', String(id));
-  return alertEventView(row, Date.now());
+  return viewEvent(row, Date.now(), principal, deps);
 }
+
+export const viewEvent = (
+  row: AlertEventRow,
+  now: number,
+  principal: Principal,
+  { alerts }: Pick<EventListDeps, 'alerts'>,
+) => alertEventView(row, now, alerts.viewOf(principal, row.layer_id));
