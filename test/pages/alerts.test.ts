@@ -109,6 +109,7 @@ it('draws a zone with the mouse, and tests the rule with the last hour before it
   await field('combobox', 'Layer').selectOption({ label: 'Spots' });
   await field('textbox', 'Name of the zone').fill(`Depot ${HOSTILE}`);
   await press('Draw on the map');
+  await page.locator('.crosshair').waitFor();
   const canvas = page.locator('.maplibregl-canvas');
   const box = (await canvas.boundingBox())!;
   const click = (x: number, y: number) => page.mouse.click(box.x + box.width * x, box.y + box.height * y);
@@ -250,7 +251,7 @@ it('filters and pages the events, also without JavaScript', async () => {
   expect(await rows.count()).toBe(2);
   await plain.close();
   const wrong = await fetch(`${server.url}/alerts?severity=loud`, {
-    headers: { 'x-api-key': server.adminKey, accept: 'application/json' },
+    headers: { 'x-api-key': server.adminKey, accept: '*/*' },
   });
   expect([wrong.status, await wrong.text()]).toEqual([
     400,
@@ -297,7 +298,6 @@ it('draws a zone without a mouse', async () => {
   await page.goto(`${server.url}/alerts/rules/new`);
   await ready();
   await mapReady();
-  await page.locator('[data-incidents], .maplibregl-canvas').first().waitFor();
   const draw = page.getByRole('button', { name: 'Draw on the map' });
   await draw.focus();
   await page.keyboard.press('Enter');

@@ -18,7 +18,8 @@ export class AlertMap {
 
   /** Resolves when the map has its layers. */
   static async open(map: MapLibreMap): Promise<AlertMap> {
-    if (!map.loaded()) await new Promise<void>((resolve) => map.once('load', () => resolve()));
+    if (map.getContainer().dataset['mapState'] === 'loading')
+      await new Promise<void>((resolve) => map.once('style.load', () => resolve()));
     const own = new AlertMap(map);
     for (const id of [ZONES, INCIDENTS, DRAFT, POINTS])
       map.addSource(id, { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });

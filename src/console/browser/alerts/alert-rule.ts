@@ -15,12 +15,25 @@ import { ZoneEditor } from './zone-editor.js';
 async function start(element: HTMLElement, data: RuleFormData): Promise<void> {
   element.hidden = false;
   const form = element.querySelector('form')!;
-  const rule = new RuleForm(element, form, data);
+  let tellOpened: (map: AlertMap | undefined) => void = () => undefined;
+  const opened = new Promise<AlertMap | undefined>((resolve) => {
+    tellOpened = resolve;
+  });
+  const rule = new RuleForm({ place: element, form, opened }, data);
   const map = await startMap(element.querySelector<HTMLElement>('[data-map]')!, {
     // A click on the map is a corner of the zone, and shows no features.
     controls: (_map, _data, ids, draw) => rule.useLayers(ids, draw),
   });
-  if (map) rule.useMap(await AlertMap.open(map));
+  const own = map && (await AlertMap.open(map));
+  if (own) rule.useMap(own);
+  tellOpened(own);
+}
+
+interface FormPlace {
+  /** Contains the form and the map. */
+  readonly place: HTMLElement;
+  readonly form: HTMLFormElement;
+  readonly opened: Promise<AlertMap | undefined>;
 }
 
 class RuleForm {
@@ -33,11 +46,11 @@ class RuleForm {
   /** JSON types of the fields of the layer. */
   #types = new Map<string, string>();
 
-  constructor(place: HTMLElement, form: HTMLFormElement, data: RuleFormData) {
+  constructor({ place, form, opened }: FormPlace, data: RuleFormData) {
     this.#form = form;
     this.#data = data;
     this.#zone = new ZoneEditor({
-      ...{ place, form, api: data.api, zones: data.zones },
+      ...{ place, form, opened, api: data.api, zones: data.zones },
       collectionOf: (layerId) => this.#collectionOf(layerId),
       map: () => this.#map,
     });
@@ -59,7 +72,7 @@ class RuleForm {
     void this.#load();
   }
 
-  /** Draws the chosen layer from now on, and hides the others. */
+  /** Gives the form the layers of the map. The form shows only the chosen layer. */
   useLayers(ids: LayerIds, draw: DrawLayer): void {
     this.#drawn = { ids, draw };
   }

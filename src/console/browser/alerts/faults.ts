@@ -18,7 +18,8 @@ export function showFaults(form: HTMLFormElement, faults: readonly RequestFault[
     message.textContent = detail;
     field.setAttribute('aria-invalid', 'true');
     field.setAttribute('aria-errormessage', message.id);
-    field.after(message);
+    // A message in the label would be part of the name of the field.
+    (field.closest('label') ?? field).after(message);
     field.closest('details')?.setAttribute('open', '');
     first ??= field;
   }
@@ -26,7 +27,7 @@ export function showFaults(form: HTMLFormElement, faults: readonly RequestFault[
 }
 
 function findFaultyField(form: HTMLFormElement, name: string, detail: string): HTMLElement | undefined {
-  const condition = CONDITIONS.find((one) => new RegExp(`\\b${one}\\b`).test(detail));
+  const condition = CONDITIONS.find((one) => new RegExp(`^${one}\\b`).test(detail));
   const own = name === 'conditionsJson' && condition !== undefined ? condition : (FIELDS[name] ?? name);
   const field = findField(form, own) as HTMLElement | RadioNodeList | null;
   return field instanceof HTMLElement ? field : undefined;

@@ -28,6 +28,8 @@ interface Options {
   /** Path of the collection of a layer. */
   collectionOf(layerId: string): string | undefined;
   map(): AlertMap | undefined;
+  /** Resolves with the map when the page has it. Undefined if it cannot have one. */
+  readonly opened: Promise<AlertMap | undefined>;
 }
 
 /** The zone of the form: an existing or a new one, drawn on the map or written as text. */
@@ -44,7 +46,7 @@ export class ZoneEditor {
     this.#status = find('draw-status');
     findField(form, 'wkt').addEventListener('input', () => this.draw());
     findField(form, 'zoneId').addEventListener('change', () => void this.load());
-    find('draw').addEventListener('click', () => this.#startDrawing());
+    find('draw').addEventListener('click', () => void this.#startDrawing());
     find('undo').addEventListener('click', () => this.#drawing?.undo());
     find('finish').addEventListener('click', () => this.#finish());
     find('cancel-drawing').addEventListener('click', () => this.#drawing?.cancel());
@@ -135,8 +137,8 @@ export class ZoneEditor {
     }
   }
 
-  #startDrawing(): void {
-    const map = this.#options.map();
+  async #startDrawing(): Promise<void> {
+    const map = await this.#options.opened;
     if (!map) {
       this.#tell('The map is not available. Enter the area as text.');
       return;
