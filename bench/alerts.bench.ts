@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { parseConditions } from '../src/core/alerts/conditions.js';
 import type { Pools } from '../src/core/tasks/tasks.js';
-import { type EvaluatedRule, LayerRules } from '../src/services/alerts/evaluation/active-rules.js';
 import { Batch } from '../src/services/alerts/evaluation/batch.js';
+import { type CompiledRule, LayerRules } from '../src/services/alerts/evaluation/layer-rules.js';
 import { type FeatureRevision, matchRules } from '../src/services/alerts/evaluation/rule-matches.js';
 import { matchZones } from '../src/workers/alerts/zone-match.js';
 import { pythonOfClients } from '../test/support/python.js';
@@ -64,23 +64,12 @@ function makeRules(zones: readonly Ring[]): LayerRules {
       name: 'zone',
       area_json: JSON.stringify({ type: 'MultiPolygon', coordinates: [[ring]] }),
     };
-    const test = layer.takeTest(zone as never, 'intersects', 0);
-    layer.add({
-      ...{
-        row: { id: i + 1, name: 'rule', cooldown_seconds: 0 },
-        zone,
-        trigger: 'enter',
-        conditions,
-        createdAt: 0,
-      },
-      ...{
-        channels: [],
-        scope: { fields: undefined, collection: { title: 'Cars' } },
-        view: '',
-        filter: undefined,
-      },
-      ...{ test, keptTest: test, pathTest: undefined, keptFilter: undefined },
-    } as unknown as EvaluatedRule);
+    const rule = {
+      ...{ row: { id: i + 1, name: 'rule', cooldown_seconds: 0 }, trigger: 'enter', conditions },
+      ...{ channels: [], scope: { fields: undefined, collection: { title: 'Cars' } }, view: '' },
+      ...{ createdAt: 0, start: undefined, kept: undefined },
+    };
+    layer.add(rule as unknown as CompiledRule, zone as never);
   });
   return layer;
 }

@@ -70,7 +70,8 @@ describeStates('followers of alert events', (open) => {
     other = await temporary.again();
     view = 'all';
     const peers = new Peers(
-      () => 0,
+      'test',
+      () => [],
       () => {},
     );
     const links = { tell() {}, tellAlert() {}, events: other.alertEvents, current: () => undefined };

@@ -71,7 +71,10 @@ export async function openWorld(
   const run = async (name: string, input: never): Promise<unknown> => {
     if (name === 'vector.zoneMatch') return matchZones(input);
     if (name === 'vector.match') return match(input);
-    if (name === 'vector.items') return readItems(store, input);
+    if (name === 'vector.items') {
+      await world.onRead?.();
+      return readItems(store, input);
+    }
     throw new Error(`no ${name} here`);
   };
   const pools = { run } as unknown as Pools;
@@ -125,6 +128,8 @@ export async function openWorld(
   }
 
   const world = {
+    /** Runs before each page of the layer is read. */
+    onRead: undefined as (() => Promise<void>) | undefined,
     state,
     feed,
     store,

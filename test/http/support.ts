@@ -20,7 +20,14 @@ export function serverOf(
     audit: NO_AUDIT,
     once: (_request, work) => work(),
   });
-  const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write };
+  const log: Log = {
+    process: 'test',
+    request: nothing,
+    showTo: () => {},
+    copyTo: nothing,
+    flush: nothing,
+    write,
+  };
   const forwarding = new ForwardedHeaders({
     publicUrl: undefined,
     trustProxy: [],

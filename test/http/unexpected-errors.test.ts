@@ -119,6 +119,7 @@ describe('a request that fails unexpectedly', () => {
             Operation: `test.${name}`,
             Path: `/${name}`,
             Code: 'internal',
+            StatusCode: 500,
             '@x': expect.stringMatching(stack),
           },
         ],

@@ -164,6 +164,10 @@ const ROOMS = {
       uses: ['features', 'filters', 'kit', 'storage'],
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
+    observability: {
+      holds: 'recent failures, log lines and exceptions of all processes',
+      uses: ['cluster', 'telemetry'],
+    },
     alerts: {
       holds:
         'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
@@ -379,6 +383,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
+    observability: { holds: 'recent failures, log lines and exceptions', uses: ['admin'] },
     alerts: {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],
@@ -432,6 +437,7 @@ const ROOMS = {
         'jobs',
         'manifest',
         'maps',
+        'observability',
         'operations',
         'pages',
         'probes',

@@ -58,7 +58,7 @@ async function openPage(of: BrowserContext): Promise<Page> {
   const made = await of.newPage();
   made.on('pageerror', ({ message }) => problems.push(message));
   made.on('console', (message) => {
-    if (message.type() === 'error' && !/GPU stall|status of (400|409)/.test(message.text()))
+    if (message.type() === 'error' && !/GPU stall|status of (400|404|409|412)/.test(message.text()))
       problems.push(message.text());
   });
   return made;

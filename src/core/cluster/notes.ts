@@ -52,6 +52,8 @@ export interface AskNote {
 }
 export interface AnswerNote {
   readonly answerTo: string;
+  /** The responding process. */
+  readonly from: string;
   readonly answer: unknown;
 }
 /** An operator evicted cached responses. */

@@ -4,6 +4,7 @@ import { type ApiError, ApiError as Failure } from '../../core/errors/errors.js'
 import type { Operation, Reply } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { CertificateFiles } from '../../services/kit/certificate.js';
+import type { Observer } from '../../services/observability/observer.js';
 import type { Share } from '../../services/telemetry/instruments.js';
 import { exception, isUnavailable, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
@@ -38,6 +39,8 @@ export interface HttpServerOptions {
   certificate?: CertificateFiles;
   /** Says failures of requests that no operation takes, where that is not by a problem document. */
   strayFailure?(x: HttpExchange, error: ApiError): Reply | undefined;
+  /** Records requests that failed. */
+  observer?: Pick<Observer, 'noteFailure'>;
   /** HTML pages for JSON documents and errors in browsers. Default: JSON. */
   pages?: BrowserPages;
 }
@@ -253,6 +256,7 @@ export class HttpServer {
       operation,
     );
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
+    else this.#options.observer?.noteFailure(error.status, x.path, error.message, x.correlationId);
     const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cellIn(
@@ -284,14 +288,14 @@ export class HttpServer {
     const about = {
       ...this.#about(x),
       Code: error.code,
+      StatusCode: error.status,
       // Expected errors do not need a stack, except a stack that a worker added.
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
     };
-    this.#options.log.write(
-      isUnavailable(error.status) ? 'http.request.unavailable' : 'http.request.failed',
-      about,
-      cause?.message ?? error.message,
-    );
+    const message = cause?.message ?? error.message;
+    const event = isUnavailable(error.status) ? 'http.request.unavailable' : 'http.request.failed';
+    this.#options.log.write(event, about, message);
+    this.#options.observer?.noteFailure(error.status, x.path, message, x.correlationId);
   }
 
   /** Request properties for log lines. */

@@ -11,6 +11,7 @@ import { readIdentity } from '../../services/catalog/marker-file.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
+import { Observer } from '../../services/observability/observer.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -59,6 +60,7 @@ export interface Foundation extends GatewayOptions {
   readonly names: FolderNames;
   readonly peers: Peers;
   readonly alerts: AlertStream;
+  readonly observer: Observer;
 }
 
 /**
@@ -82,6 +84,8 @@ export async function layFoundation(
     onError: (error) => log.write('cluster.behind', exception(error)),
   });
   const { peers } = cluster;
+  const observer = new Observer(instance, peers);
+  log.showTo(observer);
   const mark = serverMark(await readIdentity(state.documents));
   const pools = startWorkers(options, dataDir, mark);
   const tell = (note: Note) => cluster.tell(note);
@@ -107,6 +111,7 @@ export async function layFoundation(
       events: state.alertEvents,
       current: () => cluster.pauses.current(),
     }),
+    observer,
   };
 }
 

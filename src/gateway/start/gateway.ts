@@ -183,7 +183,7 @@ interface ServerParts {
 }
 
 function serve(
-  { config, cluster, pools, state, log, dataFolder, serverMark }: Foundation,
+  { config, cluster, pools, state, log, dataFolder, serverMark, observer }: Foundation,
   { operations, access, idempotency, backlog }: ServerParts,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -212,6 +212,7 @@ function serve(
       }),
     }),
     log,
+    observer,
     vendor,
     ...(certificate ? { certificate } : {}),
     strayFailure,

@@ -33,6 +33,8 @@ import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
 import { manifest } from '../manifest/operations.js';
+import { exceptions } from '../observability/admin/exceptions.js';
+import { observability } from '../observability/admin/observability.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -48,7 +50,7 @@ import {
   investigations,
   license,
   networkDatasets,
-  observability,
+  operateWorkflow,
   packageOperations,
   platformRelease,
   scenes,
@@ -105,6 +107,7 @@ export const GROUPS: readonly OperationGroup[] = [
   oauth,
   alertEvents,
   observability,
+  operateWorkflow,
   audit,
   oidc,
   cacheAdminOperations,
@@ -115,6 +118,7 @@ export const GROUPS: readonly OperationGroup[] = [
   platformRelease,
   proposals,
   performance,
+  exceptions,
   rateLimits,
   rowPolicies,
   roles,

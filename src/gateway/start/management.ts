@@ -62,6 +62,7 @@ import { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
+import type { Observer } from '../../services/observability/observer.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
@@ -119,6 +120,7 @@ export interface ManagementOptions {
   log: Log;
   alerts: AlertStream;
   alertDispatch: AlertDispatch;
+  observer: Observer;
   alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
@@ -385,6 +387,7 @@ export function startManagement(options: ManagementOptions): Management {
     cache,
     alerts: options.alerts,
     alertDispatch: options.alertDispatch,
+    observer: options.observer,
     alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),

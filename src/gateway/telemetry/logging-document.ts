@@ -21,6 +21,8 @@ If the server does not export traces, \`@tr\` and \`@sp\` are the ids in the \`t
 
 Each request has one line with id 1000. Its members are \`Method\`, \`Path\`, \`StatusCode\`, \`DurationMs\`, \`Bytes\`, \`Protocol\`, \`Operation\`, \`CorrelationId\` and \`Principal\`. The server never logs query strings.
 
+A request that fails with 5xx has one more line, with id 1001 or 1006. It has \`StatusCode\`, \`Path\`, \`Operation\`, \`CorrelationId\` and the error code in \`Code\`.
+
 | Request | Level |
 |---|---|
 | Health probe | Verbose |

@@ -1,11 +1,11 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { FeedEvent } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import type { LoadedRules } from '../../stores/alerts/evaluation.js';
-import type { NewAlertRule } from '../../stores/alerts/rules.js';
+import type { UsedZone } from '../../stores/alerts/evaluation.js';
+import type { AlertRuleRow, NewAlertRule } from '../../stores/alerts/rules.js';
 import type { NewAlertZone } from '../../stores/alerts/zones.js';
 import type { Feed } from '../streams/feed.js';
-import { buildActiveRules } from './evaluation/active-rules.js';
+import { ActiveRules } from './evaluation/active-rules.js';
 import { Batch } from './evaluation/batch.js';
 import { convertEvent, matchRules } from './evaluation/rule-matches.js';
 import { findMessagePosition } from './position.js';
@@ -55,8 +55,11 @@ export async function simulateRule(
   { feed, pools, catalog }: SimulationDeps,
 ): Promise<Simulation> {
   const start = Date.now() - HOUR_MS;
-  const set = await buildActiveRules(loadDraft(rule, zone), catalog(), async () => visible);
-  const layer = set.layers.get(rule.layer_id);
+  const rules = new ActiveRules(async () => visible);
+  rules.put(makeRow(rule, zone));
+  if (zone) rules.putZone(makeUsedZone(zone));
+  await rules.build(catalog(), false);
+  const layer = rules.layers.get(rule.layer_id);
   const { edits, isComplete } = await readEdits(feed, rule.layer_id, start);
   const batch = new Batch(Date.now(), []);
   for (let i = 0; layer && i < edits.length; i += BATCH) {
@@ -88,16 +91,15 @@ export async function simulateRule(
   };
 }
 
-function loadDraft(rule: NewAlertRule, zone: NewAlertZone | undefined): LoadedRules {
-  const times = { created_at: 0, updated_at: 0 };
+function makeRow(rule: NewAlertRule, zone: NewAlertZone | undefined): AlertRuleRow {
   const none = { scan: null, scan_since: null, view: null, problem: null };
-  const zoneId = zone ? DRAFT_ID : null;
-  return {
-    revision: 0,
-    rules: [{ ...rule, id: DRAFT_ID, zone_id: zoneId, ...none, ...times }],
-    zones: zone ? [{ ...zone, is_active: 1, id: DRAFT_ID, ...times }] : [],
-  };
+  const times = { created_at: 0, updated_at: 0, revision: 0 };
+  return { ...rule, id: DRAFT_ID, is_active: 1, zone_id: zone ? DRAFT_ID : null, ...none, ...times };
 }
+
+const makeUsedZone = ({ name, area_json }: NewAlertZone): UsedZone => ({
+  ...{ id: DRAFT_ID, name, is_active: 1, area_json },
+});
 
 /** The edits of a layer since a time, oldest first. */
 async function readEdits(feed: Feed, layerId: number, start: number) {

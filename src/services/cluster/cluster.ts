@@ -71,7 +71,8 @@ export class Cluster {
       ...(url === '' ? {} : { changeGraceMs: SILENCE_MS }),
     });
     this.peers = new Peers(
-      () => this.#others.length,
+      options.instance,
+      () => this.#others.map(({ name }) => name),
       (note) => this.tell(note),
     );
     this.announcements = new Announcements({

@@ -3,7 +3,16 @@ import type { AnswerNote, AskNote } from '../../core/cluster/notes.js';
 
 interface Question {
   readonly answers: unknown[];
+  /** Processes without a response yet. */
+  readonly missing: Set<string>;
   readonly resolve: () => void;
+}
+
+/** Responses of the processes, starting with this one. */
+export interface PeerAnswers<T> {
+  readonly answers: readonly T[];
+  /** Processes that did not respond in time. */
+  readonly missing: readonly string[];
 }
 
 /** A gateway that is starting, or that is stuck, is not waited for any longer. */
@@ -14,13 +23,15 @@ const PATIENCE_MS = 1000;
  * response that takes longer than a second is omitted. Sessions and listeners are not stored in the state database.
  */
 export class Peers {
-  readonly #others: () => number;
+  readonly #instance: string;
+  readonly #others: () => readonly string[];
   readonly #tell: (note: AskNote | AnswerNote) => void;
   readonly #topics = new Map<string, (about: unknown) => unknown>();
   readonly #questions = new Map<string, Question>();
 
-  /** `others`: the present number of other gateways. */
-  constructor(others: () => number, tell: (note: AskNote | AnswerNote) => void) {
+  /** `instance` names this gateway, and `others` the other ones that are present. */
+  constructor(instance: string, others: () => readonly string[], tell: (note: AskNote | AnswerNote) => void) {
+    this.#instance = instance;
     this.#others = others;
     this.#tell = tell;
   }
@@ -32,30 +43,38 @@ export class Peers {
 
   /** Responses of all gateways, starting with this one. Gateways that did not respond in time are omitted. */
   async ask<T>(topic: string, about: unknown = null): Promise<T[]> {
+    return [...(await this.gather<T>(topic, about)).answers];
+  }
+
+  /** Like `ask`. Also names the gateways that did not respond in time. */
+  async gather<T>(topic: string, about: unknown = null): Promise<PeerAnswers<T>> {
     const own = this.#topics.get(topic)!(about);
-    if (this.#others() === 0) return [own as T];
-    const ask = randomUUID();
+    const missing = new Set(this.#others());
     const answers: unknown[] = [own];
+    if (missing.size === 0) return { answers: answers as T[], missing: [] };
+    const ask = randomUUID();
     let late: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       late = setTimeout(resolve, PATIENCE_MS);
-      this.#questions.set(ask, { answers, resolve });
+      this.#questions.set(ask, { answers, missing, resolve });
       this.#tell({ ask, topic, about });
     });
     clearTimeout(late);
     this.#questions.delete(ask);
-    return answers as T[];
+    return { answers: answers as T[], missing: [...missing] };
   }
 
   /** Processes a request or a response of another gateway. */
   hear(note: AskNote | AnswerNote): void {
     if ('ask' in note) {
       const answer = this.#topics.get(note.topic);
-      if (answer) this.#tell({ answerTo: note.ask, answer: answer(note.about) });
+      if (answer) this.#tell({ answerTo: note.ask, from: this.#instance, answer: answer(note.about) });
       return;
     }
     const question = this.#questions.get(note.answerTo);
-    question?.answers.push(note.answer);
-    if (question && question.answers.length > this.#others()) question.resolve();
+    if (!question) return;
+    question.answers.push(note.answer);
+    question.missing.delete(note.from);
+    if (question.missing.size === 0) question.resolve();
   }
 }

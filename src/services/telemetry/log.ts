@@ -56,6 +56,11 @@ export interface LogReceiver {
   request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void;
 }
 
+/** Receiver of the lines of the levels Warning, Error and Fatal, whatever the level of the log. */
+export interface LineObserver {
+  noteLine(event: LogEventName, properties: Properties, message: string): void;
+}
+
 export interface Log {
   /** The kind of process that writes. */
   readonly process: string;
@@ -68,6 +73,8 @@ export interface Log {
   request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
   /** Sends the lines also to `receiver` from now on. */
   copyTo(receiver: LogReceiver): void;
+  /** Shows the severe lines also to `observer` from now on. */
+  showTo(observer: LineObserver): void;
   flush(): void;
 }
 
@@ -138,16 +145,26 @@ export function createLog(options: {
 /** The receiver of a log's lines, once there is one. */
 class Copies {
   receiver: LogReceiver | undefined;
+  observer: LineObserver | undefined;
 }
 
-function plain(logger: pino.Logger, copies: Copies): Pick<Log, 'write' | 'copyTo'> {
+const SEVERE: ReadonlySet<LogLevel> = new Set(['Warning', 'Error', 'Fatal']);
+
+function plain(logger: pino.Logger, copies: Copies): Pick<Log, 'write' | 'copyTo' | 'showTo'> {
   return {
     write(event, properties = {}, text) {
       const { id, level } = LOG_EVENTS[event];
-      if (!logger.isLevelEnabled(PINO_LEVELS[level])) return;
+      const isWritten = logger.isLevelEnabled(PINO_LEVELS[level]);
+      const observer = SEVERE.has(level) ? copies.observer : undefined;
+      if (!isWritten && !observer) return;
       const message = text ?? formatLogMessage(event, properties);
+      observer?.noteLine(event, properties, message);
+      if (!isWritten) return;
       logger[PINO_LEVELS[level]]({ '@i': id, ...properties }, message);
       copies.receiver?.write(event, properties, message);
+    },
+    showTo(observer) {
+      copies.observer = observer;
     },
     copyTo(receiver) {
       copies.receiver = receiver;

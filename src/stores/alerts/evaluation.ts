@@ -1,8 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Channel, Lifecycle } from '../../core/alerts/alerts.js';
 import { formatLane, formatResourceRef } from '../../core/alerts/alerts.js';
+import type { AlertEventTable, AlertStateTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
-import type { AlertEventTable, AlertStateTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { DeliveryStore, type QueuedDelivery } from '../streams/deliveries.js';
 import { ChangeNumbers, trimEvents } from './change-numbers.js';
@@ -16,11 +16,18 @@ export type AlertStateRow = Selectable<AlertStateTable>;
 /** Name of the evaluator's lease and position among those of receivers. */
 export const EVALUATOR = ':alerts';
 
-/** Rules that are evaluated, and their zones. */
-export interface LoadedRules {
+/** A zone as rules use it. */
+export type UsedZone = Pick<AlertZoneRow, 'id' | 'name' | 'is_active' | 'area_json'>;
+
+/** Changes of rules and zones after a revision. */
+export interface RuleChanges {
   readonly revision: number;
+  /** Added and changed rules, whether they are active or not. */
   readonly rules: readonly AlertRuleRow[];
-  readonly zones: readonly AlertZoneRow[];
+  /** Added and changed zones. */
+  readonly zoneIds: readonly number[];
+  /** Number of active rules. */
+  readonly activeCount: number;
 }
 
 /** An incident that is not in the database yet, or that a batch changes. `id` is set by the commit. */
@@ -97,35 +104,73 @@ export interface RuleNote {
 type Refusal = 'lost' | 'stale';
 
 const CHUNK = 200;
+/** Rules that are read together. */
+const PAGE = 1000;
+const LAST_ID = Number.MAX_SAFE_INTEGER;
 
 /** Evaluations of the change feed. Everything that follows from a part of the feed is one transaction with the position. */
 export class AlertEvaluationStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Active rules, and the zones that they use. */
-  load(): Promise<LoadedRules> {
-    return this.db.transaction().execute(async (trx) => {
-      const revision = await lockRevision(trx);
-      const rules = await trx
-        .selectFrom('alert_rules')
-        .selectAll()
-        .where('is_active', '=', 1)
-        .orderBy('id')
-        .execute();
-      const zones = await trx
-        .selectFrom('alert_zones')
-        .selectAll()
-        .where('id', 'in', (e) =>
-          e
-            .selectFrom('alert_rules')
-            .select('zone_id')
-            .where('is_active', '=', 1)
-            .where('zone_id', 'is not', null)
-            .$castTo<{ zone_id: number }>(),
-        )
-        .execute();
-      return { revision, rules, zones };
-    });
+  /** Changes of rules and zones after a revision. All of them after -1. */
+  async changes(since: number): Promise<RuleChanges> {
+    const { revision, activeCount } = await this.#count();
+    const rules: AlertRuleRow[] = [];
+    for (let key = { revision: since, id: LAST_ID }; ; ) {
+      const page = await this.#changedRules(key, revision);
+      rules.push(...page);
+      if (page.length < PAGE) break;
+      key = page.at(-1)!;
+    }
+    const zones = await this.db
+      .selectFrom('alert_zones')
+      .select('id')
+      .where('revision', '>', since)
+      .where('revision', '<=', revision)
+      .execute();
+    return { revision, rules, zoneIds: zones.map(({ id }) => id), activeCount };
+  }
+
+  /** One statement, so that both numbers are of the same moment. */
+  async #count(): Promise<{ revision: number; activeCount: number }> {
+    const { rows } = await sql<{ revision: number; activeCount: number }>`
+      SELECT coalesce((SELECT revision FROM alert_revisions WHERE name = 'rules'), 0) AS "revision",
+        (SELECT count(*) FROM alert_rules WHERE is_active = 1) AS "activeCount"
+    `.execute(this.db);
+    return rows[0]!;
+  }
+
+  #changedRules(after: { revision: number; id: number }, upTo: number): Promise<AlertRuleRow[]> {
+    return this.db
+      .selectFrom('alert_rules')
+      .selectAll()
+      .where(({ refTuple, tuple, eb }) =>
+        eb(refTuple('revision', 'id'), '>', tuple(after.revision, after.id)),
+      )
+      .where('revision', '<=', upTo)
+      .orderBy('revision')
+      .orderBy('id')
+      .limit(PAGE)
+      .execute();
+  }
+
+  async activeIds(): Promise<number[]> {
+    const rows = await this.db.selectFrom('alert_rules').select('id').where('is_active', '=', 1).execute();
+    return rows.map(({ id }) => id);
+  }
+
+  /** Zones that exist, with their areas. */
+  async zones(ids: readonly number[]): Promise<UsedZone[]> {
+    const zones: UsedZone[] = [];
+    for (let i = 0; i < ids.length; i += CHUNK)
+      zones.push(
+        ...(await this.db
+          .selectFrom('alert_zones')
+          .select(['id', 'name', 'is_active', 'area_json'])
+          .where('id', 'in', ids.slice(i, i + CHUNK))
+          .execute()),
+      );
+    return zones;
   }
 
   async revision(): Promise<number> {
@@ -163,18 +208,32 @@ export class AlertEvaluationStore {
     return rows[0]!.now;
   }
 
-  /** States of some rules in the order of their keys, after a key. */
-  statesOf(
+  /** States of some rules in the order of their keys, after a key. `ruleIds` grow. */
+  async statesOf(
     ruleIds: readonly number[],
     after: { readonly ruleId: number; readonly featureId: string } | undefined,
     limit: number,
   ): Promise<AlertStateRow[]> {
-    let query = this.db.selectFrom('alert_states').selectAll().where('rule_id', 'in', ruleIds);
-    if (after)
-      query = query.where(({ refTuple, tuple, eb }) =>
-        eb(refTuple('rule_id', 'feature_id'), '>', tuple(after.ruleId, after.featureId)),
+    const left = after ? ruleIds.filter((id) => id >= after.ruleId) : ruleIds;
+    const rows: AlertStateRow[] = [];
+    for (let i = 0; i < left.length && rows.length < limit; i += PAGE) {
+      let query = this.db
+        .selectFrom('alert_states')
+        .selectAll()
+        .where('rule_id', 'in', left.slice(i, i + PAGE));
+      if (after)
+        query = query.where(({ refTuple, tuple, eb }) =>
+          eb(refTuple('rule_id', 'feature_id'), '>', tuple(after.ruleId, after.featureId)),
+        );
+      rows.push(
+        ...(await query
+          .orderBy('rule_id')
+          .orderBy('feature_id')
+          .limit(limit - rows.length)
+          .execute()),
       );
-    return query.orderBy('rule_id').orderBy('feature_id').limit(limit).execute();
+    }
+    return rows;
   }
 
   /** States that are due, the earliest first, and the milliseconds until the next one is. */
@@ -192,13 +251,14 @@ export class AlertEvaluationStore {
     return { rows: due, now, nextMs: next && Math.max(0, next.due_at! - now) };
   }
 
-  /** Writes what was evaluated, if this process still has the lease and the rules are those of `revision`. */
+  /** Writes what was evaluated, if this process still has the lease and its rules did not change after `revision`. */
   commit(instance: string, revision: number, changes: EvaluationChanges): Promise<'done' | Refusal> {
     return this.db.transaction().execute(async (trx) => {
       const { forUpdate } = getVocabulary(trx);
       const lane = trx.selectFrom('sinks').select('owner').where('name', '=', EVALUATOR);
       if ((await forUpdate(lane).executeTakeFirst())?.owner !== instance) return 'lost';
-      if ((await lockRevision(trx)) !== revision) return 'stale';
+      const isOther = (await lockRevision(trx)) !== revision;
+      if (isOther && !(await areUnchanged(trx, namedRules(changes), revision))) return 'stale';
       if (changes.position !== undefined)
         await trx
           .updateTable('sinks')
@@ -217,6 +277,30 @@ export class AlertEvaluationStore {
   trim(most: number, ageMs: number): Promise<void> {
     return trimEvents(this.db, most, ageMs);
   }
+}
+
+/** Rules whose states, incidents or notes change. */
+function namedRules({ states, started, rules = [] }: EvaluationChanges): number[] {
+  const ids = [
+    ...states.map(({ ruleId }) => ruleId),
+    ...started.map(({ row }) => row.rule_id!),
+    ...rules.map(({ id }) => id),
+  ];
+  return [...new Set(ids)];
+}
+
+async function areUnchanged(db: StateDb, ids: readonly number[], revision: number): Promise<boolean> {
+  for (let i = 0; i < ids.length; i += PAGE) {
+    const part = ids.slice(i, i + PAGE);
+    const { n } = await db
+      .selectFrom('alert_rules')
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .where('id', 'in', part)
+      .where('revision', '<=', revision)
+      .executeTakeFirstOrThrow();
+    if (Number(n) !== part.length) return false;
+  }
+  return true;
 }
 
 const changesEvents = ({ started, ended, ongoing, rules = [] }: EvaluationChanges) =>

@@ -1,6 +1,6 @@
 import { type Expression, type Selectable, type SqlBool, sql } from 'kysely';
+import type { AlertEventTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
-import type { AlertEventTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { type ChangeBounds, ChangeNumbers, readChangeBounds } from './change-numbers.js';
 import { readRevision } from './revisions.js';

@@ -6,16 +6,18 @@ import { getVocabulary } from '../schema/vocabulary.js';
 const RULES = 'rules';
 
 /**
- * Counts a change of zones or rules, in its transaction. An evaluation that was computed with earlier ones is then
- * refused.
+ * Counts a change of zones or rules, in its transaction. Changed rows take the returned number, so that an evaluation
+ * that was computed with earlier ones is refused.
  */
-export async function countChange(db: StateDb): Promise<void> {
-  await db
+export async function countChange(db: StateDb): Promise<number> {
+  const { revision } = await db
     .insertInto('alert_revisions')
     .values({ name: RULES, revision: 1, evaluated_at: null })
     .onConflict((c) => c.column('name').doUpdateSet({ revision: sql`alert_revisions.revision + 1` }))
-    .execute();
+    .returning('revision')
+    .executeTakeFirstOrThrow();
   await signalAll(db, 'alerts');
+  return revision;
 }
 
 /** Number of changes of zones and rules. No other transaction changes them before this one ends. */

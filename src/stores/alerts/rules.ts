@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { auditResource } from '../audit/audit-scope.js';
+import type { AlertRuleTable } from '../schema/alert-tables.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
-import type { AlertRuleTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { ChangeNumbers } from './change-numbers.js';
 import { countChange } from './revisions.js';
@@ -10,7 +10,7 @@ import type { AlertOwner } from './zones.js';
 export type AlertRuleRow = Selectable<AlertRuleTable>;
 export type NewAlertRule = Omit<
   AlertRuleRow,
-  'id' | 'scan' | 'scan_since' | 'view' | 'problem' | 'created_at' | 'updated_at'
+  'id' | 'scan' | 'scan_since' | 'view' | 'problem' | 'created_at' | 'updated_at' | 'revision'
 >;
 
 /** Members whose change gives the states another meaning. */
@@ -48,13 +48,13 @@ export class AlertRuleStore {
         .executeTakeFirstOrThrow();
       if (n >= most) return undefined;
       const now = Date.now();
+      const times = { scan_since: now, created_at: now, updated_at: now };
       const row = await trx
         .insertInto('alert_rules')
-        .values({ ...rule, scan: 'created', scan_since: now, created_at: now, updated_at: now })
+        .values({ ...rule, scan: 'created', ...times, revision: await countChange(trx) })
         .returningAll()
         .executeTakeFirstOrThrow();
       auditResource(row.id, { ruleName: row.name });
-      await countChange(trx);
       return row;
     });
   }
@@ -64,17 +64,18 @@ export class AlertRuleStore {
     return runInTransaction(this.db, async (trx) => {
       const before = await trx.selectFrom('alert_rules').selectAll().where('id', '=', id).executeTakeFirst();
       if (!before) return undefined;
+      // The revision is locked before rows of the evaluator, as the evaluator does.
+      const revision = await countChange(trx);
       const changed = { ...before, ...to };
       const isOther = MEANING.some((member) => before[member] !== changed[member]);
       const isStopped = before.is_active === 1 && changed.is_active === 0;
       const isStarted = before.is_active === 0 && changed.is_active === 1;
-      await countChange(trx);
       if (isOther || isStopped) await endIncidents(trx, id, isStopped ? 'rule-disabled' : 'rule-changed');
       const scan =
         isOther || isStarted ? ({ scan: 'created', scan_since: Date.now(), problem: null } as const) : {};
       const row = await trx
         .updateTable('alert_rules')
-        .set({ ...to, ...scan, updated_at: Date.now() })
+        .set({ ...to, ...scan, updated_at: Date.now(), revision })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -85,9 +86,10 @@ export class AlertRuleStore {
   /** False if there is none. Its events stay. */
   remove(id: number): Promise<boolean> {
     return runInTransaction(this.db, async (trx) => {
-      const { numDeletedRows } = await trx.deleteFrom('alert_rules').where('id', '=', id).executeTakeFirst();
-      if (numDeletedRows === 0n) return false;
+      const rule = await trx.selectFrom('alert_rules').select('id').where('id', '=', id).executeTakeFirst();
+      if (!rule) return false;
       await countChange(trx);
+      await trx.deleteFrom('alert_rules').where('id', '=', id).execute();
       await endIncidents(trx, id, 'rule-deleted');
       return true;
     });

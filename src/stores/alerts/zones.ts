@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely';
 import { auditResource } from '../audit/audit-scope.js';
+import type { AlertZoneTable } from '../schema/alert-tables.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
-import type { AlertZoneTable } from '../schema/schema.js';
 import { countChange } from './revisions.js';
 
 export type AlertZoneRow = Selectable<AlertZoneTable>;
-export type NewAlertZone = Omit<AlertZoneRow, 'id' | 'created_at' | 'updated_at'>;
+export type NewAlertZone = Omit<AlertZoneRow, 'id' | 'created_at' | 'updated_at' | 'revision'>;
 
 /** Tenant whose zones, rules or events are meant. Undefined: those of all. */
 export interface AlertOwner {
@@ -41,11 +41,10 @@ export class AlertZoneStore {
       const now = Date.now();
       const row = await trx
         .insertInto('alert_zones')
-        .values({ ...zone, created_at: now, updated_at: now })
+        .values({ ...zone, created_at: now, updated_at: now, revision: await countChange(trx) })
         .returningAll()
         .executeTakeFirstOrThrow();
       auditResource(row.id, { zoneName: row.name });
-      await countChange(trx);
       return row;
     });
   }
@@ -55,19 +54,20 @@ export class AlertZoneStore {
     return runInTransaction(this.db, async (trx) => {
       const before = await trx.selectFrom('alert_zones').selectAll().where('id', '=', id).executeTakeFirst();
       if (!before) return undefined;
+      const revision = await countChange(trx);
       const row = await trx
         .updateTable('alert_zones')
-        .set({ ...to, updated_at: Date.now() })
+        .set({ ...to, updated_at: Date.now(), revision })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
-      if (before.area_json !== row.area_json || before.is_active !== row.is_active)
-        await trx
-          .updateTable('alert_rules')
-          .set({ scan: 'zone-changed', scan_since: Date.now() })
-          .where('zone_id', '=', id)
-          .execute();
-      await countChange(trx);
+      const isMoved = before.area_json !== row.area_json || before.is_active !== row.is_active;
+      const scan = isMoved ? { scan: 'zone-changed', scan_since: Date.now() } : {};
+      await trx
+        .updateTable('alert_rules')
+        .set({ ...scan, revision })
+        .where('zone_id', '=', id)
+        .execute();
       return row;
     });
   }

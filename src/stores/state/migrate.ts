@@ -16,6 +16,23 @@ export async function migrate(db: StateDb, steps: Record<string, Migration> = MI
   if (error) throw error;
 }
 
+/** Differences between the steps that the state has and those of this release. */
+export interface MigrationSteps {
+  /** Steps of this release that were not run. */
+  readonly pending: readonly string[];
+  /** Steps of a newer release. */
+  readonly later: readonly string[];
+}
+
+export async function readSteps(
+  db: StateDb,
+  steps: Record<string, Migration> = MIGRATIONS,
+): Promise<MigrationSteps> {
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(db);
+  const run = new Set(rows.map(({ name }) => name));
+  return { pending: Object.keys(steps).filter((name) => !run.has(name)), later: await laterSteps(db, steps) };
+}
+
 /** Steps of a newer release. */
 export async function laterSteps(
   db: StateDb,

@@ -35,7 +35,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0025-attachment-stores': { up: attachmentStores },
   '0026-user-keys': { up: userKeys },
   '0027-alerts': { up: alerts },
-  '0028-alert-changes': { up: alertChanges },
+  '0028-alert-revisions': { up: alertRevisions },
+  '0029-alert-changes': { up: alertChanges },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -431,6 +432,18 @@ const ALERTS = [
   'ALTER TABLE sinks ADD COLUMN opens_at INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE sinks ADD COLUMN sent_since INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE sinks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0',
+];
+
+async function alertRevisions(db: StateDb): Promise<void> {
+  await runAll(db, ALERT_REVISIONS);
+}
+
+const ALERT_REVISIONS = [
+  'ALTER TABLE alert_zones ADD COLUMN revision INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE alert_rules ADD COLUMN revision INTEGER NOT NULL DEFAULT 0',
+  'CREATE INDEX alert_zones_by_revision ON alert_zones (revision)',
+  'CREATE INDEX alert_rules_by_revision ON alert_rules (revision, id)',
+  'CREATE INDEX alert_rules_active ON alert_rules (id) WHERE is_active = 1',
 ];
 
 /** Numbers of the changes of alert events, after which streams resume. */

@@ -42,7 +42,7 @@ import { FeedStore } from '../streams/feed.js';
 import { ReplyStore } from '../streams/replies.js';
 import { StyleStore } from '../styles/styles.js';
 import { DocumentStore } from './documents.js';
-import { migrate } from './migrate.js';
+import { type MigrationSteps, migrate, readSteps } from './migrate.js';
 
 /**
  * Stored state of the server. Every method is a round trip to the state thread or to PostgreSQL, and none blocks the
@@ -83,6 +83,8 @@ export interface State {
       stores: Pick<State, 'alertRules' | 'alertZones' | 'collections' | 'documents' | 'rasters' | 'styles'>,
     ) => Promise<T>,
   ): Promise<T>;
+  /** Migration steps of this release that are missing, and steps of a newer release. */
+  migrationSteps(): Promise<MigrationSteps>;
   /** Rejects if the database does not respond, or refuses changes. Used for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -184,6 +186,7 @@ function buildStores(db: StateDb): State {
           styles: new StyleStore(trx),
         }),
       ),
+    migrationSteps: () => readSteps(db),
     check: () => requireWritable(db),
     close() {
       getSignals(db).close();

@@ -53,6 +53,7 @@ import { WmtsImports } from '../../../src/services/exchange/tiles/wmts.js';
 import { Uploads } from '../../../src/services/exchange/uploads.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
+import { Observer } from '../../../src/services/observability/observer.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
@@ -172,7 +173,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ttlSeconds: 0,
   };
   const peers = new Peers(
-    () => 0,
+    'test',
+    () => [],
     () => {},
   );
   const alerts = new AlertStream(peers, {
@@ -308,6 +310,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
+    observer: new Observer('test', peers),
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },

@@ -10,7 +10,8 @@ function gateways(count: number): Peers[] {
       queueMicrotask(() => {
         for (const [j, other] of all.entries()) if (j !== i) other.hear(note);
       });
-    all.push(new Peers(() => count - 1, tell));
+    const others = Array.from({ length: count }, (_, j) => `gateway ${j}`).filter((_, j) => j !== i);
+    all.push(new Peers(`gateway ${i}`, () => others, tell));
   }
   return all;
 }
@@ -36,6 +37,14 @@ describe('a question to the other gateways', () => {
     expect(answers).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
     expect(answers).toEqual(['here', 'here']);
+  });
+
+  it('names who does not answer', async () => {
+    const all = gateways(4);
+    for (const one of all.slice(0, 2)) one.answer('name', () => 'here');
+    const gathered = all[1]!.gather('name');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await gathered).toEqual({ answers: ['here', 'here'], missing: ['gateway 2', 'gateway 3'] });
   });
 
   it('is told apart from another one of the same topic', async () => {

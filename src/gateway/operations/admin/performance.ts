@@ -61,8 +61,6 @@ export const performance = group({ tag: 'Performance', scope: 'performance', env
   report('GET /performance/enhanced/resources/tracking', 'Get resource tracking statistics'),
   report('GET /performance/enhanced/resources/potential-leaks', 'Get potential resource leaks'),
   action('POST /performance/enhanced/resources/scan-leaks', 'Scan for resource leaks'),
-  report('GET /performance/enhanced/exceptions/statistics', 'Get exception statistics'),
-  report('GET /performance/enhanced/exceptions/recent', 'Get recent exceptions'),
   report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics', {
     description: 'The results that are kept are tiles.',
     data: CacheStatistics,

@@ -110,11 +110,8 @@ export const networkDatasets = group(
   ],
 );
 
-/** Errors, logs, alerts, findings and health as seen by operators. */
-export const observability = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
-  report('GET /observability/errors', 'Get Recent Errors'),
-  report('GET /observability/telemetry', 'Get Telemetry Status'),
-  report('GET /observability/migrations', 'Get Migration Status'),
+/** Findings, their actions and the health of the server. */
+export const operateWorkflow = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
   ...resource('/observability/autonomy/policies/{rule}', {
     list: 'List Ops Autonomy Policies',
     get: 'Get Ops Autonomy Policy',
@@ -127,7 +124,6 @@ export const observability = group({ tag: 'Observability', scope: 'observability
   report('GET /observability/events', 'List Operate Events'),
   report('GET /observability/findings', 'Get Ops Findings'),
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
-  report('GET /observability/logs', 'List Recent Server Logs'),
   report('GET /observability/ops-health', 'Get Ops Health Snapshot'),
   report('GET /observability/ops-health/history', 'Get Ops Health History'),
 ]);

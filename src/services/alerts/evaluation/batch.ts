@@ -11,7 +11,7 @@ import type {
   StateChange,
 } from '../../../stores/alerts/evaluation.js';
 import { computeObjectId } from '../../streams/frames.js';
-import type { EvaluatedRule, LayerRules } from './active-rules.js';
+import type { EvaluatedRule, LayerRules } from './layer-rules.js';
 import { formatMessage } from './message.js';
 import { type FeatureRevision, matchRules, type RuleMatches } from './rule-matches.js';
 import { type AlertEffect, applyChange, applyTimer, isForgettable, type Transition } from './transitions.js';

@@ -8,13 +8,14 @@ import {
   type EvaluationChanges,
   type RuleNote,
 } from '../../../stores/alerts/evaluation.js';
+import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
 import type { DeliveryStore } from '../../../stores/streams/deliveries.js';
 import { Lease } from '../../cluster/lease.js';
 import type { Feed } from '../../streams/feed.js';
 import * as metrics from '../../telemetry/alert-metrics.js';
 import type { Log } from '../../telemetry/log.js';
 import { exception } from '../../telemetry/log.js';
-import { type ActiveRules, type AuthorView, buildActiveRules, isStillSeen } from './active-rules.js';
+import { ActiveRules, type AuthorView } from './active-rules.js';
 import { Batch, type Doubt, evaluateFeatures } from './batch.js';
 import { readFeatures } from './features.js';
 import { Rescan } from './rescan.js';
@@ -66,8 +67,6 @@ export class Evaluator {
   #checkedAt = 0;
   #catalog: CatalogSnapshot | undefined;
   #isChanged = true;
-  /** This process noted something in rules, which is not counted as a change. */
-  #isNoted = false;
   #scan: Rescan | undefined;
   #trimmedAt = Date.now();
 
@@ -171,12 +170,12 @@ export class Evaluator {
   /** Does one step of the work. Resolves with the milliseconds until the next step. */
   async #step(): Promise<number> {
     const rules = await this.#load();
-    if (rules.rows.length === 0) {
+    if (rules.size === 0) {
       await this.#letGo();
       await this.#options.lanes.release(EVALUATOR, this.#options.instance);
       return this.#leaseMs;
     }
-    const isMore = await this.#evaluate(rules);
+    const isMore = await this.#evaluate();
     if (this.#isLost || this.#rules !== rules) return 0;
     const nextMs = await this.#applyTimer(rules);
     if (this.#isLost || this.#rules !== rules || nextMs === 0) return 0;
@@ -185,30 +184,31 @@ export class Evaluator {
     return isMore ? 0 : Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
   }
 
-  /** Returns the present rules. Reads them again after changes of rules, of the catalog and of the rights of authors. */
-  async #load(): Promise<ActiveRules> {
+  /**
+   * Returns the present rules. Reads what changed of them, of the catalog and of the rights of authors. `isAsked`: also
+   * reads changes that were not signalled yet.
+   */
+  async #load(isAsked = false): Promise<ActiveRules> {
     const { store, catalog, viewOf } = this.#options;
-    const current = this.#rules;
+    const rules = this.#rules ?? new ActiveRules(viewOf);
     const isOld = performance.now() - this.#checkedAt > RIGHTS_MS;
-    const isSure = !this.#isChanged && this.#catalog === catalog() && !isOld;
-    if (current && isSure) return current;
+    const isOther = this.#catalog !== catalog();
+    if (this.#rules && !isAsked && !this.#isChanged && !isOld && !isOther) return rules;
     this.#isChanged = false;
-    this.#checkedAt = performance.now();
+    if (isOld) this.#checkedAt = performance.now();
     this.#catalog = catalog();
-    const isSame = current?.revision === (await store.revision()) && !this.#isNoted;
-    if (current && isSame && (await isStillSeen(current, this.#catalog, viewOf))) return current;
-    this.#isNoted = false;
-    const loaded = await store.load();
-    const rules = await buildActiveRules(loaded, this.#catalog, viewOf);
+    if (rules.revision !== (await store.revision())) await rules.load(store);
+    const built = await rules.build(this.#catalog, isOld || isOther);
     this.#rules = rules;
-    await this.#noteRules(rules);
+    if (this.#scan && !this.#scan.follow(rules)) this.#scan = undefined;
+    await this.#noteRules(rules, built);
     return rules;
   }
 
   /** Records the rules that cannot be evaluated, and the rules whose author can now read other features. */
-  async #noteRules(rules: ActiveRules): Promise<void> {
-    const notes = rules.rows.flatMap((row): RuleNote[] => {
-      const problem = rules.problems.get(row.id) ?? null;
+  async #noteRules(rules: ActiveRules, built: readonly AlertRuleRow[]): Promise<void> {
+    const notes = built.flatMap((row): RuleNote[] => {
+      const problem = rules.problemOf(row.id) ?? null;
       if (problem !== null)
         return row.problem === problem ? [] : [{ id: row.id, problem, ...noteLoss(problem) }];
       const view = rules.layers.get(row.layer_id)?.byId.get(row.id)?.view;
@@ -219,21 +219,23 @@ export class Evaluator {
       const scan = row.problem === 'layer-unpublished' ? 'gap' : 'view-changed';
       return [{ id: row.id, problem: null, ...(row.scan === null ? { scan } : {}) }];
     });
-    if (notes.length === 0) return;
-    await this.#commit(rules, { ...NOTHING, rules: notes });
-    this.#again = true;
+    if (notes.length > 0) await this.#commit(rules, { ...NOTHING, rules: notes });
   }
 
   /** Evaluates the next entries of the feed; true if there are more. */
-  async #evaluate(rules: ActiveRules): Promise<boolean> {
+  async #evaluate(): Promise<boolean> {
     const { feed } = this.#options;
     const position = this.#position;
     if (position === feed.head) return false;
     const problem = feed.problemOf(position);
     const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
     const entries = await feed.after(from, BATCH);
+    // Rules that are added from now on are newer than these entries, so their commit does not depend on them.
+    const rules = await this.#load(true);
+    if (this.#isLost) return false;
     const reached = entries.at(-1)?.cursor ?? from;
-    const notes = [...(problem === undefined ? [] : noteGapOfAll(rules)), ...noteGaps(entries, rules)];
+    const gaps = problem === undefined ? findGaps(entries) : 'all';
+    const notes = noteGaps(gaps, rules);
     const batches = await this.#evaluateEvents(entries, rules);
     const isAtEnd = reached === feed.head;
     const isIdle = batches.every((batch) => batch.isEmpty) && notes.length === 0;
@@ -246,6 +248,7 @@ export class Evaluator {
       this.#count(batches);
       for (const batch of batches) await this.#resolveDoubts(batch.doubts, rules);
     }
+    this.#scan?.noteGap(gaps);
     this.#position = reached;
     return !isAtEnd;
   }
@@ -311,30 +314,26 @@ export class Evaluator {
 
   /** Compares the next page of features with the states of rules. Returns true if no rule needs a comparison. */
   async #compare(rules: ActiveRules): Promise<boolean> {
-    if (this.#scan?.rules !== rules) this.#scan = Rescan.find(rules);
+    this.#scan ??= Rescan.find(rules);
     const scan = this.#scan;
     if (!scan) return true;
     const page = await scan.next(this.#options);
-    if (!page) {
-      await this.#commit(rules, { ...NOTHING, rules: scan.notes });
-      this.#scan = undefined;
-      return false;
-    }
-    if (!page.isEmpty && (await this.#commit(rules, page.changes)) === 'done') this.#count([page]);
+    const changes = page ? page.changes : { ...NOTHING, rules: scan.notes };
+    if (page?.isEmpty) return false;
+    const isDone = (await this.#commit(rules, changes)) === 'done';
+    if (isDone && page) this.#count([page]);
+    // The changes of a refused page are lost, so the comparison starts again.
+    if (isDone !== (page !== undefined)) this.#scan = undefined;
     return false;
   }
 
   async #commit(rules: ActiveRules, changes: EvaluationChanges): Promise<'done' | 'lost' | 'stale'> {
     const outcome = await this.#options.store.commit(this.#options.instance, rules.revision, changes);
-    if (outcome === 'done' && (changes.rules?.length ?? 0) > 0) {
-      this.#isNoted = true;
-      this.#isChanged = true;
-    }
+    if (outcome === 'done') rules.note(changes.rules ?? []);
     if (outcome === 'lost') this.#isLost = true;
     if (outcome === 'stale') {
       this.#isChanged = true;
-      this.#rules = undefined;
-      this.#scan = undefined;
+      this.#again = true;
     }
     return outcome;
   }
@@ -371,20 +370,17 @@ function joinChanges(batches: readonly Batch[]): Batch['changes'] {
   };
 }
 
-/** Rules of layers whose events may be missing. */
-function noteGaps(entries: readonly FeedEntry[], { layers }: ActiveRules): RuleNote[] {
+/** Collections whose events may be missing. */
+function findGaps(entries: readonly FeedEntry[]): ReadonlySet<string> {
   const gaps = entries.filter((entry): entry is FeedGap => entry.kind === 'gap');
-  const ids = new Set(gaps.flatMap(({ collections }) => collections));
-  if (ids.size === 0) return [];
+  return new Set(gaps.flatMap(({ collections }) => collections));
+}
+
+/** Rules to compare. Running comparisons are repeated instead. States that were never brought up to date stay silent. */
+function noteGaps(gaps: ReadonlySet<string> | 'all', { layers }: ActiveRules): RuleNote[] {
+  if (gaps !== 'all' && gaps.size === 0) return [];
   return [...layers.values()]
-    .filter(({ collection }) => ids.has(collection.id))
-    .flatMap(({ rules }) => rules.flatMap(noteGap));
+    .filter(({ collection }) => gaps === 'all' || gaps.has(collection.id))
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ row }) => (row.scan === null ? [{ id: row.id, scan: 'gap' }] : []));
 }
-
-function noteGapOfAll({ layers }: ActiveRules): RuleNote[] {
-  return [...layers.values()].flatMap(({ rules }) => rules.flatMap(noteGap));
-}
-
-/** States that were never brought up to date stay silent. */
-const noteGap = ({ row }: { row: { id: number; scan: string | null } }): RuleNote[] =>
-  row.scan === null ? [{ id: row.id, scan: 'gap' }] : [];

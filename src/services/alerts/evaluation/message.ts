@@ -3,7 +3,7 @@ import type { EventImage } from '../../../core/streams/events.js';
 import { stringifyExactly } from '../../../core/values/json.js';
 import type { ObjectId } from '../../../core/values/object-id.js';
 import { shownAttributes } from '../../streams/shown.js';
-import type { EvaluatedRule } from './active-rules.js';
+import type { EvaluatedRule } from './layer-rules.js';
 
 /** Maximum characters of a geometry, and of attributes, in a message. The message names omitted members. */
 const MOST_CHARACTERS = 16_384;

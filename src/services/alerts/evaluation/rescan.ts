@@ -3,9 +3,10 @@ import type { PageKey } from '../../../core/features/features.js';
 import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { RuleNote } from '../../../stores/alerts/evaluation.js';
-import type { ActiveRules, EvaluatedRule, LayerRules } from './active-rules.js';
+import type { ActiveRules } from './active-rules.js';
 import { type Batch, type EvaluationDeps, evaluateFeatures } from './batch.js';
 import { readFeatures, readPage } from './features.js';
+import type { EvaluatedRule, LayerRules } from './layer-rules.js';
 import type { FeatureRevision } from './rule-matches.js';
 
 /**
@@ -24,49 +25,77 @@ const PAGE = 500;
  * the zones come first. Features with a state follow, because they can have left. An interrupted comparison is repeated.
  */
 export class Rescan {
-  readonly #modes: ReadonlyMap<EvaluatedRule, 'silent' | 'loud'>;
   readonly #filter: Expression | undefined;
+  #layer: LayerRules;
+  #scanned: readonly EvaluatedRule[];
   #after: PageKey | undefined;
   #isPastFeatures = false;
   #key: { ruleId: number; featureId: string } | undefined;
   #isDone = false;
+  #mustRepeat = false;
 
   private constructor(
-    readonly rules: ActiveRules,
-    private readonly layer: LayerRules,
-    private readonly scanned: readonly EvaluatedRule[],
+    private readonly layerId: number,
+    layer: LayerRules,
+    scanned: readonly EvaluatedRule[],
   ) {
-    this.#modes = new Map(
-      scanned.map((rule) => [rule, (rule.row.scan as RescanReason) === 'gap' ? 'loud' : 'silent']),
-    );
+    this.#layer = layer;
+    this.#scanned = scanned;
     this.#filter = computeFilter(layer, scanned);
   }
 
   /** The next layer to compare. Undefined if there is none. */
   static find(rules: ActiveRules): Rescan | undefined {
-    for (const layer of rules.layers.values()) {
+    for (const [id, layer] of rules.layers) {
       const scanned = layer.rules.filter(({ row }) => row.scan !== null);
-      if (scanned.length > 0) return new Rescan(rules, layer, scanned);
+      if (scanned.length > 0) return new Rescan(id, layer, scanned);
     }
     return undefined;
   }
 
+  /**
+   * Continues after a change of rules, with the unchanged rules. The changed rules are compared later. Returns false if
+   * no unchanged rule is left.
+   */
+  follow({ layers }: ActiveRules): boolean {
+    const layer = layers.get(this.layerId);
+    if (layer && layer !== this.#layer) {
+      this.#scanned = this.#scanned.flatMap((old) => {
+        const rule = layer.byId.get(old.row.id);
+        return rule && rule.row === old.row && rule.view === old.view ? [rule] : [];
+      });
+      this.#layer = layer;
+    }
+    return layer !== undefined && this.#scanned.length > 0;
+  }
+
+  /** Changes may be missing of features that are compared already: another comparison follows. */
+  noteGap(collections: ReadonlySet<string> | 'all'): void {
+    this.#mustRepeat ||= collections === 'all' || collections.has(this.#layer.collection.id);
+  }
+
   /** Changes of the rules after the last page. */
   get notes(): RuleNote[] {
-    return this.scanned.map(({ row, view }) => ({ id: row.id, scan: null, view }));
+    const scan = this.#mustRepeat ? ('gap' satisfies RescanReason) : null;
+    return this.#scanned.map(({ row, view }) => ({ id: row.id, scan, view }));
   }
 
   /** Returns the changes from the next page. Undefined after the last page. */
   async next(deps: EvaluationDeps): Promise<Batch | undefined> {
     if (this.#isDone) return undefined;
     const features = this.#isPastFeatures ? await this.#readKnown(deps) : await this.#readPage(deps);
-    const work = { layer: this.layer, features, detectedBy: 'rescan', only: this.#modes } as const;
+    const only = new Map(
+      this.#scanned.map(
+        (rule) => [rule, (rule.row.scan as RescanReason) === 'gap' ? 'loud' : 'silent'] as const,
+      ),
+    );
+    const work = { layer: this.#layer, features, detectedBy: 'rescan', only } as const;
     return evaluateFeatures(work, deps);
   }
 
   async #readPage({ pools }: EvaluationDeps): Promise<readonly FeatureRevision[]> {
     const { features, next } = await readPage(
-      this.layer.collection,
+      this.#layer.collection,
       this.#filter,
       this.#after,
       Date.now(),
@@ -78,13 +107,13 @@ export class Rescan {
   }
 
   async #readKnown({ store, pools }: EvaluationDeps): Promise<readonly FeatureRevision[]> {
-    const ruleIds = this.scanned.map(({ row }) => row.id);
+    const ruleIds = this.#scanned.map(({ row }) => row.id);
     const rows = await store.statesOf(ruleIds, this.#key, PAGE);
     const last = rows.at(-1);
     if (rows.length < PAGE || !last) this.#isDone = true;
     else this.#key = { ruleId: last.rule_id, featureId: last.feature_id };
     const ids = [...new Set(rows.map(({ feature_id }) => feature_id))];
-    return ids.length === 0 ? [] : readFeatures(this.layer.collection, ids, Date.now(), pools);
+    return ids.length === 0 ? [] : readFeatures(this.#layer.collection, ids, Date.now(), pools);
   }
 }
 

@@ -2,7 +2,7 @@ import type { EventImage, FeedEvent } from '../../../core/streams/events.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { membersIn } from '../../../core/values/json-text.js';
 import { imageAfter, imageBefore } from '../../streams/views.js';
-import type { EvaluatedRule, LayerRules } from './active-rules.js';
+import type { EvaluatedRule, LayerRules } from './layer-rules.js';
 import { OUTSIDE, type RuleInput, type Side } from './transitions.js';
 
 /** A feature before and after an edit, or a feature that was read from its store. */
