@@ -15,7 +15,7 @@ const OUT: Position = [0, 0];
 
 const READER = { kind: 'api-key', id: 'a', permissions: ['*'] } as unknown as Principal;
 
-interface Received {
+interface FrameRecord {
   readonly type: string;
   readonly id: number | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: frames are compared member by member
@@ -25,7 +25,7 @@ interface Received {
 /** A client of the stream. While `isSlow`, it reads nothing. */
 class Client implements Transport {
   readonly name = 'SSE';
-  readonly received: Received[] = [];
+  readonly received: FrameRecord[] = [];
   ended: CloseReason | undefined;
   isSlow = false;
   follower: AlertFollower | undefined;
@@ -46,7 +46,7 @@ class Client implements Transport {
     this.ended = reason;
   }
 
-  of(type: string): Received[] {
+  of(type: string): FrameRecord[] {
     return this.received.filter((one) => one.type === type);
   }
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ALERT_SEVERITIES, INCIDENT_STATUSES, LIFECYCLES } from '../../core/alerts/alerts.js';
-import type { AlertsData, IncidentData } from '../../core/alerts/page-data.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { AlertsData, IncidentData } from '../../core/catalog/alert-page-data.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
 import { HTML_FORMAT } from '../../core/http/media.js';

@@ -63,7 +63,7 @@ export class AlertSocket implements AlertSubscriber {
 }
 
 /** Store of alert events, and how much of them callers receive. */
-export interface FollowedEvents {
+interface FollowedEvents {
   bounds(): Promise<ChangeBounds>;
   /** Events that changed after a change, in the order of their last changes. At most `FOLLOWED_PAGE`. */
   changedAfter(change: number): Promise<readonly AlertEventRow[]>;

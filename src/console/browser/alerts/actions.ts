@@ -1,6 +1,6 @@
-import type { AlertsData } from '../../../core/alerts/page-data.js';
+import type { AlertsData } from '../../../core/catalog/alert-page-data.js';
 import { revealButtons } from './buttons.js';
-import { type Failure, type Success, sendJson } from './request.js';
+import { type RequestFailure, type RequestSuccess, sendJson } from './request.js';
 
 interface Page {
   refresh(): Promise<void>;
@@ -15,7 +15,7 @@ interface Question {
   readonly hasNote: boolean;
   readonly hasUntil: boolean;
   readonly done: string;
-  send(fields: { note: string; until: string }): Promise<Success<unknown> | Failure>;
+  send(fields: { note: string; until: string }): Promise<RequestSuccess<unknown> | RequestFailure>;
 }
 
 /** Connects the buttons of events, rules, zones and channels. Rows come and go, so the page listens for all of them. */
@@ -24,7 +24,7 @@ export function connectActions(root: HTMLElement, { api }: AlertsData, page: Pag
   const fault = root.querySelector<HTMLElement>('[data-fault]')!;
   const done = root.querySelector<HTMLElement>('[data-done]')!;
   const dialog = root.querySelector<HTMLDialogElement>('[data-dialog]');
-  const report = async (result: Success<unknown> | Failure, text: string) => {
+  const report = async (result: RequestSuccess<unknown> | RequestFailure, text: string) => {
     fault.hidden = !('problem' in result);
     if ('problem' in result) {
       fault.textContent = result.problem;
@@ -109,7 +109,7 @@ function ask(
   dialog: HTMLDialogElement,
   question: Question,
   opener: HTMLElement,
-  report: (result: Success<unknown> | Failure, text: string) => Promise<void>,
+  report: (result: RequestSuccess<unknown> | RequestFailure, text: string) => Promise<void>,
 ): void {
   const find = <T extends HTMLElement>(selector: string) => dialog.querySelector<T>(selector)!;
   const form = find<HTMLFormElement>('form');

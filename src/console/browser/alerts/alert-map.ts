@@ -1,6 +1,6 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import { type GeoJSONSource, type LayerSpecification, type Map as MapLibreMap, Popup } from 'maplibre-gl';
-import type { IncidentData, ZoneData } from '../../../core/alerts/page-data.js';
+import type { IncidentData, ZoneData } from '../../../core/catalog/alert-page-data.js';
 import { computeBounds, viewBounds } from '../bounds.js';
 import { onThemeChange } from '../theme.js';
 

@@ -1,13 +1,20 @@
-import type { RuleFormData } from '../../../core/alerts/page-data.js';
+import type { RuleFormData } from '../../../core/catalog/alert-page-data.js';
 import type { DrawLayer } from '../draw.js';
 import type { LayerIds } from '../layers.js';
 import { pageData } from '../page.js';
 import { startMap } from '../start.js';
 import { AlertMap } from './alert-map.js';
 import { clearFaults, showFaults } from './faults.js';
-import { type Failure, type RequestFault, type Success, sendJson } from './request.js';
-import { FieldProblem, fillRule, findField, type RuleDocument, readField, readRule } from './rule-fields.js';
-import { describeTest, type RuleTest, showTest } from './test-result.js';
+import { type RequestFailure, type RequestFault, type RequestSuccess, sendJson } from './request.js';
+import {
+  FieldProblem,
+  fillRule,
+  findRuleField,
+  type RuleDocument,
+  readField,
+  readRule,
+} from './rule-fields.js';
+import { describeTest, type RuleTestResult, showTest } from './test-result.js';
 import { ZoneEditor } from './zone-editor.js';
 
 /** The form of a rule: draws its zone, tests it, and stores both. */
@@ -42,7 +49,7 @@ class RuleForm {
   readonly #zone: ZoneEditor;
   #map: AlertMap | undefined;
   #drawn: { readonly ids: LayerIds; readonly draw: DrawLayer } | undefined;
-  #stored: Success<RuleDocument> | undefined;
+  #stored: RequestSuccess<RuleDocument> | undefined;
   /** JSON types of the fields of the layer. */
   #types = new Map<string, string>();
 
@@ -132,7 +139,7 @@ class RuleForm {
     if ('problem' in result || readField(this.#form, 'layerId') !== layerId) return;
     const fields = Object.entries(result.value.properties).filter(([, { type }]) => type !== undefined);
     this.#types = new Map(fields.map(([name, { type }]) => [name, type!]));
-    const select = findField(this.#form, 'field') as HTMLSelectElement;
+    const select = findRuleField(this.#form, 'field') as HTMLSelectElement;
     const wanted = select.dataset['wanted'] || select.value;
     select.replaceChildren(...fields.map(([name, { title }]) => new Option(title ?? name, name)));
     if (this.#types.has(wanted)) select.value = wanted;
@@ -165,7 +172,7 @@ class RuleForm {
     const zoneId = this.#hasZone && !zone ? { zoneId: Number(readField(this.#form, 'zoneId')) } : {};
     const body = { rule: { ...rule, ...zoneId }, ...(zone ? { zone } : {}) };
     result.textContent = 'The server applies the rule to the last hour.';
-    const answer = await sendJson<RuleTest>('POST', `${this.#data.api}/alerts/rules/test`, body);
+    const answer = await sendJson<RuleTestResult>('POST', `${this.#data.api}/alerts/rules/test`, body);
     result.replaceChildren();
     if ('problem' in answer) return this.#refuse(answer);
     if (!answer.value.isValid) return this.#refuse(toFailure(answer.value.errors));
@@ -225,7 +232,7 @@ class RuleForm {
     }
   }
 
-  #refuse({ problem, errors }: Failure): void {
+  #refuse({ problem, errors }: RequestFailure): void {
     const field = showFaults(this.#form, errors);
     if (!field) {
       this.#tellFault(problem);
@@ -248,7 +255,7 @@ interface Queryables {
 }
 
 /** Errors of a test start with the name of the member. */
-function toFailure(errors: readonly string[]): Failure {
+function toFailure(errors: readonly string[]): RequestFailure {
   const faults = errors.map((text): RequestFault => {
     const [, name = '', detail = text] = /^(\w+):? (.*)$/s.exec(text) ?? [];
     return { name, detail: name === '' ? text : detail };

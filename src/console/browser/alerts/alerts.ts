@@ -1,4 +1,4 @@
-import type { AlertsData } from '../../../core/alerts/page-data.js';
+import type { AlertsData } from '../../../core/catalog/alert-page-data.js';
 import { pageData } from '../page.js';
 import { pageMap } from '../page-map.js';
 import { connectActions } from './actions.js';

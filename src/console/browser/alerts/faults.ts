@@ -1,5 +1,5 @@
 import type { RequestFault } from './request.js';
-import { findField } from './rule-fields.js';
+import { findRuleField } from './rule-fields.js';
 
 /** Members of requests that the form has under another name. */
 const FIELDS: Readonly<Record<string, string>> = { conditionsJson: 'other' };
@@ -29,7 +29,7 @@ export function showFaults(form: HTMLFormElement, faults: readonly RequestFault[
 function findFaultyField(form: HTMLFormElement, name: string, detail: string): HTMLElement | undefined {
   const condition = CONDITIONS.find((one) => new RegExp(`^${one}\\b`).test(detail));
   const own = name === 'conditionsJson' && condition !== undefined ? condition : (FIELDS[name] ?? name);
-  const field = findField(form, own) as HTMLElement | RadioNodeList | null;
+  const field = findRuleField(form, own) as HTMLElement | RadioNodeList | null;
   return field instanceof HTMLElement ? field : undefined;
 }
 

@@ -4,12 +4,12 @@ export interface RequestFault {
   readonly detail: string;
 }
 
-export interface Success<T> {
+export interface RequestSuccess<T> {
   readonly value: T;
   readonly etag: string | null;
 }
 
-export interface Failure {
+export interface RequestFailure {
   /** Text for people. */
   readonly problem: string;
   readonly status: number;
@@ -24,7 +24,7 @@ export async function sendJson<T>(
   url: string,
   body?: unknown,
   etag?: string | null,
-): Promise<Success<T> | Failure> {
+): Promise<RequestSuccess<T> | RequestFailure> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (etag) headers['if-match'] = etag;
@@ -39,7 +39,7 @@ export async function sendJson<T>(
   }
 }
 
-function describeFailure(status: number, document: Record<string, unknown> | undefined): Failure {
+function describeFailure(status: number, document: Record<string, unknown> | undefined): RequestFailure {
   const { detail, errors } = (document ?? {}) as { detail?: string; errors?: RequestFault[] };
   if (status === 412)
     return { problem: 'Another person changed it in the meantime. Reload the page.', status, errors: [] };

@@ -36,11 +36,11 @@ export class FieldProblem extends Error {
 
 type FormField = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-export function findField(form: HTMLFormElement, name: string): FormField {
+export function findRuleField(form: HTMLFormElement, name: string): FormField {
   return form.elements.namedItem(name) as FormField;
 }
 
-export const readField = (form: HTMLFormElement, name: string) => findField(form, name).value.trim();
+export const readField = (form: HTMLFormElement, name: string) => findRuleField(form, name).value.trim();
 
 /** Reads the rule of the form. `types`: JSON types of the fields of the layer. */
 export function readRule(
@@ -65,7 +65,7 @@ export function readRule(
 
 function readNumber(form: HTMLFormElement, name: string, empty: number): number {
   const text = readField(form, name);
-  if (text === '' && (findField(form, name) as HTMLInputElement).validity.valid) return empty;
+  if (text === '' && (findRuleField(form, name) as HTMLInputElement).validity.valid) return empty;
   const value = Number(text);
   if (text === '' || !Number.isFinite(value)) throw new FieldProblem(name, 'Enter a number.');
   return value;
@@ -115,7 +115,7 @@ export function fillRule(form: HTMLFormElement, rule: RuleDocument): void {
   >;
   const set = (name: string, one: unknown) => {
     if (one === undefined || one === null) return;
-    findField(form, name).value = Array.isArray(one) ? one.join(', ') : String(one);
+    findRuleField(form, name).value = Array.isArray(one) ? one.join(', ') : String(one);
   };
   set('ruleName', rule.ruleName);
   set('layerId', rule.layerId);
@@ -125,7 +125,7 @@ export function fillRule(form: HTMLFormElement, rule: RuleDocument): void {
   set('cooldownSeconds', rule.cooldownSeconds);
   set('dwellSeconds', dwellSeconds);
   // The options of the field come later, with the schema of the layer.
-  findField(form, 'field').dataset['wanted'] = typeof field === 'string' ? field : '';
+  findRuleField(form, 'field').dataset['wanted'] = typeof field === 'string' ? field : '';
   set('operator', operator);
   set('value', value);
   if (Object.keys(other).length > 0) {

@@ -1,7 +1,7 @@
 import type { AlertMap } from './alert-map.js';
 
 /** Result of a test of a rule. */
-export interface RuleTest {
+export interface RuleTestResult {
   readonly isValid: boolean;
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
@@ -22,7 +22,7 @@ interface Trigger {
 
 /** Describes a test in words. Names are text nodes: data is never parsed as markup. */
 export function describeTest(
-  { simulation, warnings }: RuleTest,
+  { simulation, warnings }: RuleTestResult,
   trigger: string,
   collection: string | undefined,
 ): HTMLElement[] {
@@ -59,7 +59,7 @@ function describeTrigger({ featureId, occurredAt }: Trigger, collection: string 
 }
 
 /** Marks the features of a test on the map. */
-export function showTest(map: AlertMap, { simulation }: RuleTest, severity: string): void {
+export function showTest(map: AlertMap, { simulation }: RuleTestResult, severity: string): void {
   const triggers = simulation?.triggers ?? [];
   map.setIncidents(
     triggers.flatMap(({ featureId, occurredAt, position }, i) =>

@@ -1,16 +1,16 @@
 import type { Feature, MultiPolygon } from 'geojson';
-import type { ZoneData } from '../../../core/alerts/page-data.js';
+import type { ZoneData } from '../../../core/catalog/alert-page-data.js';
 import { formatMultiPolygonWkt, type Polygons, parsePolygonWkt } from '../../../core/geometry/polygon-wkt.js';
 import type { AlertMap } from './alert-map.js';
 import { AreaDrawing, type Corner } from './draw-area.js';
-import { type Failure, type Success, sendJson } from './request.js';
-import { FieldProblem, findField, readField, type ZoneDocument } from './rule-fields.js';
+import { type RequestFailure, type RequestSuccess, sendJson } from './request.js';
+import { FieldProblem, findRuleField, readField, type ZoneDocument } from './rule-fields.js';
 
 /** Positions that the page draws. The server accepts more. */
 const MAX_POSITIONS = 200_000;
 const WGS84 = 4326;
 
-export interface ZoneDraft {
+export interface FormZone {
   readonly zoneName: string;
   readonly serviceId: string;
   readonly wkt: string;
@@ -36,7 +36,7 @@ interface Options {
 export class ZoneEditor {
   readonly #options: Options;
   readonly #status: HTMLElement;
-  #stored: Success<ZoneDocument> | undefined;
+  #stored: RequestSuccess<ZoneDocument> | undefined;
   #drawing: AreaDrawing | undefined;
 
   constructor(options: Options) {
@@ -44,8 +44,8 @@ export class ZoneEditor {
     const { form } = options;
     const find = (name: string) => this.#find(name);
     this.#status = find('draw-status');
-    findField(form, 'wkt').addEventListener('input', () => this.draw());
-    findField(form, 'zoneId').addEventListener('change', () => void this.load());
+    findRuleField(form, 'wkt').addEventListener('input', () => this.draw());
+    findRuleField(form, 'zoneId').addEventListener('change', () => void this.load());
     find('draw').addEventListener('click', () => void this.#startDrawing());
     find('undo').addEventListener('click', () => this.#drawing?.undo());
     find('finish').addEventListener('click', () => this.#finish());
@@ -59,7 +59,7 @@ export class ZoneEditor {
     const id = readField(form, 'zoneId');
     this.#stored = undefined;
     const set = (name: string, value: string) => {
-      findField(form, name).value = value;
+      findRuleField(form, name).value = value;
     };
     if (id === '') {
       set('zoneName', '');
@@ -80,7 +80,7 @@ export class ZoneEditor {
   }
 
   /** The zone as the form has it. Undefined if it is stored like this. */
-  read(): ZoneDraft | undefined {
+  read(): FormZone | undefined {
     const { form } = this.#options;
     const [zoneName, wkt] = [readField(form, 'zoneName'), readField(form, 'wkt')];
     const stored = this.#stored?.value;
@@ -92,7 +92,7 @@ export class ZoneEditor {
   }
 
   /** Stores the zone if it is new or changed. Returns its id. */
-  async save(): Promise<number | Failure> {
+  async save(): Promise<number | RequestFailure> {
     const { api, form } = this.#options;
     const draft = this.read();
     const stored = this.#stored;
@@ -105,10 +105,10 @@ export class ZoneEditor {
     const { zoneId, zoneName, wkt } = result.value;
     const current = await sendJson<ZoneDocument>('GET', `${api}/alerts/zones/${zoneId}`);
     this.#stored = 'problem' in current ? result : current;
-    const select = findField(form, 'zoneId') as HTMLSelectElement;
+    const select = findRuleField(form, 'zoneId') as HTMLSelectElement;
     if (!stored) select.add(new Option(zoneName, String(zoneId)));
     select.value = String(zoneId);
-    findField(form, 'wkt').value = wkt ?? '';
+    findRuleField(form, 'wkt').value = wkt ?? '';
     return zoneId;
   }
 
@@ -155,7 +155,7 @@ export class ZoneEditor {
           ? `The zone has ${corners.length} corners.`
           : 'The drawing was cancelled.';
         if (corners)
-          findField(this.#options.form, 'wkt').value = formatMultiPolygonWkt([[close(corners)]]).replace(
+          findRuleField(this.#options.form, 'wkt').value = formatMultiPolygonWkt([[close(corners)]]).replace(
             /^MULTIPOLYGON \((.*)\)$/,
             'POLYGON $1',
           );
@@ -200,7 +200,7 @@ export class ZoneEditor {
     const polygons = (
       geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates
     ) as Polygons;
-    findField(form, 'wkt').value = formatMultiPolygonWkt(polygons);
+    findRuleField(form, 'wkt').value = formatMultiPolygonWkt(polygons);
     this.#tell(`The zone is the area of feature ${id}.`);
     this.draw();
   }

@@ -1,5 +1,5 @@
 import { ALERT_SEVERITIES, LIFECYCLES } from '../../../core/alerts/alerts.js';
-import type { AlertsData } from '../../../core/alerts/page-data.js';
+import type { AlertsData } from '../../../core/catalog/alert-page-data.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
@@ -21,7 +21,7 @@ import {
 } from './parts.js';
 
 /** An alert event, as the management API has it. */
-export interface PageEvent {
+interface PageEvent {
   readonly eventId: number;
   readonly ruleId: number | null;
   readonly ruleName: string | null;

@@ -1,5 +1,5 @@
 import type { TRIGGER_TYPES } from '../../../core/alerts/alerts.js';
-import type { ZoneData } from '../../../core/alerts/page-data.js';
+import type { ZoneData } from '../../../core/catalog/alert-page-data.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { permits } from '../../../services/access/permissions.js';

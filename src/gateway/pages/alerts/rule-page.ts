@@ -1,5 +1,5 @@
 import { ALERT_SEVERITIES, CHANNELS, TRIGGER_TYPES } from '../../../core/alerts/alerts.js';
-import type { RuleFormData } from '../../../core/alerts/page-data.js';
+import type { RuleFormData } from '../../../core/catalog/alert-page-data.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';

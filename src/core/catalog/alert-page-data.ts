@@ -1,4 +1,4 @@
-import type { MapLayerData } from '../catalog/page-data.js';
+import type { MapLayerData } from './page-data.js';
 
 /** Data of the alert pages for their scripts, in `<script type="application/json">`. Types only. */
 
@@ -32,7 +32,7 @@ export interface AlertsData {
   readonly incidents: readonly IncidentData[];
 }
 
-export interface RuleLayerData {
+interface RuleLayerData {
   readonly layerId: number;
   readonly title: string;
   /** Path of the collection of the layer in OGC API Features. */
