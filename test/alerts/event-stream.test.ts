@@ -185,6 +185,9 @@ it('shows readers their layers and tenants their rules, and ends when a right is
     const { data } = await call('POST', '/api-keys', { name, permissions });
     return { key: data.key as string, id: data.apiKey.id as string };
   };
+  const anything = (await layerNumbers(server))['anything']!;
+  const other = { ruleName: 'other', serviceId: 'default', layerId: anything, triggerType: 'enter', zoneId };
+  expect((await call('POST', '/alerts/rules', other)).status).toBe(200);
   await call('POST', '/tenants', { tenantId: 'acme', layers: ['spots'] });
   const reading = ['admin:read', 'read:default'];
   const reader = await addKey('reader', reading);
@@ -200,17 +203,23 @@ it('shows readers their layers and tenants their rules, and ends when a right is
   ).toBe(200);
   const second = await enter();
   await all.until(() => featuresOf(all).includes(second));
+  // An event of another layer shows that the reader's stream has passed the second one.
+  const square = [
+    [
+      [10.1, 10.1],
+      [10.2, 10.1],
+      [10.2, 10.2],
+      [10.1, 10.1],
+    ],
+  ];
+  const area = { type: 'Polygon', coordinates: square };
   expect(
-    (
-      await call('PUT', `/services/default/layers/${spots}/metadata`, {
-        accessPolicy: { allowAnonymous: true },
-      })
-    ).status,
-  ).toBe(200);
-  const third = await enter();
-  await own.until(() => featuresOf(own).includes(third));
-  // The second one came before the third one, and was not sent.
-  expect(featuresOf(own)).toEqual([first, third]);
+    (await send('POST', 'anything/items', { type: 'Feature', geometry: area, properties: {} })).status,
+  ).toBe(201);
+  await own.until(() => own.of('alert').some(({ data }) => data['layerId'] === anything));
+  expect(
+    own.of('alert').flatMap(({ data }) => (data['layerId'] === spots ? [data['featureId']] : [])),
+  ).toEqual([first]);
   expect(featuresOf(foreign)).toEqual([]);
 
   expect((await call('POST', `/api-keys/${reader.id}/revoke`)).status).toBe(200);
