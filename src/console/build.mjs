@@ -29,6 +29,7 @@ const [bundled] = await Promise.all([
   minifyCss(join(browser, 'site.css'), 'site.css'),
   minifyCss(join(browser, 'viewer.css'), 'viewer.css'),
   minifyCss(join(browser, 'apis/apis.css'), 'apis.css'),
+  minifyCss(join(browser, 'alerts/alerts.css'), 'alerts.css'),
   copy(join(mapLibre, 'maplibre-gl.css'), 'maplibre-gl.css'),
 ]);
 const basemap = await buildBasemap();
@@ -80,6 +81,8 @@ async function bundle(worker) {
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),
       stac: join(browser, 'apis/stac.ts'),
+      alerts: join(browser, 'alerts/alerts.ts'),
+      'alert-rule': join(browser, 'alerts/alert-rule.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

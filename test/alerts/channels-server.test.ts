@@ -68,8 +68,13 @@ describe('alert channels of a server', () => {
     await enqueue('webhook', ['a', 'b']);
     const { body } = await admin('GET', '/alerts/channels');
     expect(body['data']).toHaveLength(10);
-    expect(body['data']).toContainEqual({ channel: 'webhook', paused: true });
-    expect(body['data']).toContainEqual({ channel: 'aws_sns', paused: false });
+    expect(body['data']).toContainEqual({
+      ...{ channel: 'webhook', paused: true, isConfigured: true, pendingCount: 2, failedCount: 0 },
+      ...{ deadLetterCount: 0, circuit: 'closed', nextAttemptAt: null },
+    });
+    expect(body['data']).toContainEqual(
+      expect.objectContaining({ channel: 'azure_eventhub', paused: false, isConfigured: false }),
+    );
     expect(at('/alerts')).toEqual([]);
     expect((await admin('POST', '/alerts/channels/webhook/resume')).body).toMatchObject({
       data: { channel: 'webhook', paused: false },

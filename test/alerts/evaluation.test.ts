@@ -74,7 +74,7 @@ describeStates('alerts', (open, database) => {
 
   it('are triggered by a dwell time without another edit, at the time when it was over', async () => {
     const zone = await world.addZone(DEPOT);
-    await world.addRule({ trigger: 'dwell', zone, conditions: { dwellSeconds: 0.4 } });
+    await world.addRule({ trigger: 'dwell', zone, conditions: { dwellSeconds: 3 } });
     const first = world.start();
     await world.settled();
     await world.move('1', IN);
@@ -82,13 +82,13 @@ describeStates('alerts', (open, database) => {
     await world.settled();
     await world.move('2', OUT);
     await first.close();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(await events()).toEqual([]);
     const { due_at } = await temporary.state.jobs.db
       .selectFrom('alert_states')
       .select('due_at')
       .where('feature_id', '=', '1')
       .executeTakeFirstOrThrow();
+    await waitFor(() => Date.now() > due_at!);
+    expect(await events()).toEqual([]);
     world.start();
     await waitFor(async () => (await events()).length > 0);
     await world.settled();

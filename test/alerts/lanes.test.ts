@@ -202,7 +202,9 @@ describeStates('lanes', (open, database) => {
     await enqueue(['a', 'b']);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(sent).toHaveLength(0);
-    expect(await deliveries().paused([LANE])).toEqual(new Set([LANE]));
+    expect(await deliveries().laneStates([LANE])).toEqual([
+      { name: LANE, isPaused: true, failures: 0, opensAt: null, pending: 2, failed: 0, dead: 0 },
+    ]);
     await deliveries().setPaused(LANE, false);
     await until(() => sent.length === 2);
     expect(ids()).toEqual(['a', 'b']);

@@ -387,7 +387,10 @@ const ROOMS = {
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
     investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
     observability: { holds: 'recent failures, log lines and exceptions', uses: ['admin'] },
-    alerts: { holds: 'management of alerts and their channels', uses: ['admin'] },
+    alerts: {
+      holds: 'management of alerts, their channels and their streams',
+      uses: ['admin', 'http', 'pages', 'streams'],
+    },
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',

@@ -1,6 +1,7 @@
 export const ALERT_LIMITS = {
-  /** Maximum number of WebSockets that receive alerts at the same time. */
+  /** Maximum number of connections that receive alerts at the same time: of one process, and of one key or user. */
   alertSubscribers: 64,
+  alertSubscribersPerKey: 16,
   /** Maximum number of alert zones, and of alert rules. */
   zones: 100_000,
   rules: 100_000,

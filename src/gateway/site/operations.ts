@@ -20,6 +20,7 @@ import { qualifiers } from '../../services/catalog/source-names.js';
 import type { SourceState } from '../../services/catalog/source-states.js';
 import { maySeeSources } from '../../services/catalog/source-states.js';
 import type { RegionBoxes } from '../../services/exchange/places.js';
+import { maySeeAlerts } from '../pages/alerts/parts.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { buildFrame } from '../pages/crumbs.js';
 import { createPageReply } from '../pages/page-reply.js';
@@ -102,6 +103,7 @@ function home(deps: SiteDeps): Operation {
           finder: find(x, deps.places, catalog.collections),
           links: homeLinks(baseUrl),
           problems: maySeeSources(x.principal) ? listProblemSources(deps) : [],
+          hasAlerts: maySeeAlerts(x.principal),
         }),
       );
     },

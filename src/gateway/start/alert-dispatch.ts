@@ -10,6 +10,7 @@ export function createAlertDispatch(
   { config, state, log, alerts, instance }: Foundation,
   { visible }: Data,
 ): AlertDispatch {
+  state.signals.on('alert-events', () => alerts.changed());
   alerts.restrict((principal, layerId) => viewAlerts(visible.of(principal).byLayerId(layerId)));
   return new AlertDispatch({ config, store: state.deliveries, log, stream: alerts, instance });
 }

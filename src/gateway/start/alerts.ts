@@ -1,7 +1,9 @@
+import type { Operation } from '../../core/http/operation.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import { createAuthorViews } from '../../services/alerts/evaluation/author-views.js';
 import { Evaluator } from '../../services/alerts/evaluation/evaluator.js';
 import { AlertRules } from '../../services/alerts/rules.js';
+import { alertPageOperations } from '../alerts/pages.js';
 import type { AccessServices } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
@@ -20,6 +22,28 @@ export function createAlertRules(
     hasEvents: (id) => events.hasEvents(id),
     simulation: { feed: events.feed, pools, catalog: () => catalog.current },
     isConfigured: (channel) => configured.has(channel),
+  });
+}
+
+/** Services for rules and channels of alerts. */
+export interface AlertServices {
+  readonly alertDispatch: AlertDispatch;
+  readonly alertRules: AlertRules;
+}
+
+/** Operations of the pages of alerts. */
+export function createAlertPages(
+  { alerts, state }: Foundation,
+  { catalog, events, visible }: Data,
+  services: AlertServices,
+): Operation[] {
+  return alertPageOperations({
+    ...services,
+    alerts,
+    state,
+    catalog: () => catalog.current,
+    visible: (principal) => visible.of(principal),
+    hasEvents: (id) => events.hasEvents(id),
   });
 }
 

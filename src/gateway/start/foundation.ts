@@ -108,6 +108,8 @@ export async function layFoundation(
     alerts: new AlertStream(peers, {
       tell: (notice) => tell({ notice }),
       tellAlert: (alert) => tell({ alert }),
+      events: state.alertEvents,
+      current: () => cluster.pauses.current(),
     }),
     observer,
   };

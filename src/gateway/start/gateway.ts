@@ -2,7 +2,6 @@ import type { Note } from '../../core/cluster/notes.js';
 import type { Operation } from '../../core/http/operation.js';
 import type { FirstKey } from '../../services/access/keys/api-keys.js';
 import { permits } from '../../services/access/permissions.js';
-import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { dataSettings } from '../../services/catalog/publish/settings.js';
 import { certificateFiles } from '../../services/kit/certificate.js';
@@ -23,7 +22,7 @@ import { useBasemap } from '../pages/maps/basemap.js';
 import { referenceOperations } from '../site/reference.js';
 import { type AccessServices, startAccess } from './access.js';
 import { createAlertDispatch } from './alert-dispatch.js';
-import { createAlertRules, startEvaluation } from './alerts.js';
+import { type AlertServices, createAlertPages, createAlertRules, startEvaluation } from './alerts.js';
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
@@ -56,13 +55,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
   const alertDispatch = createAlertDispatch(foundation, data);
-  const management = manage(foundation, data, access, alertDispatch);
+  const alertRules = createAlertRules(foundation, data, alertDispatch);
+  const management = manage(foundation, data, access, { alertDispatch, alertRules });
   const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
   const operations =
     config.server.role === 'worker'
       ? workerOperations(foundation, data, access)
       : withReference(
-          [...dataOperations(foundation, data, access, management), ...management.operations],
+          [
+            ...dataOperations(foundation, data, access, management),
+            ...createAlertPages(foundation, data, { alertDispatch, alertRules }),
+            ...management.operations,
+          ],
           data,
         );
 
@@ -122,7 +126,7 @@ function manage(
   foundation: Foundation,
   data: Data,
   { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: AccessServices,
-  alertDispatch: AlertDispatch,
+  { alertDispatch, alertRules }: AlertServices,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -137,7 +141,7 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
-    alertRules: createAlertRules(foundation, data, alertDispatch),
+    alertRules,
     tiles,
     cache: control,
     alertDispatch,

@@ -15,6 +15,7 @@ import type { AdminDeps } from '../admin/deps.js';
 import { type AdminOperation, createAdminOperations, type OperationGroup } from '../admin/kit.js';
 import type { RunServices } from '../admin/row-run.js';
 import { alertEvents } from '../alerts/admin/alert-events.js';
+import { alertStreams } from '../alerts/admin/alert-streams.js';
 import { alerts } from '../alerts/admin/alerts.js';
 import { audit } from '../audit/admin/audit.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
@@ -111,6 +112,7 @@ export const GROUPS: readonly OperationGroup[] = [
   oidc,
   cacheAdminOperations,
   serviceOperations,
+  alertStreams,
   activeOperations,
   packageOperations,
   platformRelease,

@@ -1,20 +1,27 @@
 import { jsonFrame } from '../../services/streams/frames.js';
-import type { CloseReason, Session, Transport } from '../../services/streams/session.js';
+import type { CloseReason, Transport } from '../../services/streams/session.js';
 
 /** Frames that may wait to be written before the client counts as slow. */
 const MAX_WAITING = 32;
 
+/** Source of the frames of one client. */
+interface FrameSource {
+  /** The client has read what was sent. */
+  drained(): void;
+  close(reason: 'ClientClosed'): void;
+}
+
 /** Frames as server-sent events (HTML, 9.2): the name is the frame's type, the id what a client may resume after. */
 export class EventStream implements Transport, AsyncIterable<Uint8Array> {
   readonly name = 'SSE';
-  #session: Session | undefined;
-  readonly #open: (transport: Transport) => Session | undefined;
+  #session: FrameSource | undefined;
+  readonly #open: (transport: Transport) => FrameSource | undefined;
   #waiting: Uint8Array[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
 
   /** `open` creates the session when the body is read, which never happens for HEAD. */
-  constructor(signal: AbortSignal, open: (transport: Transport) => Session | undefined) {
+  constructor(signal: AbortSignal, open: (transport: Transport) => FrameSource | undefined) {
     this.#open = open;
     signal.addEventListener('abort', () => this.#session?.close('ClientClosed'), { once: true });
   }

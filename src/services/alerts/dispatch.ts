@@ -25,6 +25,13 @@ export interface AlertDispatchOptions extends Schedule {
 export interface ChannelState {
   readonly channel: Channel;
   readonly paused: boolean;
+  readonly isConfigured: boolean;
+  readonly pendingCount: number;
+  /** Messages whose last attempt failed. They are also pending. */
+  readonly failedCount: number;
+  readonly deadLetterCount: number;
+  /** Time of the next attempt, in milliseconds since 1970, if the circuit is open because of failures. */
+  readonly opensAt: number | null;
 }
 
 const LANES = CHANNELS.map(formatLane);
@@ -71,14 +78,26 @@ export class AlertDispatch {
   }
 
   async list(): Promise<ChannelState[]> {
-    const paused = await this.#options.store.paused(LANES);
-    return CHANNELS.map((channel) => ({ channel, paused: paused.has(formatLane(channel)) }));
+    const states = await this.#options.store.laneStates(LANES);
+    const byLane = new Map(states.map((state) => [state.name, state]));
+    return CHANNELS.map((channel) => {
+      const state = byLane.get(formatLane(channel));
+      return {
+        channel,
+        paused: state?.isPaused ?? false,
+        isConfigured: this.configured.has(channel),
+        pendingCount: state?.pending ?? 0,
+        failedCount: state?.failed ?? 0,
+        deadLetterCount: state?.dead ?? 0,
+        opensAt: state?.opensAt ?? null,
+      };
+    });
   }
 
   /** Pauses or resumes a channel on all servers. Its alerts wait. */
   async setPaused(channel: Channel, paused: boolean): Promise<ChannelState> {
     await this.#options.store.setPaused(formatLane(channel), paused);
-    return { channel, paused };
+    return (await this.list()).find((one) => one.channel === channel)!;
   }
 
   /** Sends dead letters again, the oldest first. Returns their number. */

@@ -8,6 +8,7 @@ import type { Feed } from '../streams/feed.js';
 import { ActiveRules } from './evaluation/active-rules.js';
 import { Batch } from './evaluation/batch.js';
 import { convertEvent, matchRules } from './evaluation/rule-matches.js';
+import { findMessagePosition } from './position.js';
 
 /** Triggers of a rule that is applied to past edits. */
 export interface Simulation {
@@ -17,9 +18,16 @@ export interface Simulation {
   readonly editCount: number;
   readonly triggerCount: number;
   /** The last triggers. */
-  readonly triggers: readonly { readonly featureId: string; readonly occurredAt: string }[];
+  readonly triggers: readonly SimulatedTrigger[];
   /** False if there are more edits than are simulated, or the feed does not reach so far back. */
   readonly isComplete: boolean;
+}
+
+interface SimulatedTrigger {
+  readonly featureId: string;
+  readonly occurredAt: string;
+  /** Longitude and latitude. Null if it is unknown. */
+  readonly position: readonly [number, number] | null;
 }
 
 const HOUR_MS = 3_600_000;
@@ -61,16 +69,24 @@ export async function simulateRule(
   const times =
     rule.trigger_type === 'dwell'
       ? batch.changes.states.flatMap(({ featureId, state }) =>
-          state?.isInside ? [{ featureId, at: state.since }] : [],
+          state?.isInside
+            ? [{ featureId, at: state.since, position: findLastPosition(edits, featureId) }]
+            : [],
         )
-      : batch.started.map(({ row }) => ({ featureId: row.feature_id, at: row.occurred_at }));
+      : batch.started.map(({ row }) => ({
+          featureId: row.feature_id,
+          at: row.occurred_at,
+          position: findMessagePosition(row.message_json),
+        }));
   return {
     from: new Date(start).toISOString(),
     editCount: edits.length,
     triggerCount: times.length,
-    triggers: times
-      .slice(-MOST_TRIGGERS)
-      .map(({ featureId, at }) => ({ featureId, occurredAt: new Date(at).toISOString() })),
+    triggers: times.slice(-MOST_TRIGGERS).map(({ featureId, at, position }) => ({
+      featureId,
+      occurredAt: new Date(at).toISOString(),
+      position,
+    })),
     isComplete,
   };
 }
@@ -101,4 +117,10 @@ async function readEdits(feed: Feed, layerId: number, start: number) {
   }
   if (edits.length > MOST_EDITS) isComplete = false;
   return { edits: edits.slice(-MOST_EDITS), isComplete };
+}
+
+/** Position of a feature after its last edit. */
+function findLastPosition(edits: readonly FeedEvent[], featureId: string) {
+  const last = edits.findLast(({ event }) => event.featureId === featureId);
+  return findMessagePosition(`{"geometry":${last?.event.geometry ?? 'null'}}`);
 }

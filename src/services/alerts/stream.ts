@@ -3,52 +3,34 @@ import { ALERT_LIMITS } from '../../core/alerts/limits.js';
 import type { AlertFrame, Notice } from '../../core/cluster/notes.js';
 import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
+import type { AlertEventRow, AlertEventStore } from '../../stores/alerts/events.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Peers } from '../cluster/peers.js';
 import type { Notices } from '../notices/notices.js';
+import type { Transport } from '../streams/session.js';
+import { SessionQuotas, type Visitor } from '../streams/session-quotas.js';
 import { opsNotifications } from '../telemetry/event-metrics.js';
+import {
+  AlertFollower,
+  AlertSocket,
+  type AlertSubscriber,
+  FOLLOWED_PAGE,
+  formatFrame,
+} from './subscribers.js';
 
 /** One who listens, as operators see it. */
 export interface AlertSubscriberView {
   readonly subscriberId: string;
   readonly clientLabel: string | null;
+  readonly transport: 'WebSocket' | 'SSE';
   readonly connectedAt: number;
 }
 
-const CODES = { AdminDisconnect: 1008, ServerShutdown: 1001, SlowConsumer: 1013 } as const;
 const LIST = 'alert subscribers';
 const END = 'end an alert subscriber';
+const CHECK_MS = 1000;
 const nothing = (): void => undefined;
-
-/** One WebSocket that receives alerts. Unread alerts wait in a limited queue. */
-class AlertSubscriber {
-  readonly id = randomUUID();
-  readonly connectedAt = Date.now();
-  #blocked = false;
-  readonly #waiting: string[] = [];
-
-  constructor(
-    private readonly socket: Socket,
-    readonly principal: Principal,
-    readonly clientLabel: string | undefined,
-  ) {}
-
-  send(frame: string): void {
-    if (!this.#blocked) this.#blocked = !this.socket.send(frame, false);
-    else if (this.#waiting.length < LIMITS.streamBuffer) this.#waiting.push(frame);
-    else this.close('SlowConsumer');
-  }
-
-  drained(): void {
-    this.#blocked = false;
-    for (const frame of this.#waiting.splice(0)) this.send(frame);
-  }
-
-  close(reason: keyof typeof CODES): void {
-    this.#waiting.length = 0;
-    this.socket.close(CODES[reason], reason);
-  }
-}
 
 /** Part of an alert about a layer that a subscriber can read. `headline`: without the feature. */
 export type AlertView = 'all' | 'headline' | 'nothing';
@@ -58,29 +40,69 @@ export interface AlertStreamLinks {
   tell(notice: Notice): void;
   /** Sends an alert to the other gateways of all servers. */
   tellAlert(frame: AlertFrame): void;
+  readonly events: Pick<AlertEventStore, 'changeBounds' | 'changedAfter'>;
+  /** See `Pauses.current`. */
+  current(): Promise<void> | undefined;
+}
+
+/** A request for server-sent events. */
+export interface FollowRequest {
+  readonly transport: Transport;
+  readonly visitor: Visitor;
+  readonly clientLabel: string | undefined;
+  /** The client has all changes up to this one. */
+  readonly cursor: number | undefined;
+  /** JSON of an event. `view` is not `nothing`. */
+  present(row: AlertEventRow, view: AlertView): string;
+}
+
+/** Milliseconds between heartbeats, and for which a client may read nothing. */
+interface AlertStreamTimes {
+  readonly heartbeatMs: number;
+  readonly stallMs: number;
 }
 
 /** The stream of alerts and notices. Each reaches the subscribers of all gateways. */
 export class AlertStream implements Notices {
   readonly #subscribers = new Map<string, AlertSubscriber>();
+  readonly #quotas = new SessionQuotas({
+    total: ALERT_LIMITS.alertSubscribers,
+    perAddress: 0,
+    perKey: ALERT_LIMITS.alertSubscribersPerKey,
+  });
+  /** Pages of changes that several followers need, by the change before them. */
+  readonly #pages = new Map<number, Promise<readonly AlertEventRow[]>>();
   readonly #peers: Peers;
   readonly #links: AlertStreamLinks;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #check: NodeJS.Timeout;
   /** Records a notice for alert channels. */
   #forward: (notice: Notice) => void = nothing;
   /** Until the catalog is known, subscribers receive no alerts about layers. */
   #view: (principal: Principal, layerId: number) => AlertView = () => 'nothing';
 
-  constructor(peers: Peers, links: AlertStreamLinks, heartbeatMs: number = LIMITS.heartbeatMs) {
+  constructor(
+    peers: Peers,
+    links: AlertStreamLinks,
+    { heartbeatMs, stallMs }: AlertStreamTimes = {
+      heartbeatMs: LIMITS.heartbeatMs,
+      stallMs: STREAM_LIMITS.streamStallMs,
+    },
+  ) {
     this.#peers = peers;
     this.#links = links;
     peers.answer(LIST, () => this.#list());
     peers.answer(END, (id) => this.#disconnect(String(id)));
     this.#heartbeat = setInterval(() => this.#all('heartbeat', {}), heartbeatMs).unref();
+    this.#check = setInterval(() => {
+      for (const subscriber of [...this.#subscribers.values()]) subscriber.check(stallMs);
+    }, CHECK_MS).unref();
   }
 
-  get isFull(): boolean {
-    return this.#subscribers.size >= ALERT_LIMITS.alertSubscribers;
+  /** Throws 503 or 429 if this client cannot have another connection now. */
+  requirePlace(visitor: Visitor): void {
+    const refusal = this.#quotas.refusal(visitor);
+    if (refusal) throw refusal;
   }
 
   /** Also sends notices of this gateway elsewhere. */
@@ -91,6 +113,11 @@ export class AlertStream implements Notices {
   /** Sets how much of alerts about a layer subscribers receive. */
   restrict(view: (principal: Principal, layerId: number) => AlertView): void {
     this.#view = view;
+  }
+
+  /** Returns the part of alerts about a layer that a caller receives. */
+  viewOf(principal: Principal, layerId: number): AlertView {
+    return this.#view(principal, layerId);
   }
 
   notify(notice: Notice): void {
@@ -111,9 +138,10 @@ export class AlertStream implements Notices {
     const headline = formatFrame('alert', members);
     const full = `${headline.slice(0, -1)},"event":${json}}`;
     for (const subscriber of this.#subscribers.values()) {
+      // Followers read alert events from the state.
+      if (!(subscriber instanceof AlertSocket)) continue;
       const { principal } = subscriber;
-      // Callers of a tenant get the alerts of the tenant's own rules, as in the list of alert events.
-      if (principal.tenantId !== undefined && principal.tenantId !== tenant) continue;
+      if (!isOfTenant(principal, tenant)) continue;
       const views = layerIds.map((id) => this.#view(principal, id));
       // The headline of a digest is a number.
       if (layerIds.length === 1 && views[0] === 'nothing') continue;
@@ -125,12 +153,13 @@ export class AlertStream implements Notices {
   hear({ kind, severity, subject, message }: Notice): void {
     const outcome = this.#subscribers.size > 0 ? 'delivered' : 'unheard';
     opsNotifications.cell(kind, severity, outcome).inc();
-    this.#all('alert', { alertId: randomUUID(), kind, severity, subject, message });
+    this.#all('notice', { alertId: randomUUID(), kind, severity, subject, message });
   }
 
   /** Alerts go to this socket from now on. */
-  subscribe(socket: Socket, principal: Principal, clientLabel: string | undefined): SocketEvents {
-    const subscriber = new AlertSubscriber(socket, principal, clientLabel);
+  subscribe(socket: Socket, visitor: Visitor, clientLabel: string | undefined): SocketEvents {
+    const subscriber = new AlertSocket(socket, visitor.principal, clientLabel);
+    this.#quotas.take(visitor);
     this.#subscribers.set(subscriber.id, subscriber);
     const message = 'Alerts follow.';
     subscriber.send(formatFrame('status', { status: 'connected', message, subscriberId: subscriber.id }));
@@ -138,8 +167,54 @@ export class AlertStream implements Notices {
       // Subscribers only listen.
       message: nothing,
       drained: () => subscriber.drained(),
-      closed: () => void this.#subscribers.delete(subscriber.id),
+      closed: () => this.#forget(subscriber, visitor),
     };
+  }
+
+  /** Sends the changes of alert events from now on. Undefined if there are too many connections. */
+  follow({ present, ...request }: FollowRequest): AlertFollower | undefined {
+    const { visitor } = request;
+    if (this.#quotas.refusal(visitor)) return undefined;
+    this.#quotas.take(visitor);
+    const follower = new AlertFollower({
+      ...request,
+      events: {
+        bounds: () => this.#links.events.changeBounds(),
+        changedAfter: (change) => this.#readPage(change),
+        current: () => this.#links.current(),
+        present: (row, principal) => {
+          const view = isOfTenant(principal, row.tenant) ? this.#view(principal, row.layer_id) : 'nothing';
+          return view === 'nothing' ? undefined : present(row, view);
+        },
+      },
+      closed: (one) => this.#forget(one, visitor),
+    });
+    this.#subscribers.set(follower.id, follower);
+    return follower;
+  }
+
+  /** Alert events may have changed, on any server. */
+  changed(): void {
+    this.#pages.clear();
+    for (const subscriber of this.#subscribers.values())
+      if (subscriber instanceof AlertFollower) subscriber.wake();
+  }
+
+  #readPage(change: number): Promise<readonly AlertEventRow[]> {
+    const known = this.#pages.get(change);
+    if (known) return known;
+    const page = this.#links.events.changedAfter(change, FOLLOWED_PAGE);
+    this.#pages.set(change, page);
+    const drop = () => {
+      if (this.#pages.get(change) === page) this.#pages.delete(change);
+    };
+    // Followers that were woken together share a page, which is then not needed again.
+    page.then(() => setImmediate(drop), drop);
+    return page;
+  }
+
+  #forget({ id }: AlertSubscriber, visitor: Visitor): void {
+    if (this.#subscribers.delete(id)) this.#quotas.release(visitor);
   }
 
   /** The subscribers of this gateway, for monitoring their keys. */
@@ -159,9 +234,10 @@ export class AlertStream implements Notices {
   }
 
   #list(): AlertSubscriberView[] {
-    return [...this.#subscribers.values()].map(({ id, clientLabel, connectedAt }) => ({
+    return [...this.#subscribers.values()].map(({ id, clientLabel, transport, connectedAt }) => ({
       subscriberId: id,
       clientLabel: clientLabel ?? null,
+      transport,
       connectedAt,
     }));
   }
@@ -172,19 +248,20 @@ export class AlertStream implements Notices {
     return subscriber !== undefined;
   }
 
-  #all(type: 'alert' | 'heartbeat', members: Record<string, unknown>): void {
-    if (this.#subscribers.size === 0) return;
-    const frame = formatFrame(type, members);
-    for (const subscriber of this.#subscribers.values()) subscriber.send(frame);
+  /** Notices are about the server, so callers of a tenant receive none. */
+  #all(type: 'notice' | 'heartbeat', members: Record<string, unknown>): void {
+    for (const subscriber of [...this.#subscribers.values()])
+      if (type === 'heartbeat' || subscriber.principal.tenantId === undefined) subscriber.tell(type, members);
   }
 
   close(): void {
     clearInterval(this.#heartbeat);
-    for (const subscriber of this.#subscribers.values()) subscriber.close('ServerShutdown');
+    clearInterval(this.#check);
+    for (const subscriber of [...this.#subscribers.values()]) subscriber.close('ServerShutdown');
     this.#subscribers.clear();
   }
 }
 
-function formatFrame(type: string, members: Record<string, unknown>): string {
-  return JSON.stringify({ type, timestamp: new Date().toISOString(), ...members });
-}
+/** Callers of a tenant get the alerts of the tenant's own rules, as in the list of alert events. */
+const isOfTenant = ({ tenantId }: Principal, tenant: string | null | undefined) =>
+  tenantId === undefined || tenantId === tenant;

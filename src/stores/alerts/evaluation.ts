@@ -1,11 +1,11 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Channel, Lifecycle } from '../../core/alerts/alerts.js';
 import { formatLane, formatResourceRef } from '../../core/alerts/alerts.js';
-import { signalAll } from '../database/signals.js';
 import type { AlertEventTable, AlertStateTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { DeliveryStore, type QueuedDelivery } from '../streams/deliveries.js';
+import { ChangeNumbers, trimEvents } from './change-numbers.js';
 import { lockRevision, noteEvaluation, readRevision } from './revisions.js';
 import type { AlertRuleRow } from './rules.js';
 import { endIncidents } from './rules.js';
@@ -35,7 +35,7 @@ export interface Incident {
   id: number | undefined;
   readonly row: Omit<
     Insertable<AlertEventTable>,
-    'id' | 'incident_status' | 'started_at' | 'ended_at' | 'ended_by' | 'lifecycle'
+    'id' | 'incident_status' | 'started_at' | 'ended_at' | 'ended_by' | 'lifecycle' | 'change_number'
   >;
   readonly lifecycle: Lifecycle;
   /** Channels to send a message to. Empty for a suppressed one. */
@@ -271,24 +271,17 @@ export class AlertEvaluationStore {
           .set({ position: changes.position })
           .where('name', '=', EVALUATOR)
           .execute();
-      for (const note of changes.rules ?? []) await noteRule(trx, note);
-      await startIncidents(trx, changes.started);
-      await endIncidentsOf(trx, changes.ended);
-      await keepOngoing(trx, changes.ongoing);
+      if (changesEvents(changes)) await writeEvents(trx, changes);
+      for (const note of changes.rules ?? []) if (note.forget === undefined) await noteRule(trx, note);
       await writeStates(trx, changes.states);
       if (changes.isAtEnd) await noteEvaluation(trx);
-      const isTold = changes.started.length > 0 || changes.ended.length > 0;
-      if (isTold) await signalAll(trx, 'alerts');
       return 'done';
     });
   }
 
   /** Drops the oldest events beyond a number, and ended ones beyond an age. */
-  async trim(most: number, ageMs: number): Promise<void> {
-    await sql`
-      DELETE FROM alert_events WHERE id <= (SELECT max(id) FROM alert_events) - ${most}
-        OR (occurred_at < ${Date.now() - ageMs} AND incident_status = 'ended')
-    `.execute(this.db);
+  trim(most: number, ageMs: number): Promise<void> {
+    return trimEvents(this.db, most, ageMs);
   }
 }
 
@@ -316,8 +309,26 @@ async function areUnchanged(db: StateDb, ids: readonly number[], revision: numbe
   return true;
 }
 
-async function noteRule(db: StateDb, { id, forget, ...note }: RuleNote): Promise<void> {
-  if (forget !== undefined) await endIncidents(db, id, forget);
+const changesEvents = ({ started, ended, ongoing, rules = [] }: EvaluationChanges) =>
+  started.length > 0 ||
+  ended.length > 0 ||
+  ongoing.length > 0 ||
+  rules.some(({ forget }) => forget !== undefined);
+
+async function writeEvents(db: StateDb, changes: EvaluationChanges): Promise<void> {
+  const numbers = await ChangeNumbers.lock(db);
+  for (const note of changes.rules ?? []) {
+    if (note.forget === undefined) continue;
+    await endIncidents(db, note.id, note.forget, numbers);
+    await noteRule(db, note);
+  }
+  await startIncidents(db, changes.started, numbers);
+  await endIncidentsOf(db, changes.ended, numbers);
+  await keepOngoing(db, changes.ongoing, numbers);
+  await numbers.save();
+}
+
+async function noteRule(db: StateDb, { id, forget: _, ...note }: RuleNote): Promise<void> {
   const scan = note.scan === undefined ? {} : { scan_since: note.scan === null ? null : Date.now() };
   await db
     .updateTable('alert_rules')
@@ -326,7 +337,11 @@ async function noteRule(db: StateDb, { id, forget, ...note }: RuleNote): Promise
     .execute();
 }
 
-async function startIncidents(db: StateDb, started: readonly Incident[]): Promise<void> {
+async function startIncidents(
+  db: StateDb,
+  started: readonly Incident[],
+  numbers: ChangeNumbers,
+): Promise<void> {
   const { now } = getVocabulary(db);
   for (let i = 0; i < started.length; i += CHUNK) {
     const part = started.slice(i, i + CHUNK);
@@ -340,6 +355,7 @@ async function startIncidents(db: StateDb, started: readonly Incident[]): Promis
           started_at: now(),
           ended_at: endedBy === undefined ? null : now(),
           ended_by: endedBy ?? null,
+          change_number: numbers.next(),
         })),
       )
       .returning('id')
@@ -363,18 +379,25 @@ async function startIncidents(db: StateDb, started: readonly Incident[]): Promis
   }
 }
 
-async function endIncidentsOf(db: StateDb, ended: readonly EndedIncident[]): Promise<void> {
+async function endIncidentsOf(
+  db: StateDb,
+  ended: readonly EndedIncident[],
+  numbers: ChangeNumbers,
+): Promise<void> {
   const { now } = getVocabulary(db);
   const byReason = new Map<string, number[]>();
   for (const { id, by } of ended) byReason.set(by, [...(byReason.get(by) ?? []), id]);
   for (const [by, ids] of byReason)
-    for (let i = 0; i < ids.length; i += CHUNK)
+    for (let i = 0; i < ids.length; i += CHUNK) {
+      const part = ids.slice(i, i + CHUNK);
+      const change_number = sql<number>`id + ${numbers.reserve(part)}`;
       await db
         .updateTable('alert_events')
-        .set({ incident_status: 'ended', ended_at: now(), ended_by: by })
-        .where('id', 'in', ids.slice(i, i + CHUNK))
+        .set({ incident_status: 'ended', ended_at: now(), ended_by: by, change_number })
+        .where('id', 'in', part)
         .where('incident_status', '!=', 'ended')
         .execute();
+    }
   const told = new Map(ended.filter(({ channels }) => channels.length > 0).map((one) => [one.id, one]));
   const ids = [...told.keys()];
   for (let i = 0; i < ids.length; i += CHUNK) {
@@ -392,14 +415,17 @@ async function endIncidentsOf(db: StateDb, ended: readonly EndedIncident[]): Pro
   }
 }
 
-async function keepOngoing(db: StateDb, ids: readonly number[]): Promise<void> {
-  for (let i = 0; i < ids.length; i += CHUNK)
+async function keepOngoing(db: StateDb, ids: readonly number[], numbers: ChangeNumbers): Promise<void> {
+  for (let i = 0; i < ids.length; i += CHUNK) {
+    const part = ids.slice(i, i + CHUNK);
+    const change_number = sql<number>`id + ${numbers.reserve(part)}`;
     await db
       .updateTable('alert_events')
-      .set({ incident_status: 'ongoing' })
-      .where('id', 'in', ids.slice(i, i + CHUNK))
+      .set({ incident_status: 'ongoing', change_number })
+      .where('id', 'in', part)
       .where('incident_status', '=', 'started')
       .execute();
+  }
 }
 
 async function writeStates(db: StateDb, changes: readonly StateChange[]): Promise<void> {

@@ -2,6 +2,7 @@ import { type Expression, type Selectable, type SqlBool, sql } from 'kysely';
 import type { AlertEventTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
+import { type ChangeBounds, ChangeNumbers, readChangeBounds } from './change-numbers.js';
 import { readRevision } from './revisions.js';
 
 export type AlertEventRow = Selectable<AlertEventTable>;
@@ -86,18 +87,24 @@ export class AlertEventStore {
     return row?.id === id ? row : undefined;
   }
 
-  /** Id of the newest event; 0 without one. */
-  async newest(): Promise<number> {
-    const { rows } = await sql<{ id: number | null }>`SELECT max(id) AS id FROM alert_events`.execute(
-      this.db,
-    );
-    return rows[0]!.id ?? 0;
+  /** Events that changed after a change, in the order of their last changes. */
+  async changedAfter(change: number, limit: number): Promise<AlertEventRow[]> {
+    const { rows } = await sql<AlertEventRow>`
+      SELECT alert_events.*, ${lifecycleAt(getVocabulary(this.db).now())} AS lifecycle FROM alert_events
+      WHERE change_number > ${change} ORDER BY change_number LIMIT ${limit}
+    `.execute(this.db);
+    return rows;
+  }
+
+  changeBounds(): Promise<ChangeBounds> {
+    return readChangeBounds(this.db);
   }
 
   /** Undefined if there is none. The same lifecycle again changes nothing. */
   change(id: number, { lifecycle, by, note, until }: LifecycleChange): Promise<AlertEventRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const store = new AlertEventStore(trx);
+      const numbers = await ChangeNumbers.lock(trx);
       const row = await store.get(id);
       if (!row) return undefined;
       const isSame = row.lifecycle === lifecycle && (until === undefined || row.suppressed_until === until);
@@ -111,9 +118,10 @@ export class AlertEventStore {
             : { suppressed_until: until ?? null };
       await trx
         .updateTable('alert_events')
-        .set({ lifecycle, ...set, ...(note === undefined ? {} : { note }) })
+        .set({ lifecycle, ...set, ...(note === undefined ? {} : { note }), change_number: numbers.next() })
         .where('id', '=', id)
         .execute();
+      await numbers.save();
       if (until !== undefined && row.rule_id !== null)
         await coolUntil(trx, row.rule_id, row.feature_id, until);
       return store.get(id);

@@ -3,6 +3,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import type { AlertRuleTable } from '../schema/alert-tables.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
+import { ChangeNumbers } from './change-numbers.js';
 import { countChange } from './revisions.js';
 import type { AlertOwner } from './zones.js';
 
@@ -95,13 +96,37 @@ export class AlertRuleStore {
   }
 }
 
-/** Ends the open incidents of a rule, and forgets the states of its features. */
-export async function endIncidents(db: StateDb, ruleId: number, by: string): Promise<void> {
-  await db
-    .updateTable('alert_events')
-    .set({ incident_status: 'ended', ended_at: sql<number>`${getVocabulary(db).now()}`, ended_by: by })
+/**
+ * Ends the open incidents of a rule, and forgets the states of its features. `numbers`: those of the transaction, if it has
+ * them already.
+ */
+export async function endIncidents(
+  db: StateDb,
+  ruleId: number,
+  by: string,
+  numbers?: ChangeNumbers,
+): Promise<void> {
+  const own = numbers ?? (await ChangeNumbers.lock(db));
+  const open = await db
+    .selectFrom('alert_events')
+    .select('id')
     .where('rule_id', '=', ruleId)
     .where('incident_status', '!=', 'ended')
     .execute();
+  if (open.length > 0) {
+    const offset = own.reserve(open.map(({ id }) => id));
+    await db
+      .updateTable('alert_events')
+      .set({
+        incident_status: 'ended',
+        ended_at: sql<number>`${getVocabulary(db).now()}`,
+        ended_by: by,
+        change_number: sql<number>`id + ${offset}`,
+      })
+      .where('rule_id', '=', ruleId)
+      .where('incident_status', '!=', 'ended')
+      .execute();
+  }
+  if (!numbers) await own.save();
   await db.deleteFrom('alert_states').where('rule_id', '=', ruleId).execute();
 }

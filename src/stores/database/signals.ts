@@ -3,7 +3,15 @@ import type { StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
 /** Parts of the state whose changes processes wait for. */
-const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances', 'alerts'] as const;
+const STATE_PARTS = [
+  'announcements',
+  'feed',
+  'jobs',
+  'deliveries',
+  'instances',
+  'alerts',
+  'alert-events',
+] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
 /** Means by which a process detects changes by other processes. */

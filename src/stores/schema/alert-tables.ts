@@ -51,8 +51,9 @@ export interface AlertRuleTable {
   revision: Generated<number>;
 }
 
-/** Counts changes of zones and rules, and notes when the evaluator last had read the whole feed. */
+/** Numbers of the last changes, and when the evaluator last had read the whole feed. */
 export interface AlertRevisionTable {
+  /** `rules`: zones and rules. `events`: alert events. `trimmed`: the last change of a deleted alert event. */
   name: string;
   revision: number;
   evaluated_at: number | null;
@@ -109,4 +110,6 @@ export interface AlertEventTable {
   /** `AlertMessage`. */
   message_json: string;
   tenant: string | null;
+  /** Number of the last change of the event. Later changes have greater numbers. */
+  change_number: number;
 }

@@ -37,6 +37,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0027-alerts': { up: alerts },
   '0028-alert-revisions': { up: alertRevisions },
   '0029-investigations': { up: investigations },
+  '0030-alert-changes': { up: alertChanges },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -463,6 +464,17 @@ const INVESTIGATIONS = [
     resource_id TEXT NOT NULL, note TEXT, copy_json TEXT,
     created_at INTEGER NOT NULL, created_by TEXT NOT NULL, UNIQUE (investigation_id, resource_kind, resource_id)) STRICT`,
 ];
+
+/** Numbers of the changes of alert events, after which streams resume. */
+async function alertChanges(db: StateDb): Promise<void> {
+  await runAll(db, [
+    'ALTER TABLE alert_events ADD COLUMN change_number INTEGER NOT NULL DEFAULT 0',
+    'UPDATE alert_events SET change_number = id',
+    'CREATE INDEX alert_events_by_change ON alert_events (change_number)',
+    `INSERT INTO alert_revisions (name, revision)
+      SELECT 'events', max(id) FROM alert_events HAVING max(id) IS NOT NULL`,
+  ]);
+}
 
 async function jobShares(db: StateDb): Promise<void> {
   await runAll(db, JOB_SHARES);

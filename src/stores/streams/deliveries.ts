@@ -112,6 +112,19 @@ export interface DeliveryCounts {
   readonly oldest: number | undefined;
 }
 
+export interface LaneState {
+  readonly name: string;
+  readonly isPaused: boolean;
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+  /** When the next attempt is due, while the circuit is open. */
+  readonly opensAt: number | null;
+  readonly pending: number;
+  /** Deliveries that failed and are retried. They are also pending. */
+  readonly failed: number;
+  readonly dead: number;
+}
+
 const CHUNK = 500;
 
 /**
@@ -312,10 +325,17 @@ export class DeliveryStore {
     });
   }
 
-  /** The lanes that an operator paused. */
-  async paused(sinks: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = this.db.selectFrom('sinks').select('name').where('name', 'in', sinks);
-    return new Set((await rows.where('is_paused', '=', 1).execute()).map(({ name }) => name));
+  /** States of lanes. Lanes that never had a delivery are absent. */
+  async laneStates(sinks: readonly string[]): Promise<LaneState[]> {
+    const { rows } = await sql<Omit<LaneState, 'isPaused'> & { is_paused: number }>`
+      SELECT name, is_paused, failures,
+        CASE WHEN opens_at > ${getVocabulary(this.db).now()} THEN opens_at END AS ${sql.ref('opensAt')},
+        (SELECT count(*) FROM deliveries WHERE sink = name AND ${OPEN}) AS pending,
+        (SELECT count(*) FROM deliveries WHERE sink = name AND state = 'failed') AS failed,
+        (SELECT count(*) FROM deliveries WHERE sink = name AND state = 'dead_lettered') AS dead
+      FROM sinks WHERE name IN (${sql.join(sinks)})
+    `.execute(this.db);
+    return rows.map(({ is_paused, ...lane }) => ({ ...lane, isPaused: is_paused === 1 }));
   }
 
   /** Deliveries of a receiver that wait. */

@@ -177,7 +177,12 @@ export async function adminHarness(temporary = () => temporaryState()) {
     () => [],
     () => {},
   );
-  const alerts = new AlertStream(peers, { tell() {}, tellAlert() {} });
+  const alerts = new AlertStream(peers, {
+    tell() {},
+    tellAlert() {},
+    events: t.state.alertEvents,
+    current: () => undefined,
+  });
   const feed = await Feed.open(t.state.feed);
   const hub = new Hub({
     feed,

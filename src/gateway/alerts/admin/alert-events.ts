@@ -13,12 +13,11 @@ import {
   encodeCursor,
   enumerations,
 } from '../../admin/params.js';
-import { alertEventView } from './alert-views.js';
 import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
-import { restrictEvents } from './visible-events.js';
+import { restrictEvents, viewEvent } from './visible-events.js';
 
-const SERVICES = ['state', 'catalog', 'visible'] as const;
+const SERVICES = ['alerts', 'state', 'catalog', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
 
@@ -78,7 +77,7 @@ export const alertEvents = group(
         const isMore = rows.length > page.length;
         const now = Date.now();
         return {
-          items: page.map((row) => alertEventView(row, now)),
+          items: page.map((row) => viewEvent(row, now, principal, deps)),
           ...(isMore ? { nextCursor: encodeCursor(CURSOR, [page.at(-1)!.id]) } : {}),
         };
       },
@@ -88,7 +87,7 @@ export const alertEvents = group(
       data: AlertEventSchema,
       errors: [404],
       answer: async ({ params, principal }, deps) =>
-        alertEventView(await requireEvent(params.eventId, principal, deps), Date.now()),
+        viewEvent(await requireEvent(params.eventId, principal, deps), Date.now(), principal, deps),
     }),
     action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert', {
       params: { eventId },
@@ -138,5 +137,5 @@ async function change(id: number, to: Omit<LifecycleChange, 'by'>, principal: Pr
   await requireEvent(id, principal, deps);
   const row = await deps.state.alertEvents.change(id, { ...to, by: formatActor(principal) });
   if (!row) throw notFound('alert event', String(id));
-  return alertEventView(row, Date.now());
+  return viewEvent(row, Date.now(), principal, deps);
 }

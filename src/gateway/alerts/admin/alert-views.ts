@@ -1,5 +1,7 @@
 import { formatResourceRef } from '../../../core/alerts/alerts.js';
 import { readObjectId } from '../../../core/values/object-id.js';
+import { findMessagePosition } from '../../../services/alerts/position.js';
+import type { AlertView } from '../../../services/alerts/stream.js';
 import type { AlertEventRow } from '../../../stores/alerts/events.js';
 import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
 import type { AlertZoneRow } from '../../../stores/alerts/zones.js';
@@ -48,7 +50,8 @@ export function triggerView(row: AlertEventRow) {
   };
 }
 
-export function alertEventView(row: AlertEventRow, now: number) {
+/** `view`: how much of the event the caller can read. */
+export function alertEventView(row: AlertEventRow, now: number, view: AlertView) {
   return {
     eventId: row.id,
     ruleId: row.rule_id,
@@ -71,5 +74,7 @@ export function alertEventView(row: AlertEventRow, now: number) {
     resourceRef: formatResourceRef(row.id),
     detectedBy: row.detected_by,
     note: row.note,
+    featureId: row.feature_id,
+    position: view === 'all' ? findMessagePosition(row.message_json) : null,
   };
 }

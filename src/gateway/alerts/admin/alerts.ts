@@ -22,7 +22,7 @@ import {
 } from './schemas.js';
 import { restrictEvents } from './visible-events.js';
 
-const SERVICES = ['alertRules', 'catalog', 'state', 'visible'] as const;
+const SERVICES = ['alertRules', 'alerts', 'catalog', 'state', 'visible'] as const;
 const { action, implement, report } = createRowBuilders(SERVICES);
 
 const service = defineFilterParam('serviceId', 'Only of this service.');

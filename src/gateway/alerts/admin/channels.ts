@@ -1,6 +1,8 @@
 import Type from 'typebox';
 import { CHANNELS } from '../../../core/alerts/alerts.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
+import type { ChannelState } from '../../../services/alerts/dispatch.js';
+import { OptionalTimestampSchema, optionalTimestamp } from '../../admin/envelope.js';
 import { createRowBuilders } from '../../admin/kit.js';
 import { pathEnumeration } from '../../admin/params.js';
 
@@ -10,19 +12,38 @@ const { action, report } = createRowBuilders(SERVICES);
 /** Default and maximum number of dead letters that one request sends again. */
 const REDRIVEN = { default: 500, max: 5000 } as const;
 
+const Count = Type.Integer({ minimum: 0 });
+
 const ChannelStateSchema = Type.Object({
   channel: Type.Enum([...CHANNELS]),
   paused: Type.Boolean(),
+  isConfigured: Type.Boolean(),
+  pendingCount: Count,
+  failedCount: { ...Count, description: 'Pending messages whose last attempt failed.' },
+  deadLetterCount: Count,
+  circuit: {
+    ...Type.Enum(['closed', 'open']),
+    description: 'open: after several failures, the server waits until nextAttemptAt.',
+  },
+  nextAttemptAt: OptionalTimestampSchema,
 });
+
+export function channelView({ opensAt, ...state }: ChannelState) {
+  return {
+    ...state,
+    circuit: opensAt === null ? ('closed' as const) : ('open' as const),
+    nextAttemptAt: optionalTimestamp(opensAt),
+  };
+}
 
 const byChannel = { channel: pathEnumeration('channel', CHANNELS, 'Name of the channel.') };
 
 /** Operations on the channels that send alerts. */
 export const channelOperations = [
   report('GET /alerts/channels', 'List Alert Channel States', {
-    description: 'All channels, configured or not, and whether an operator paused them.',
+    description: 'All channels, configured or not, with their waiting messages, dead letters and circuits.',
     data: Type.Array(ChannelStateSchema),
-    answer: (_x, { alertDispatch }) => alertDispatch.list(),
+    answer: async (_x, { alertDispatch }) => (await alertDispatch.list()).map(channelView),
   }),
   action('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel', {
     description:
@@ -30,14 +51,16 @@ export const channelOperations = [
     params: byChannel,
     data: ChannelStateSchema,
     errors: [400],
-    answer: ({ params }, { alertDispatch }) => alertDispatch.setPaused(params.channel, true),
+    answer: async ({ params }, { alertDispatch }) =>
+      channelView(await alertDispatch.setPaused(params.channel, true)),
   }),
   action('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel', {
     description: 'The waiting alerts are sent in order.',
     params: byChannel,
     data: ChannelStateSchema,
     errors: [400],
-    answer: ({ params }, { alertDispatch }) => alertDispatch.setPaused(params.channel, false),
+    answer: async ({ params }, { alertDispatch }) =>
+      channelView(await alertDispatch.setPaused(params.channel, false)),
   }),
   action('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters', {
     description: 'Sends dead letters of all channels again, the oldest first.',

@@ -96,6 +96,8 @@ export const TriggerSchema = Type.Object({
   resourceRef: Type.String(),
 });
 
+const PositionSchema = Type.Union([Type.Array(Type.Number()), Type.Null()]);
+
 export const AlertEventSchema = Type.Object({
   eventId: I,
   ruleId: OptionalInteger,
@@ -121,6 +123,12 @@ export const AlertEventSchema = Type.Object({
     description: 'rescan: found by a comparison of all features after a gap of the feed.',
   },
   note: OptionalStringSchema,
+  featureId: Type.String(),
+  position: {
+    ...PositionSchema,
+    description:
+      'Longitude and latitude of the feature at the start of the incident. null if policies restrict the caller.',
+  },
 });
 
 const ChannelStatus = ['configured', 'unconfigured', 'disabled', 'unauthorized'];
@@ -146,7 +154,9 @@ export const RuleTestSchema = Type.Object({
         from: TimestampSchema,
         editCount: Count,
         triggerCount: Count,
-        triggers: Type.Array(Type.Object({ featureId: Type.String(), occurredAt: TimestampSchema })),
+        triggers: Type.Array(
+          Type.Object({ featureId: Type.String(), occurredAt: TimestampSchema, position: PositionSchema }),
+        ),
         isComplete: Type.Boolean(),
       }),
       Type.Null(),

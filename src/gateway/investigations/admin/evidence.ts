@@ -5,7 +5,7 @@ import type { ServicesOf } from '../../admin/deps.js';
 import { requireEvent } from '../../alerts/admin/alert-events.js';
 import { requirePackage } from '../../releases/packages.js';
 
-export const EVIDENCE_SERVICES = ['state', 'catalog', 'visible', 'observer'] as const;
+export const EVIDENCE_SERVICES = ['state', 'alerts', 'catalog', 'visible', 'observer'] as const;
 type Deps = ServicesOf<typeof EVIDENCE_SERVICES>;
 
 export const EVENT_KINDS = ['alert', 'audit', 'job', 'release', 'syncConflict', 'temporalOp', 'log'] as const;

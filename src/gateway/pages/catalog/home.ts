@@ -30,6 +30,8 @@ export interface HomePage extends PageFrame {
   readonly links: readonly PageLink[];
   /** Refused sources and sources with warnings that the caller may see. */
   readonly problems?: readonly SourceState[];
+  /** Whether the caller can open the page of alerts. */
+  readonly hasAlerts?: boolean;
 }
 
 /** The start page: some of the published data on one map, all interfaces, and all collections. */
@@ -56,11 +58,12 @@ ${renderSection('Interfaces', surfaceCards(surfaces, baseUrl))}
   });
 }
 
-function entrances({ baseUrl, collections }: HomePage): Markup {
+function entrances({ baseUrl, collections, hasAlerts = false }: HomePage): Markup {
   const live = collections.some(hasFeatures)
     ? html` <a class="button" href="${`${baseUrl}/live`}">Live changes</a>`
     : undefined;
-  return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
+  const alerts = hasAlerts ? html` <a class="button" href="${`${baseUrl}/alerts`}">Alerts</a>` : undefined;
+  return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}${alerts}</p>`;
 }
 
 function leadText(total: number): string {

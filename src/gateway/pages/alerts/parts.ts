@@ -1,0 +1,120 @@
+import type { TRIGGER_TYPES } from '../../../core/alerts/alerts.js';
+import type { ZoneData } from '../../../core/catalog/alert-page-data.js';
+import type { Principal } from '../../../core/http/operation.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { permits } from '../../../services/access/permissions.js';
+import { assetUrl } from '../layout.js';
+import { mapHead } from '../maps/map-frame.js';
+import { table } from '../table.js';
+
+export const ALERTS_PATH = '/alerts';
+/** Permission to read alert events. */
+export const ALERTS_PERMISSION = 'admin:observability:read';
+
+/** Whether a caller can open the page of alerts. */
+export const maySeeAlerts = (principal: Pick<Principal, 'permissions'>) =>
+  permits(principal, ALERTS_PERMISSION);
+
+export const ALERTS_CRUMB = 'Alerts';
+
+type Trigger = (typeof TRIGGER_TYPES)[number];
+
+/** Names of triggers in forms. */
+export const TRIGGER_NAMES: Readonly<Record<Trigger, string>> = {
+  enter: 'enters a zone',
+  exit: 'leaves a zone',
+  dwell: 'stays in a zone',
+  threshold: 'reaches a value',
+};
+
+/** Names of channels. */
+export const CHANNEL_NAMES: Readonly<Record<string, string>> = {
+  webhook: 'Webhook',
+  websocket: 'WebSocket',
+  email: 'E-mail',
+  digest: 'E-mail digest',
+  aws_sns: 'Amazon SNS',
+  azure_eventgrid: 'Azure Event Grid',
+  slack: 'Slack',
+  microsoft_teams: 'Microsoft Teams',
+  aws_sqs: 'Amazon SQS',
+  azure_eventhub: 'Azure Event Hubs',
+};
+
+/** Style sheets of the alert pages, for the head. */
+export function alertsHead(baseUrl: string): Markup {
+  return html`${mapHead(baseUrl)}<link rel="stylesheet" href="${assetUrl(baseUrl, 'alerts.css')}">\n`;
+}
+
+export function renderSeverity(severity: string): Markup {
+  return html`<span class="severity" data-severity="${severity}">${severity}</span>`;
+}
+
+/** Option elements. `names` are the labels by value. */
+export function renderOptions(
+  names: readonly (readonly [value: string, label: string])[],
+  selected: string,
+): Markup[] {
+  return names.map(
+    ([value, label]) =>
+      html`<option value="${value}"${value === selected ? html` selected` : undefined}>${label}</option>`,
+  );
+}
+
+/** Characters of the areas in a page. Further zones are listed, and are not on its map. */
+const AREA_CHARACTERS = 1_000_000;
+
+interface DrawnZone {
+  readonly id: number;
+  readonly name: string;
+  readonly is_active: number;
+  readonly area_json: string | null;
+}
+
+/** Areas of zones for the map of a page, up to a total length. */
+export function listZoneData(zones: readonly DrawnZone[]): ZoneData[] {
+  let left = AREA_CHARACTERS;
+  return zones.flatMap(({ id, name, is_active, area_json }) => {
+    if (area_json === null || (left -= area_json.length) < 0) return [];
+    return [{ zoneId: id, name, isActive: is_active === 1, area: JSON.parse(area_json) as ZoneData['area'] }];
+  });
+}
+
+/** Box around the zones of a map, or undefined without zones. */
+export function findZoneBounds(zones: readonly ZoneData[]): [number, number, number, number] | undefined {
+  const positions = zones.flatMap(({ area }) => area.coordinates.flat(2));
+  if (positions.length === 0) return undefined;
+  let [west, south, east, north] = [180, 90, -180, -90];
+  for (const [x, y] of positions) {
+    [west, south] = [Math.min(west, x), Math.min(south, y)];
+    [east, north] = [Math.max(east, x), Math.max(north, y)];
+  }
+  return [west, south, east, north];
+}
+
+interface TableRow {
+  /** Attributes of the row. */
+  readonly attributes: Markup;
+  readonly cells: readonly Markup[];
+}
+
+interface TableColumns {
+  readonly names: readonly string[];
+  /** Index of the column with the names of the rows. */
+  readonly head: number;
+  /** Indexes of columns with numbers. */
+  readonly numbers?: readonly number[];
+}
+
+/** A table whose rows are blocks in a narrow window. */
+export function stackedTable(label: string, columns: TableColumns, rows: readonly TableRow[]): Markup {
+  const { names, head, numbers = [] } = columns;
+  const cell = (content: Markup, i: number) => {
+    const attributes = html`data-label="${names[i]}"${numbers.includes(i) ? html` class="num"` : undefined}`;
+    return i === head
+      ? html`<th scope="row" ${attributes}>${content}</th>`
+      : html`<td ${attributes}>${content}</td>`;
+  };
+  const body = rows.map(({ attributes, cells }) => html`<tr ${attributes}>${cells.map(cell)}</tr>`);
+  return html`<div class="stacked">${table(label, names, body)}</div>`;
+}
