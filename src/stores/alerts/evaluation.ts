@@ -272,7 +272,7 @@ export class AlertEvaluationStore {
           .where('name', '=', EVALUATOR)
           .execute();
       if (changesEvents(changes)) await writeEvents(trx, changes);
-      for (const note of changes.rules ?? []) if (note.forget === undefined) await noteRule(trx, note);
+      await noteRules(trx, changes.rules ?? []);
       await writeStates(trx, changes.states);
       if (changes.isAtEnd) await noteEvaluation(trx);
       return 'done';
@@ -317,24 +317,32 @@ const changesEvents = ({ started, ended, ongoing, rules = [] }: EvaluationChange
 
 async function writeEvents(db: StateDb, changes: EvaluationChanges): Promise<void> {
   const numbers = await ChangeNumbers.lock(db);
-  for (const note of changes.rules ?? []) {
-    if (note.forget === undefined) continue;
-    await endIncidents(db, note.id, note.forget, numbers);
-    await noteRule(db, note);
-  }
+  for (const { id, forget } of changes.rules ?? [])
+    if (forget !== undefined) await endIncidents(db, id, forget, numbers);
   await startIncidents(db, changes.started, numbers);
   await endIncidentsOf(db, changes.ended, numbers);
   await keepOngoing(db, changes.ongoing, numbers);
   await numbers.save();
 }
 
-async function noteRule(db: StateDb, { id, forget: _, ...note }: RuleNote): Promise<void> {
-  const scan = note.scan === undefined ? {} : { scan_since: note.scan === null ? null : Date.now() };
-  await db
-    .updateTable('alert_rules')
-    .set({ ...note, ...scan })
-    .where('id', '=', id)
-    .execute();
+/** Rules with the same note are changed together: a gap concerns all rules of a layer. */
+async function noteRules(db: StateDb, notes: readonly RuleNote[]): Promise<void> {
+  const groups = new Map<string, { set: Omit<RuleNote, 'id' | 'forget'>; ids: number[] }>();
+  for (const { id, forget: _, ...set } of notes) {
+    const key = JSON.stringify(set);
+    const group = groups.get(key) ?? { set, ids: [] };
+    group.ids.push(id);
+    groups.set(key, group);
+  }
+  for (const { set, ids } of groups.values()) {
+    const since = set.scan === undefined ? {} : { scan_since: set.scan === null ? null : Date.now() };
+    for (let i = 0; i < ids.length; i += PAGE)
+      await db
+        .updateTable('alert_rules')
+        .set({ ...set, ...since })
+        .where('id', 'in', ids.slice(i, i + PAGE))
+        .execute();
+  }
 }
 
 async function startIncidents(
