@@ -4,6 +4,7 @@ import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { createTextReply, json } from '../../core/http/reply.js';
 import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
+import { withDeadline } from '../../services/kit/deadline.js';
 import { exposition } from '../../services/telemetry/metrics.js';
 import { databaseQueryDuration } from '../../services/telemetry/store-metrics.js';
 
@@ -201,16 +202,10 @@ async function databaseChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
 }
 
 async function stateCheck(deps: ProbeDeps): Promise<HealthCheck> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('timed out')), STATE_TIMEOUT_MS);
-  });
   try {
-    await Promise.race([deps.pingState(), late]);
+    await withDeadline(deps.pingState(), STATE_TIMEOUT_MS, 'timed out');
     return { name: 'state-database', healthy: true };
   } catch (error) {
     return { name: 'state-database', healthy: false, detail: (error as Error).message };
-  } finally {
-    clearTimeout(timer);
   }
 }

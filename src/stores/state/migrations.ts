@@ -12,19 +12,19 @@ import { firstCursor } from '../streams/feed.js';
  * name>'`, and releases without that step are refused from then on.
  */
 export const MIGRATIONS: Record<string, Migration> = {
-  '0001-foundation': { up: foundation },
+  '0001-foundation': { up: (db) => runAll(db, FOUNDATION) },
   '0002-feed': { up: feed },
-  '0003-webhooks': { up: webhooks },
-  '0004-registered-rasters': { up: registeredRasters },
-  '0005-styles': { up: styles },
-  '0007-replies': { up: replies },
-  '0008-cluster': { up: cluster },
-  '0009-shared-work': { up: sharedWork },
-  '0010-users': { up: users },
-  '0011-limits': { up: limits },
-  '0012-replicas': { up: replicas },
-  '0013-attachments': { up: attachments },
-  '0015-job-shares': { up: jobShares },
+  '0003-webhooks': { up: (db) => runAll(db, WEBHOOKS) },
+  '0004-registered-rasters': { up: (db) => runAll(db, REGISTERED_RASTERS) },
+  '0005-styles': { up: (db) => runAll(db, STYLES) },
+  '0007-replies': { up: (db) => runAll(db, REPLIES) },
+  '0008-cluster': { up: (db) => runAll(db, CLUSTER) },
+  '0009-shared-work': { up: (db) => runAll(db, SHARED_WORK) },
+  '0010-users': { up: (db) => runAll(db, USERS) },
+  '0011-limits': { up: (db) => runAll(db, LIMITS) },
+  '0012-replicas': { up: (db) => runAll(db, REPLICAS) },
+  '0013-attachments': { up: (db) => runAll(db, ATTACHMENTS) },
+  '0015-job-shares': { up: (db) => runAll(db, JOB_SHARES) },
   '0016-merge-strategies': { up: mergeStrategies },
   '0018-replica-counts': { up: replicaCounts },
   '0019-collection-holders': { up: collectionHolders },
@@ -34,9 +34,9 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0024-job-callers': { up: jobCallers },
   '0025-attachment-stores': { up: attachmentStores },
   '0026-user-keys': { up: userKeys },
-  '0027-alerts': { up: alerts },
-  '0028-alert-revisions': { up: alertRevisions },
-  '0029-investigations': { up: investigations },
+  '0027-alerts': { up: (db) => runAll(db, ALERTS) },
+  '0028-alert-revisions': { up: (db) => runAll(db, ALERT_REVISIONS) },
+  '0029-investigations': { up: (db) => runAll(db, INVESTIGATIONS) },
   '0030-alert-changes': { up: alertChanges },
 };
 
@@ -65,10 +65,6 @@ async function runAll(db: StateDb, statements: readonly Statement[]): Promise<vo
 function describeDatabase(database: Vocabulary['database'], statement: string): string {
   if (database === 'SQLite') return statement;
   return WORDS.reduce((text, [word, other]) => text.replace(word, other), statement);
-}
-
-async function foundation(db: StateDb): Promise<void> {
-  await runAll(db, FOUNDATION);
 }
 
 const FOUNDATION: readonly Statement[] = [
@@ -156,10 +152,6 @@ const FEED: readonly Statement[] = [
   { PostgreSQL: 'CREATE TABLE feed_end (newest bigint NOT NULL)' },
 ];
 
-async function webhooks(db: StateDb): Promise<void> {
-  await runAll(db, WEBHOOKS);
-}
-
 const WEBHOOKS = [
   `CREATE TABLE sinks (
     name TEXT PRIMARY KEY, position INTEGER NOT NULL, owner TEXT, lease_expires_at INTEGER NOT NULL) STRICT`,
@@ -173,10 +165,6 @@ const WEBHOOKS = [
   `CREATE INDEX deliveries_ended ON deliveries (sink, state, id) WHERE state IN ('dispatched', 'dead_lettered')`,
 ];
 
-async function registeredRasters(db: StateDb): Promise<void> {
-  await runAll(db, REGISTERED_RASTERS);
-}
-
 const REGISTERED_RASTERS = [
   `CREATE TABLE registered_rasters (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -187,10 +175,6 @@ const REGISTERED_RASTERS = [
   `CREATE INDEX registered_rasters_by_layer ON registered_rasters (layer_id, id)`,
 ];
 
-async function replies(db: StateDb): Promise<void> {
-  await runAll(db, REPLIES);
-}
-
 const REPLIES = [
   `CREATE TABLE replies (
     principal TEXT NOT NULL, key_hash TEXT NOT NULL, target TEXT NOT NULL, instance TEXT NOT NULL,
@@ -198,20 +182,12 @@ const REPLIES = [
   `CREATE INDEX replies_by_age ON replies (created_at)`,
 ];
 
-async function styles(db: StateDb): Promise<void> {
-  await runAll(db, STYLES);
-}
-
 const STYLES = [
   `CREATE TABLE styles (
     layer_id INTEGER NOT NULL, version INTEGER NOT NULL, document_version INTEGER NOT NULL, document_json TEXT,
     drawing_info_json TEXT, popup_info_json TEXT, changed_by TEXT, change_summary TEXT, revised_at INTEGER NOT NULL,
     PRIMARY KEY (layer_id, version)) STRICT`,
 ];
-
-async function cluster(db: StateDb): Promise<void> {
-  await runAll(db, CLUSTER);
-}
 
 const CLUSTER = [
   `CREATE TABLE instances (
@@ -225,10 +201,6 @@ const CLUSTER = [
   `INSERT INTO compatibility (needs) VALUES ('0008-cluster')`,
 ];
 
-async function sharedWork(db: StateDb): Promise<void> {
-  await runAll(db, SHARED_WORK);
-}
-
 const SHARED_WORK = [
   'ALTER TABLE jobs ADD COLUMN folder TEXT',
 
@@ -239,10 +211,6 @@ const SHARED_WORK = [
     lease_owner TEXT, lease_expires_at INTEGER, updated_at INTEGER NOT NULL, PRIMARY KEY (job_id, ordinal)) STRICT`,
   `CREATE INDEX job_parts_open ON job_parts (job_id, ordinal) WHERE state = 'open'`,
 ];
-
-async function users(db: StateDb): Promise<void> {
-  await runAll(db, USERS);
-}
 
 const USERS = [
   `CREATE TABLE users (
@@ -260,10 +228,6 @@ const USERS = [
   `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
 ];
 
-async function limits(db: StateDb): Promise<void> {
-  await runAll(db, LIMITS);
-}
-
 const LIMITS = [
   `CREATE TABLE rate_buckets (
     key TEXT PRIMARY KEY, tokens REAL NOT NULL, filled_at INTEGER NOT NULL) STRICT`,
@@ -278,10 +242,6 @@ const LIMITS = [
     layer TEXT NOT NULL, event_type TEXT NOT NULL, uses INTEGER NOT NULL,
     PRIMARY KEY (integration_id, tenant_id, origin, service, layer, event_type)) STRICT`,
 ];
-
-async function replicas(db: StateDb): Promise<void> {
-  await runAll(db, REPLICAS);
-}
 
 const REPLICAS = [
   `CREATE TABLE replicas (
@@ -302,10 +262,6 @@ const REPLICAS = [
   `CREATE INDEX replica_conflicts_by_replica ON replica_conflicts (replica_id, detected_at, id)`,
   `CREATE INDEX replica_conflicts_open ON replica_conflicts (replica_id, layer_id, object_id) WHERE status <> 'resolved'`,
 ];
-
-async function attachments(db: StateDb): Promise<void> {
-  await runAll(db, ATTACHMENTS);
-}
 
 const ATTACHMENTS = [
   `CREATE TABLE attachment_contents (
@@ -387,10 +343,6 @@ async function userKeys(db: StateDb): Promise<void> {
 }
 
 /** Zones and rules of alerts, the state of their features, and what was triggered; lanes can be paused, and break their circuit. */
-async function alerts(db: StateDb): Promise<void> {
-  await runAll(db, ALERTS);
-}
-
 const ALERTS = [
   `CREATE TABLE alert_zones (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, service TEXT NOT NULL, is_active INTEGER NOT NULL,
@@ -435,10 +387,6 @@ const ALERTS = [
   'ALTER TABLE sinks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0',
 ];
 
-async function alertRevisions(db: StateDb): Promise<void> {
-  await runAll(db, ALERT_REVISIONS);
-}
-
 const ALERT_REVISIONS = [
   'ALTER TABLE alert_zones ADD COLUMN revision INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE alert_rules ADD COLUMN revision INTEGER NOT NULL DEFAULT 0',
@@ -446,10 +394,6 @@ const ALERT_REVISIONS = [
   'CREATE INDEX alert_rules_by_revision ON alert_rules (revision, id)',
   'CREATE INDEX alert_rules_active ON alert_rules (id) WHERE is_active = 1',
 ];
-
-async function investigations(db: StateDb): Promise<void> {
-  await runAll(db, INVESTIGATIONS);
-}
 
 const INVESTIGATIONS = [
   `CREATE TABLE investigations (
@@ -474,10 +418,6 @@ async function alertChanges(db: StateDb): Promise<void> {
     `INSERT INTO alert_revisions (name, revision)
       SELECT 'events', max(id) FROM alert_events HAVING max(id) IS NOT NULL`,
   ]);
-}
-
-async function jobShares(db: StateDb): Promise<void> {
-  await runAll(db, JOB_SHARES);
 }
 
 const JOB_SHARES = [

@@ -125,10 +125,10 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
         location: ({ investigationId }: View) => `/investigations/${investigationId}`,
         async answer({ body: { title, summary = null }, principal }, { state }) {
           const about = { title, summary, created_by: formatActor(principal) };
-          const made = await state.investigations.add(about, MOST);
-          if (!made)
+          const investigation = await state.investigations.add(about, MOST);
+          if (!investigation)
             throw new ApiError('conflict', `The server has ${MOST} investigations, which is the maximum.`);
-          return investigationView(made);
+          return investigationView(investigation);
         },
       }),
       get: implement({
@@ -136,7 +136,9 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
         data: InvestigationSchema,
         errors: [404],
         answer: async ({ params }, { state }) =>
-          investigationView(await found(params.investigationId, (id) => state.investigations.get(id))),
+          investigationView(
+            await requireInvestigation(params.investigationId, (id) => state.investigations.get(id)),
+          ),
       }),
     },
   ),
@@ -151,7 +153,9 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
     data: InvestigationSchema,
     errors: [400, 404, 409],
     answer: async ({ params, body }, { state }) =>
-      investigationView(await found(params.investigationId, (id) => state.investigations.change(id, body))),
+      investigationView(
+        await requireInvestigation(params.investigationId, (id) => state.investigations.change(id, body)),
+      ),
   }),
   action('POST /investigations/{investigationId}/pins', 'Pin Event To Investigation', {
     description: 'An event that is pinned already is not pinned again.',
@@ -178,9 +182,13 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
     shownBy: '/investigations/{investigationId}',
     answer: async ({ params }, { state }) =>
       investigationView(
-        await found(params.investigationId, (id) => state.investigations.unpin(id, params.pinId), {
-          pin: params.pinId,
-        }),
+        await requireInvestigation(
+          params.investigationId,
+          (id) => state.investigations.unpin(id, params.pinId),
+          {
+            pin: params.pinId,
+          },
+        ),
       ),
   }),
   action('POST /investigations/{investigationId}/links', 'Link Resource To Investigation', {
@@ -203,9 +211,13 @@ export const investigations = group({ tag: 'Investigations', scope: 'investigati
     shownBy: '/investigations/{investigationId}',
     answer: async ({ params }, { state }) =>
       investigationView(
-        await found(params.investigationId, (id) => state.investigations.unlink(id, params.linkId), {
-          link: params.linkId,
-        }),
+        await requireInvestigation(
+          params.investigationId,
+          (id) => state.investigations.unlink(id, params.linkId),
+          {
+            link: params.linkId,
+          },
+        ),
       ),
   }),
 ]);
@@ -225,14 +237,14 @@ async function pinEvent(
   const prefix = `${eventKind}:`;
   if (!eventRef.startsWith(prefix) || eventRef === prefix)
     throw badMember('eventRef', `must be ${prefix} and the id of the event, such as ${prefix}42`);
-  await found(params.investigationId, (id) => deps.state.investigations.get(id));
+  await requireInvestigation(params.investigationId, (id) => deps.state.investigations.get(id));
   const copy = await copyEvidence(eventKind, eventRef.slice(prefix.length), 'eventRef', principal, deps);
   const pin = {
     ...{ event_kind: eventKind, event_ref: eventRef, occurred_at: Date.parse(occurredAt), note },
     ...{ copy_json: copy ? JSON.stringify(copy) : null, created_by: formatActor(principal) },
   };
   return investigationView(
-    await found(params.investigationId, (id) =>
+    await requireInvestigation(params.investigationId, (id) =>
       deps.state.investigations.pin(id, pin, LIMITS.investigationEntries),
     ),
   );
@@ -249,21 +261,21 @@ async function linkResource(
   deps: Deps,
 ): Promise<View> {
   const { resourceKind, resourceId, note = null } = body;
-  await found(params.investigationId, (id) => deps.state.investigations.get(id));
+  await requireInvestigation(params.investigationId, (id) => deps.state.investigations.get(id));
   const copy = await copyEvidence(resourceKind, resourceId, 'resourceId', principal, deps);
   const link = {
     ...{ resource_kind: resourceKind, resource_id: resourceId, note },
     ...{ copy_json: copy ? JSON.stringify(copy) : null, created_by: formatActor(principal) },
   };
   return investigationView(
-    await found(params.investigationId, (id) =>
+    await requireInvestigation(params.investigationId, (id) =>
       deps.state.investigations.link(id, link, LIMITS.investigationEntries),
     ),
   );
 }
 
 /** Runs a query or a change of an investigation. Throws `not-found` and `conflict`. `entry` names a part of it. */
-async function found(
+async function requireInvestigation(
   name: string,
   run: (id: number) => Promise<Investigation | InvestigationRefusal | 'missing' | undefined>,
   entry: Readonly<Record<string, number>> = {},

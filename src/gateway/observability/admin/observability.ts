@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { withDeadline } from '../../../services/kit/deadline.js';
 import { Observer } from '../../../services/observability/observer.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
@@ -129,7 +130,11 @@ async function readMigrations(state: { migrationSteps(): Promise<Steps> }) {
   const none = { pendingScripts: [], executedButNotDiscoveredScripts: [], planError: null, message: null };
   let steps: Steps;
   try {
-    steps = await withDeadline(state.migrationSteps());
+    steps = await withDeadline(
+      state.migrationSteps(),
+      PATIENCE_MS,
+      'The state did not respond within 2 seconds.',
+    );
   } catch (error) {
     const planError = (error as Error).message;
     const about = { isReady: false, isFailed: true, planAvailable: false, upgradeRequired: false };
@@ -151,16 +156,4 @@ async function readMigrations(state: { migrationSteps(): Promise<Steps> }) {
       ? 'A newer release shares the state. Upgrade this server to use the same release.'
       : null,
   };
-}
-
-async function withDeadline<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The state did not respond within 2 seconds.')), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
