@@ -153,12 +153,12 @@ export class InvestigationStore {
     });
   }
 
-  /** `missing`: there is no such pin. */
+  /** Returns `missing` if the pin does not exist. */
   unpin(id: number, pinId: number): Promise<Investigation | InvestigationRefusal | 'missing' | undefined> {
     return this.#remove(id, 'investigation_pins', pinId);
   }
 
-  /** `missing`: there is no such link. */
+  /** Returns `missing` if the link does not exist. */
   unlink(id: number, linkId: number): Promise<Investigation | InvestigationRefusal | 'missing' | undefined> {
     return this.#remove(id, 'investigation_links', linkId);
   }

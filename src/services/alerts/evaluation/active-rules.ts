@@ -16,6 +16,8 @@ export type AuthorView = (row: AlertRuleRow) => Promise<CatalogSnapshot | undefi
 
 /** The readable part of a layer for one author. */
 interface Sight {
+  /** A rule of the author. */
+  readonly row: AlertRuleRow;
   readonly isPublished: boolean;
   /** Undefined if the author cannot read the layer. */
   readonly collection: VectorCollection | undefined;
@@ -136,14 +138,10 @@ export class ActiveRules {
   }
 
   /** Whether the authors can read now what they could when the layer was built. */
-  async #isSeen(id: number, { rows, sights }: Layer, catalog: CatalogSnapshot): Promise<boolean> {
-    const asked = new Set<string>();
-    for (const row of rows.values()) {
-      if (asked.has(row.author_json)) continue;
-      asked.add(row.author_json);
-      const before = sights.get(row.author_json);
-      const now = await this.#findSight(id, row, catalog);
-      if (!before || now.isPublished !== before.isPublished) return false;
+  async #isSeen(id: number, { sights }: Layer, catalog: CatalogSnapshot): Promise<boolean> {
+    for (const before of sights.values()) {
+      const now = await this.#findSight(id, before.row, catalog);
+      if (now.isPublished !== before.isPublished) return false;
       if (!now.collection || !before.collection) {
         if (now.collection !== before.collection) return false;
       } else if (!isSameView(now.collection, before.collection, true)) return false;
@@ -154,7 +152,7 @@ export class ActiveRules {
   async #findSight(layerId: number, row: AlertRuleRow, catalog: CatalogSnapshot): Promise<Sight> {
     const isPublished = hasFeatures(catalog.byLayerId(layerId));
     const collection = isPublished ? (await this.viewOf(row))?.byLayerId(layerId) : undefined;
-    return { isPublished, collection: hasFeatures(collection) ? collection : undefined };
+    return { row, isPublished, collection: hasFeatures(collection) ? collection : undefined };
   }
 
   async #buildLayer(id: number, catalog: CatalogSnapshot): Promise<Iterable<AlertRuleRow>> {
