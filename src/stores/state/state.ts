@@ -22,6 +22,7 @@ import { AlertRuleStore } from '../alerts/rules.js';
 import { AlertZoneStore } from '../alerts/zones.js';
 import { AttachmentStore } from '../attachments/attachments.js';
 import { AuditStore } from '../audit/audit.js';
+import { AuditCheckpointStore } from '../audit/checkpoints.js';
 import { CollectionStore } from '../catalog/collections.js';
 import { AnnouncementStore } from '../database/announcements.js';
 import { StateDialect } from '../database/dialect.js';
@@ -31,6 +32,7 @@ import { makeDataFolder, makeStateFile, STATE_FILE } from '../database/private-f
 import { getSignals, type StateSignals } from '../database/signals.js';
 import { getStatementCount, type StatementCount } from '../database/statement-count.js';
 import { TurnStore } from '../database/turns.js';
+import { DiagnosticBundleStore } from '../diagnostics/bundles.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { RasterStore } from '../rasters/rasters.js';
@@ -53,6 +55,7 @@ export interface State {
   readonly collections: CollectionStore;
   readonly apiKeys: ApiKeyStore;
   readonly audit: AuditStore;
+  readonly auditCheckpoints: AuditCheckpointStore;
   readonly jobs: JobStore;
   readonly documents: DocumentStore;
   readonly feed: FeedStore;
@@ -77,6 +80,7 @@ export interface State {
   readonly alertEvents: AlertEventStore;
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
+  readonly diagnosticBundles: DiagnosticBundleStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
@@ -152,6 +156,7 @@ function buildStores(db: StateDb): State {
     collections: new CollectionStore(db),
     apiKeys: new ApiKeyStore(db),
     audit: new AuditStore(db),
+    auditCheckpoints: new AuditCheckpointStore(db),
     jobs: new JobStore(db),
     documents: new DocumentStore(db),
     feed: new FeedStore(db),
@@ -173,6 +178,7 @@ function buildStores(db: StateDb): State {
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
+    diagnosticBundles: new DiagnosticBundleStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),
