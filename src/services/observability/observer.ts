@@ -26,12 +26,15 @@ export interface SevereLine {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly instance: string;
+  /** Counts the severe lines of the process from 1. */
+  readonly number: number;
   readonly level: 'warning' | 'error';
   /** Status of the request. 0: the line is not about a request. */
   readonly statusCode: number;
   readonly message: string;
   readonly path: string | undefined;
   readonly correlationId: string | undefined;
+  readonly traceId: string | undefined;
 }
 
 /** Records of all processes, newest first, and the processes that did not respond. */
@@ -66,6 +69,7 @@ export class Observer implements LineObserver {
     error: new RecentItems<SevereLine>(LINE_CAPACITY.error),
   };
   readonly #exceptions: Exceptions;
+  #lineCount = 0;
 
   static readonly failedCapacity = sumCapacity(FAILED_CAPACITY);
   static readonly lineCapacity = sumCapacity(LINE_CAPACITY);
@@ -98,15 +102,17 @@ export class Observer implements LineObserver {
     const at = Date.now();
     if ('@x' in properties) this.#exceptions.add(event, properties, at);
     const level = LOG_EVENTS[event].level === 'Warning' ? 'warning' : 'error';
-    const { StatusCode, Path, CorrelationId } = properties;
+    const { StatusCode, Path, CorrelationId, '@tr': traceId } = properties;
     this.#lines[level].add({
       at,
       instance: this.instance,
+      number: ++this.#lineCount,
       level,
       statusCode: typeof StatusCode === 'number' ? StatusCode : 0,
       message: message.slice(0, MESSAGE_CHARACTERS),
       path: typeof Path === 'string' ? Path : undefined,
       correlationId: typeof CorrelationId === 'string' ? CorrelationId : undefined,
+      traceId: typeof traceId === 'string' ? traceId : undefined,
     });
   }
 

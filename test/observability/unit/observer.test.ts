@@ -62,7 +62,15 @@ it('lines of errors are kept beside any number of warnings', async () => {
   expect(missing).toEqual([]);
   expect(items.filter(({ level }) => level === 'error')).toEqual([
     {
-      ...{ at: expect.any(Number), instance: 'p0', level: 'error', statusCode: 500, message: 'broken' },
+      ...{
+        at: expect.any(Number),
+        instance: 'p0',
+        number: 1,
+        traceId: undefined,
+        level: 'error',
+        statusCode: 500,
+        message: 'broken',
+      },
       ...{ path: '/a', correlationId: 'c' },
     },
   ]);
