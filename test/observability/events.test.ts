@@ -33,7 +33,7 @@ describeStates('events of all sources', (open) => {
       { kind: 'user', id: 'ann', permissions } as never,
       {
         ...{ state: temporary.state, observer, alerts: { viewOf: () => 'all' } },
-        ...{ catalog: () => catalog, visible: () => catalog },
+        ...{ catalog: () => catalog, visible: () => ({ collections: [{ layerId: 3 }] }) },
       } as never,
     );
   const sortOracle = () => {

@@ -5,6 +5,7 @@ import { type Conflict, parseConflict } from '../replicas/replica-conflicts.js';
 import type { AlertEventTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
 import type { ReplicaConflictTable } from '../schema/schema.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** A page of records, newest first. Times are milliseconds since 1970. */
 export interface RecordQuery {
@@ -32,8 +33,7 @@ export class RecentRecordStore {
 
   /** `layers`: only alert events of these layers. */
   alerts(query: RecordQuery, layers: readonly number[] | undefined): Page<AlertRecord> {
-    if (layers?.length === 0) return Promise.resolve([]);
-    const ofLayers = layers && sql<SqlBool>`layer_id IN (${sql.join(layers)})`;
+    const ofLayers = layers && getVocabulary(this.db).isOneOf('layer_id', layers);
     return this.#read<AlertRecord>('alert_events', sql`occurred_at`, query, ofLayers);
   }
 
