@@ -55,6 +55,8 @@ it('a failed request is found by its id in each process, beside any number of wr
         ...{
           path: '/ogc/features/collections/countries/items',
           correlationId: id,
+          actor: 'anonymous',
+          remoteIp: '127.0.0.1',
           instanceId: expect.any(String),
         },
       },

@@ -19,6 +19,10 @@ export interface FailedRequest {
   readonly path: string;
   readonly message: string;
   readonly correlationId: string;
+  /** Id of the principal. */
+  readonly actor: string;
+  /** Address of the client, behind trusted proxies. */
+  readonly remoteIp: string;
 }
 
 /** A log line of the level Warning or above. */
@@ -89,12 +93,11 @@ export class Observer implements LineObserver {
   }
 
   /** Records a request with a status of 5xx or 429. Other statuses are ignored. */
-  noteFailure(statusCode: number, path: string, message: string, correlationId: string): void {
-    const kind = chooseClass(statusCode);
+  noteFailure(failure: Omit<FailedRequest, 'at' | 'instance'>): void {
+    const kind = chooseClass(failure.statusCode);
     if (kind === undefined) return;
-    const { instance } = this;
-    const shown = message.slice(0, MESSAGE_CHARACTERS);
-    this.#failed[kind].add({ at: Date.now(), instance, statusCode, path, message: shown, correlationId });
+    const message = failure.message.slice(0, MESSAGE_CHARACTERS);
+    this.#failed[kind].add({ ...failure, message, at: Date.now(), instance: this.instance });
   }
 
   /** Records a log line of the level Warning or above. */

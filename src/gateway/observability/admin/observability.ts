@@ -31,6 +31,8 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           path: S,
           message: S,
           correlationId: S,
+          actor: Type.String({ description: 'Id of the caller.' }),
+          remoteIp: S,
           instanceId: S,
         }),
       ),
