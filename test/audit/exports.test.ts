@@ -60,7 +60,7 @@ describe('exports in the audit trail', () => {
     });
 
     const manifest = await rowOf(`${ADMIN}/metadata/manifest`);
-    expect(manifest.details.count).toBe(JSON.parse(manifest.text).resources.length);
+    expect(manifest.details.count).toBe(JSON.parse(manifest.text).data.resources.length);
     const usage = await rowOf(`${ADMIN}/tenants/usage`);
     expect(usage.details).toMatchObject({ format: 'json', filter: null, count: 0 });
 

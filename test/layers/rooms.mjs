@@ -129,6 +129,10 @@ const ROOMS = {
     },
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
     diagnostics: { holds: 'diagnostic bundles of clients', uses: ['audit', 'schema'] },
+    observability: {
+      holds: 'recent records of all kinds in the order of time',
+      uses: ['audit', 'jobs', 'replicas', 'schema'],
+    },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -145,6 +149,7 @@ const ROOMS = {
         'diagnostics',
         'investigations',
         'jobs',
+        'observability',
         'rasters',
         'replicas',
         'schema',
@@ -397,8 +402,14 @@ const ROOMS = {
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
     diagnostics: { holds: 'diagnostic bundles', uses: ['admin', 'http'] },
-    investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
-    observability: { holds: 'recent failures, log lines and exceptions', uses: ['admin'] },
+    investigations: {
+      holds: 'evidence about incidents',
+      uses: ['admin', 'alerts', 'observability', 'releases'],
+    },
+    observability: {
+      holds: 'recent failures, log lines and exceptions, and the list of all events',
+      uses: ['admin', 'alerts', 'releases'],
+    },
     alerts: {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],

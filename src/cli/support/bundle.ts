@@ -3,7 +3,7 @@ import { maskSecrets } from '../../core/diagnostics/secrets.js';
 import { version } from '../../core/kit/version.js';
 import { CommandError } from '../command-error.js';
 import { resolveConfig } from '../settings.js';
-import { type Collector, collectFields } from './collector.js';
+import { collectFields, type FactCollector } from './collector.js';
 import { localCollectors } from './local-collectors.js';
 import { serverCollectors } from './server-collectors.js';
 
@@ -43,7 +43,7 @@ export async function writeSupportBundle(file: string, options: SupportOptions):
   );
 }
 
-async function addPart(collector: Collector, parts: Record<string, unknown>): Promise<string> {
+async function addPart(collector: FactCollector, parts: Record<string, unknown>): Promise<string> {
   const { name } = collector;
   try {
     const { value, omitted } = await collectFields(collector);

@@ -1,5 +1,5 @@
 /** A source of facts for support. Only the named fields of its items leave the machine. */
-export interface Collector {
+export interface FactCollector {
   readonly name: string;
   /** Names of the fields that the file contains. */
   readonly fields: readonly string[];
@@ -8,13 +8,13 @@ export interface Collector {
 }
 
 /** Facts of a collector, and names of the omitted fields. */
-export interface Collected {
+export interface FactSelection {
   readonly value: unknown;
   readonly omitted: readonly string[];
 }
 
 /** Copies the named fields of the items of a collector. */
-export async function collectFields({ fields, collect }: Collector): Promise<Collected> {
+export async function collectFields({ fields, collect }: FactCollector): Promise<FactSelection> {
   const found = await collect();
   const omitted = new Set<string>();
   const pick = (item: object) => {

@@ -7,10 +7,10 @@ import { version } from '../../core/kit/version.js';
 import { hideSecretsIn, MASK } from '../../core/sources/hidden-secrets.js';
 import Database from '../../native/sqlite.js';
 import { STATE_FILE } from '../../stores/database/private-files.js';
-import type { Collector } from './collector.js';
+import type { FactCollector } from './collector.js';
 
 /** Collectors that need no running server. */
-export function localCollectors(config: Config, settings: readonly Setting[]): Collector[] {
+export function localCollectors(config: Config, settings: readonly Setting[]): FactCollector[] {
   const folder = resolve(config.data.directory);
   return [
     {

@@ -1,19 +1,19 @@
 import { type ServerTarget, sendTo } from '../running-server.js';
-import type { Collector } from './collector.js';
+import type { FactCollector } from './collector.js';
 
 const ADMIN = '/api/v1/admin';
 
 /** Collectors that query a running server by its management API. */
-export function serverCollectors(target: ServerTarget): Collector[] {
+export function serverCollectors(target: ServerTarget): FactCollector[] {
   const read = async (path: string): Promise<Record<string, unknown>> => {
     const body = (await (await sendTo(target, `${ADMIN}${path}`)).json()) as Record<string, unknown>;
     return 'data' in body ? (body['data'] as Record<string, unknown>) : body;
   };
-  const list = (name: string, path: string, member: string, fields: readonly string[]): Collector => ({
+  const list = (name: string, path: string, member: string, fields: readonly string[]): FactCollector => ({
     ...{ name, fields },
     collect: async () => (await read(path))[member] as object[],
   });
-  const one = (name: string, path: string, fields: readonly string[]): Collector => ({
+  const one = (name: string, path: string, fields: readonly string[]): FactCollector => ({
     ...{ name, fields },
     collect: () => read(path),
   });

@@ -21,7 +21,7 @@ export const CLASSIFICATIONS = [
   'customer-data',
   'secret-suspected',
 ] as const;
-export type Classification = (typeof CLASSIFICATIONS)[number];
+export type ContentClassification = (typeof CLASSIFICATIONS)[number];
 
 /** Names of the headers that a bundle may contain: those of the clients, and two of responses. */
 export const ALLOWED_HEADERS: readonly string[] = [
@@ -108,9 +108,9 @@ export interface RemovedSecret {
 /** Members of a bundle without its envelopes. */
 export interface BundleHead {
   readonly clientBundleId: string | null;
-  readonly declared: Classification;
+  readonly declared: ContentClassification;
   /** `secret-suspected` if a secret was found, otherwise as declared. */
-  readonly classification: Classification;
+  readonly classification: ContentClassification;
   readonly consent: Bundle['consent'];
   /** SHA-256 of the received bytes, in hexadecimal. */
   readonly digest: string;

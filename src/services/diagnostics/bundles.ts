@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BundleHead, BundleVerdict, Classification } from '../../core/diagnostics/bundle.js';
+import type { BundleHead, BundleVerdict, ContentClassification } from '../../core/diagnostics/bundle.js';
 import { ApiError, fieldFailure } from '../../core/errors/errors.js';
 import type { Pools, TaskOptions } from '../../core/tasks/tasks.js';
 import type { AuditStore } from '../../stores/audit/audit.js';
@@ -77,7 +77,7 @@ export class DiagnosticBundles {
   }
 
   /** One envelope at a time, so that the event loop runs between them. */
-  *#contents(envelopes: readonly Uint8Array[], classification: Classification): Generator<string> {
+  *#contents(envelopes: readonly Uint8Array[], classification: ContentClassification): Generator<string> {
     for (const envelope of envelopes)
       yield this.#protect(
         Buffer.from(envelope.buffer, envelope.byteOffset, envelope.byteLength).toString(),
@@ -85,7 +85,7 @@ export class DiagnosticBundles {
       );
   }
 
-  #protect(text: string, classification: Classification): string {
+  #protect(text: string, classification: ContentClassification): string {
     return classification === 'secret-suspected' ? this.deps.sealing.seal(text) : OPEN + text;
   }
 
@@ -146,7 +146,7 @@ export class DiagnosticBundles {
       receivedBy: row.received_by,
       expiresAt: row.received_at + this.deps.days * DAY_MS,
       envelopeCount: row.envelope_count,
-      classification: row.classification as Classification,
+      classification: row.classification as ContentClassification,
       digest: row.digest,
       isEncrypted: row.head_json.startsWith('sealed:'),
     };

@@ -5,7 +5,7 @@ import { ALLOWED_HEADERS, type BundleVerdict } from '../../../src/core/diagnosti
 import { readBundle } from '../../../src/workers/diagnostics/read-bundle.js';
 import { bundle, type Draft, envelope, largestBundle, preview } from '../support/bundles.js';
 
-type Accepted = Extract<BundleVerdict, { head: unknown }>;
+type AcceptedBundle = Extract<BundleVerdict, { head: unknown }>;
 
 const read = (value: Draft) =>
   readBundle([Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))]);
@@ -16,7 +16,7 @@ async function listProblems(value: Draft): Promise<string[]> {
   return 'errors' in verdict ? verdict.errors.map(({ name }) => name) : [];
 }
 
-async function accept(value: Draft): Promise<Accepted & { readonly stored: Draft[] }> {
+async function accept(value: Draft): Promise<AcceptedBundle & { readonly stored: Draft[] }> {
   const verdict = await read(value);
   if ('errors' in verdict) throw new Error(JSON.stringify(verdict.errors));
   return { ...verdict, stored: verdict.envelopes.map((one) => JSON.parse(Buffer.from(one).toString())) };
