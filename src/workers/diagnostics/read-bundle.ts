@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import {
   ALLOWED_HEADERS,
-  BUNDLE_LIMITS,
   type Bundle,
   type BundleEnvelope,
   BundleSchema,
   type BundleVerdict,
 } from '../../core/diagnostics/bundle.js';
+import { BUNDLE_LIMITS } from '../../core/diagnostics/limits.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { type FieldError, showValue } from '../../core/errors/field-errors.js';
 import { memberBinder } from '../../core/http/member-binder.js';

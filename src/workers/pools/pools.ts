@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { BUNDLE_LIMITS, type DiagnosticsTasks } from '../../core/diagnostics/bundle.js';
+import type { DiagnosticsTasks } from '../../core/diagnostics/bundle.js';
+import { BUNDLE_LIMITS } from '../../core/diagnostics/limits.js';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { BUNDLE_LIMITS, BundleSchema, CLASSIFICATIONS } from '../../../core/diagnostics/bundle.js';
+import { BundleSchema, CLASSIFICATIONS } from '../../../core/diagnostics/bundle.js';
+import { BUNDLE_LIMITS } from '../../../core/diagnostics/limits.js';
 import { notFound } from '../../../core/errors/errors.js';
 import { formatActor } from '../../../core/http/operation.js';
 import { defineIntegerParam, pathString } from '../../../core/http/params.js';
