@@ -71,6 +71,10 @@ describe('graticule support bundle', () => {
     });
     expect(settings).not.toHaveProperty('server.port');
     for (const absent of [SECRET, server.adminKey, 'acme', 'world_map']) expect(text).not.toContain(absent);
+    expect(parts.files.length).toBeGreaterThan(0);
+    for (const file of parts.files)
+      expect(Object.keys(file)).toEqual(['kind', 'bytes', 'modified', 'entries']);
+    expect(Object.keys(parts.telemetry).sort()).toEqual(['otlpConfigured', 'tracingEnabled']);
     expect(stdout).toContain('collected files, omitted name\n');
     expect(stdout).toContain('collected telemetry, omitted otlpEndpoint\n');
   });
