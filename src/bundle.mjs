@@ -25,6 +25,7 @@ const ENTRIES = [
   'workers/entries/state',
   'workers/entries/storage',
   'workers/entries/symbols',
+  'workers/entries/diagnostics',
   'workers/entries/tile-store',
   'workers/entries/vector',
 ];

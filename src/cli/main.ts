@@ -209,6 +209,35 @@ program
   .description('check a configuration file')
   .argument('<config>')
   .action(loaded(async () => (await import('./validate.js')).validate));
+const audit = program.command('audit').description('verify an exported audit trail');
+
+audit
+  .command('verify')
+  .description('verify an audit trail in JSON lines without its server')
+  .argument('<file>', 'export of the audit trail (format=jsonl)')
+  .option('--checkpoint <file>', 'signed checkpoints, or a log that contains some (default: none)')
+  .option('--key-id <id>', 'key that must have signed the checkpoints (default: any key)')
+  .action(
+    loaded(async () => {
+      const { verifyAudit } = await import('./audit.js');
+      return (file: string, options: { checkpoint?: string; keyId?: string }) => verifyAudit(file, options);
+    }),
+  );
+
+program
+  .command('support')
+  .description('collect facts for support')
+  .command('bundle')
+  .description(
+    'write facts about this server without secrets and data to one file; the server can be stopped',
+  )
+  .argument('<file>', 'file to write')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--url <url>', 'URL of the server (default: http://localhost and its port)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
+  .action(loaded(async () => (await import('./support/bundle.js')).writeSupportBundle));
+
 program
   .command('doctor')
   .description('check the requirements of the server on this machine')

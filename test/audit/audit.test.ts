@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { STREAM_LIMITS } from '../../src/core/streams/limits.js';
 import { auditEvent } from '../../src/gateway/audit/admin/audit-trail.js';
-import { EventLimiter } from '../../src/gateway/streams/admin/event-limiter.js';
+import { RefusalCounts } from '../../src/gateway/audit/admin/refusal-counts.js';
 import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit/audit-scope.js';
 import { type AdminHarness, adminHarness } from '../admin/support/admin.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
@@ -121,17 +121,30 @@ describeStates('an audit row in the transaction of its change', (temporary, data
     expect(() => auditResource('x')).not.toThrow();
   });
 
-  it('bounds the rows of refusals, and counts what is left out', () => {
+  it('bounds the rows of refusals, and counts repetitions for each caller', () => {
     let now = 0;
-    const limiter = new EventLimiter(() => now);
-    expect(limiter.take('a')).toBe(0);
-    expect([limiter.take('a'), limiter.take('a')]).toEqual([undefined, undefined]);
-    expect(limiter.take('b')).toBe(2);
+    const written: [string, number][] = [];
+    const counts = new RefusalCounts<string>(
+      (subject, repeated) => written.push([subject, repeated]),
+      () => now,
+    );
+    const take = (key: string) => counts.take(key, `request of ${key}`);
+    expect(take('a')).toBe(0);
+    expect([take('a'), take('a')]).toEqual([undefined, undefined]);
+    expect(take('b')).toBe(0);
+    expect(take('b')).toBeUndefined();
     let taken = 2;
-    for (let n = 0; n < 1000; n++) if (limiter.take(`other ${n}`) !== undefined) taken += 1;
+    for (let n = 0; n < 1000; n++) if (take(`other ${n}`) !== undefined) taken += 1;
     expect(taken).toBe(STREAM_LIMITS.refusalsPerMinute);
     now = 60_000;
-    expect(limiter.take('a')).toBe(1002 - taken);
+    // The row has the repetitions of its caller, and the events that got no row at all.
+    expect(take('a')).toBe(2 + 1002 - taken);
+    expect(written).toEqual([]);
+    counts.flush();
+    expect(written).toEqual([['request of b', 1]]);
+    now = 120_000;
+    counts.flush();
+    expect(written).toHaveLength(1);
   });
 });
 

@@ -41,6 +41,7 @@ const VALUES: Record<string, (path: string) => string> = {
   investigationId: () => '4711',
   pinId: () => '4711',
   linkId: () => '4711',
+  bundleId: () => '4711',
   eventId: () => '4711',
   resolution: () => '1',
   format: () => 'geojson',

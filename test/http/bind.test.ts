@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { memberBinder } from '../../src/gateway/http/requests/bind.js';
+import { memberBinder } from '../../src/core/http/member-binder.js';
 
 const Optional = Type.Optional;
 const Body = Type.Object({

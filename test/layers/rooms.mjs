@@ -88,12 +88,14 @@ const ROOMS = {
       holds: 'the configuration and its schema',
       uses: ['access', 'alerts', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
     },
+    diagnostics: { holds: 'the form of diagnostic bundles', uses: ['errors'] },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
         'alerts',
         'catalog',
         'cql2',
+        'diagnostics',
         'edits',
         'exchange',
         'features',
@@ -126,6 +128,7 @@ const ROOMS = {
       uses: ['audit', 'database', 'schema', 'streams'],
     },
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
+    diagnostics: { holds: 'diagnostic bundles of clients', uses: ['audit', 'schema'] },
     observability: {
       holds: 'recent records of all kinds in the order of time',
       uses: ['audit', 'jobs', 'replicas', 'schema'],
@@ -143,6 +146,7 @@ const ROOMS = {
         'audit',
         'catalog',
         'database',
+        'diagnostics',
         'investigations',
         'jobs',
         'observability',
@@ -180,10 +184,15 @@ const ROOMS = {
         'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
       uses: ['access', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
     },
+    audit: {
+      holds: 'signed checkpoints of the audit trail',
+      uses: ['access', 'telemetry'],
+    },
     connections: {
       holds: 'databases, object stores and services, their secrets',
       uses: ['access', 'storage'],
     },
+    diagnostics: { holds: 'intake and retention of diagnostic bundles', uses: ['access'] },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     maps: {
       holds: 'windows and drawing of maps, legends',
@@ -297,6 +306,7 @@ const ROOMS = {
     },
   },
   workers: {
+    diagnostics: { holds: 'checks of diagnostic bundles, and their scan for secrets', uses: [] },
     alerts: { holds: 'areas of zones, and tests of geometries against them', uses: [] },
     state: { holds: 'the link to the state thread', uses: [] },
     styles: { holds: 'glyphs, sprites, SLD', uses: [] },
@@ -334,6 +344,7 @@ const ROOMS = {
       holds: 'what runs first in each thread and process',
       uses: [
         'alerts',
+        'diagnostics',
         'edits',
         'engine',
         'exchange',
@@ -376,7 +387,7 @@ const ROOMS = {
     stac: { holds: 'STAC API', uses: ['http', 'pages', 'surface'] },
     access: {
       holds: 'accounts, OAuth, management of users, keys and rules',
-      uses: ['admin', 'auth', 'pages'],
+      uses: ['admin', 'auth', 'http', 'pages'],
     },
     connections: { holds: 'management of connections', uses: ['admin'] },
     geocoding: { holds: 'management of locators', uses: ['admin'] },
@@ -390,6 +401,7 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
+    diagnostics: { holds: 'diagnostic bundles', uses: ['admin', 'http'] },
     investigations: {
       holds: 'evidence about incidents',
       uses: ['admin', 'alerts', 'observability', 'releases'],
@@ -402,7 +414,7 @@ const ROOMS = {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],
     },
-    audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
+    audit: { holds: 'management of the audit trail', uses: ['admin', 'http'] },
     catalog: {
       holds: 'management of services and layers',
       uses: ['admin', 'connections', 'geocoding', 'http', 'styles'],
@@ -432,7 +444,7 @@ const ROOMS = {
       holds: 'capabilities, configuration, what is not built',
       uses: ['admin', 'jobs'],
     },
-    releases: { holds: 'release packages and coordinated releases', uses: ['admin', 'manifest'] },
+    releases: { holds: 'release packages and coordinated releases', uses: ['admin', 'http', 'manifest'] },
     start: {
       holds: 'the start of a gateway: what it assembles, the lists of operations',
       uses: [
@@ -443,6 +455,7 @@ const ROOMS = {
         'auth',
         'catalog',
         'connections',
+        'diagnostics',
         'exchange',
         'features',
         'geocoding',

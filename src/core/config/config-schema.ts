@@ -451,6 +451,12 @@ export const ConfigSchema = section({
       '',
     ),
   }),
+  diagnostics: section({
+    bundles: section({
+      days: whole('Days for which the server keeps a diagnostic bundle.', 30, 1, 3650),
+      count: whole('Maximum number of diagnostic bundles. Further ones return 409.', 100, 0, 10_000),
+    }),
+  }),
   licensing: section({
     enabled: yes('Whether operations that the entitlements do not cover return 402.', false),
     entitlements: Type.Array(Type.String(), {

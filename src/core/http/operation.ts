@@ -256,8 +256,11 @@ export interface BodySpec<S extends TSchema = TSchema> {
   /** Media types taken; the first is documented first. */
   readonly mediaTypes: readonly string[];
   readonly required: boolean;
-  /** Format of the body. Default: `json`. Forms are detected by their media type. */
-  readonly form?: 'json' | 'features' | 'bytes';
+  /**
+   * Format of the body. Default: `json`. Forms are detected by their media type. The handler of `parts` receives a list of
+   * byte arrays and checks them itself.
+   */
+  readonly form?: 'json' | 'features' | 'bytes' | 'parts';
   /** Members whose text may be JSON: see `BodyReadOptions`. */
   readonly jsonMembers?: readonly string[];
   /** Members whose numbers keep their digits: see `parseJsonExactly`. */
@@ -319,8 +322,12 @@ export interface Operation {
   readonly takesSessionOfPrograms?: boolean;
   /** Whether the operation reads the Authorization header itself, so that it does not authenticate the caller. */
   readonly ownCredentials?: boolean;
-  /** True: an audit row is written with the outcome. Only for operations that change something. */
+  /**
+   * True: an audit row is written with the outcome. Only for operations that change or export something.
+   */
   readonly audited?: boolean;
+  /** True: the audit row of a successful request is a DataExport. */
+  readonly exports?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */
   readonly openQuery?: boolean;
   /** Whether the method is available for a target, for any caller or for one. Default: yes. */

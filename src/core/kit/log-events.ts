@@ -144,6 +144,11 @@ export const LOG_EVENTS = {
     1605,
     'the client certificate of {Principal} expires in {Days} days',
   ),
+  'audit.checkpoint': information(
+    1606,
+    'the audit trail has {Rows} rows; the last one has the hash {Hash}: {Signature}',
+  ),
+  'audit.checkpoint.failed': error(1607, 'a checkpoint of the audit trail could not be written: {Error}'),
   'access.layer.closed': error(
     1610,
     'a layer is hidden from a role because a policy refers to a missing column',

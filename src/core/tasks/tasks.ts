@@ -6,6 +6,7 @@
 
 import type { AlertTasks } from '../alerts/tasks.js';
 import type { TableRule } from '../catalog/table-rule.js';
+import type { DiagnosticsTasks } from '../diagnostics/bundle.js';
 import type { EditResult, EditTask, EmptiedLog } from '../edits/edits.js';
 import type { MergeTasks } from '../edits/merges.js';
 import type { IngestTasks } from '../exchange/ingest.js';
@@ -91,6 +92,7 @@ interface Tasks
   extends AlertTasks,
     AnalyticsTasks,
     ArchiveTasks,
+    DiagnosticsTasks,
     FeatureProcessTasks,
     GeocodingTasks,
     TilePackageTasks,

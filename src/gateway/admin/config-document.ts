@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Setting } from '../../core/config/config.js';
-import { withoutPassword } from '../../core/sources/database-url.js';
+import { hideSecretsIn, MASK } from '../../core/sources/hidden-secrets.js';
 
 /** The configuration in force, as the management API shows it. */
 export interface ConfigDocument {
@@ -19,14 +19,20 @@ export function createConfigDocument(settings: readonly Setting[]): ConfigDocume
   };
 }
 
-/** Replaces the value of a secret. */
-export const MASK = '***';
-
 /** A value as it may be shown: secrets are masked, unset ones are null. */
 export function maskSetting({ secret, value }: Setting): unknown {
   if (!isSet(value)) return value ?? null;
-  if (secret) return MASK;
-  return Array.isArray(value) ? value.map((one) => withoutPassword(String(one))) : value;
+  return secret ? MASK : hideSecretsIn(value);
+}
+
+/** The default of a setting, masked like its value. */
+export function maskDefault(setting: Setting): unknown {
+  return maskSetting({ ...setting, value: setting.default });
+}
+
+/** `server` -> `ServerOptions`: clients show it as the name of a type. */
+export function formatOptionsType(section: string): string {
+  return `${section[0]!.toUpperCase()}${section.slice(1)}Options`;
 }
 
 export function isSet(value: unknown): boolean {

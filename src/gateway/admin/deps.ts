@@ -15,6 +15,7 @@ import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
+import type { AuditCheckpoints } from '../../services/audit/checkpoints.js';
 import type { CrsList } from '../../services/catalog/crs/crs-list.js';
 import type { SourceCrs } from '../../services/catalog/crs/source-crs.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
@@ -23,6 +24,7 @@ import type { SourceLayers } from '../../services/catalog/publish/source-layers.
 import type { ManagedRasters } from '../../services/catalog/rasters/raster-management.js';
 import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Connections } from '../../services/connections/connections.js';
+import type { DiagnosticBundles } from '../../services/diagnostics/bundles.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
 import type { Exports } from '../../services/exchange/exports/service.js';
 import type { ImportService } from '../../services/exchange/import.js';
@@ -103,6 +105,8 @@ export interface AdminDeps {
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   readonly observer: Observer;
+  readonly bundles: DiagnosticBundles;
+  readonly checkpoints: AuditCheckpoints;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };
   /** Resolves when all processes have applied the announced changes, or after one second. */

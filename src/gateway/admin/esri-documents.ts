@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import { fieldFailure } from '../../core/errors/errors.js';
 import { prefixField } from '../../core/errors/field-errors.js';
+import { memberBinder } from '../../core/http/member-binder.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
-import { memberBinder } from '../http/requests/bind.js';
 
 /**
  * Schemas of drawingInfo and popupInfo with all members that the Esri specification of web maps and feature services

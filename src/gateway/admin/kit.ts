@@ -40,6 +40,8 @@ interface Common<P extends Params, S extends TSchema> {
   readonly socket?: boolean;
   /** Callers need no permission: the response depends on the caller, or helps the caller to sign in. */
   readonly open?: boolean;
+  /** See `Operation.exports`. */
+  readonly exports?: boolean;
   /** See `Operation.takesSessionOfPrograms`. */
   readonly takesSessionOfPrograms?: boolean;
   /** Same as `GroupAbout.isForTenants`, for this row only. */
@@ -262,7 +264,7 @@ function buildOperation(
   } as const;
   if (!implementation) return { ...common, ...reserved(method, path, summary) };
   const { description, params, body, errors, socket = false, open = false } = implementation;
-  const { takesSessionOfPrograms = false } = implementation;
+  const { takesSessionOfPrograms = false, exports = false } = implementation;
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
@@ -273,6 +275,7 @@ function buildOperation(
     body: body && { exactMembers: EXACT_MEMBERS, ...body, bindsAnyCase: true, refusesRounding: true },
     responses: { ...collectResponses(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
+    ...(exports ? { exports, audited: true } : {}),
     socket,
     takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),

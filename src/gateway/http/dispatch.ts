@@ -254,7 +254,9 @@ export class Dispatcher {
   }
 
   /** Throws or rejects if a change could not be recorded, or if the caller may have lost the permission elsewhere. */
-  #requireRecordable({ ownCredentials }: Operation): Promise<void> | undefined {
+  #requireRecordable({ ownCredentials, exports }: Operation): Promise<void> | undefined {
+    // An export changes nothing. Its row is written before its response.
+    if (exports) return undefined;
     const lost = this.#options.lost?.();
     if (lost !== undefined) throw new ApiError('unavailable', `The server cannot store changes: ${lost}`);
     // A caller who signs in can be about to free space.
@@ -288,10 +290,25 @@ export class Dispatcher {
   }
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
-    if (!operation.audited) return runInSpan(x, operation);
+    if (!operation.audited) return this.#runWatched(x, operation);
     const request = describeRequest(x);
     x.detach();
     return this.#options.audit.run(request, async () => runInSpan(x, operation));
+  }
+
+  /** Runs an operation that changes nothing, and records its refusal for missing rights. */
+  #runWatched(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
+    const fail = (error: unknown): never => {
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403))
+        this.#options.audit.refused(describeRequest(x), error.status);
+      throw error;
+    };
+    try {
+      const reply = runInSpan(x, operation);
+      return reply instanceof Promise ? reply.catch(fail) : reply;
+    } catch (error) {
+      return fail(error);
+    }
   }
 }
 

@@ -5,13 +5,12 @@ import { inSpan } from '../../services/telemetry/spans.js';
 import type { CertificateCaller, CertifiedRequest } from '../auth/client-certificates.js';
 import { type Credentials, findEmbedKey, isBasic } from '../auth/credentials.js';
 import { type AuditedRequest, describeRequest, type RequestAuditor } from './audited-request.js';
-import { AUTHORIZATION, COOKIE, type HttpExchange, X_API_KEY } from './exchange.js';
+import { COOKIE, type HttpExchange, X_API_KEY } from './exchange.js';
 import {
   type CredentialScheme,
   findScheme,
   isScript,
   readAuthorization,
-  readBearer,
   requireSameOrigin,
 } from './requests/request-credentials.js';
 
@@ -165,16 +164,10 @@ export class Identification {
     }));
   }
 
-  /** Logs refusals of audited operations, and invalid credentials. Returns the error. */
+  /** Records refusals for wrong credentials or missing rights. Returns the error. */
   #tellRefusal(x: HttpExchange, error: unknown, request = describeRequest(x)): unknown {
     const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
-    const credentials =
-      status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION) || readBearer(x));
-    if (
-      credentials ||
-      code.startsWith('client_certificate_') ||
-      ((status === 401 || status === 403) && x.operation.audited)
-    )
+    if (status === 401 || status === 403 || code.startsWith('client_certificate_'))
       this.options.audit.refused({ ...request, principal: x.principal }, status);
     return error;
   }

@@ -5,6 +5,7 @@ import { listNames } from '../../core/errors/near-names.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { HTTP_LIMITS } from '../../core/http/limits.js';
+import { memberBinder } from '../../core/http/member-binder.js';
 import { parseBoundary } from '../../core/http/multipart-fields.js';
 import type { BodySpec } from '../../core/http/operation.js';
 import { once, type SchemaCheck } from '../../core/http/schema-check.js';
@@ -14,7 +15,6 @@ import { roundExactNumbers } from '../../core/values/exact-number.js';
 import type { BodyForm, BodyReadOptions, JsonBounds } from '../../core/values/json-bounds.js';
 import type { HttpExchange } from './exchange.js';
 import { inflateBody, requireContentCoding } from './replies/content-coding.js';
-import { memberBinder } from './requests/bind.js';
 import { ReceivedBytes } from './requests/received-bytes.js';
 import { turn } from './turns.js';
 
@@ -45,6 +45,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
+    if (spec.form === 'parts') return parts;
     const form = FORMS[mediaType] ?? spec.form ?? 'json';
     const boundary = form === 'multipart' ? parseBoundary(x.header('content-type')!) : undefined;
     const { jsonMembers, exactMembers, refusesRounding } = spec;

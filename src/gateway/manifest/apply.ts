@@ -3,13 +3,13 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import { ApiError } from '../../core/errors/errors.js';
 import { type FieldError, prefixField } from '../../core/errors/field-errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
+import { memberBinder } from '../../core/http/member-binder.js';
 import type { Principal } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
 import { isExactNumber, roundExactNumbers } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import type { Services } from '../admin/deps.js';
 import type { Owner } from '../admin/owner.js';
-import { memberBinder } from '../http/requests/bind.js';
 import type { Entry, KindDeps, ManifestKind, Targets } from './kind.js';
 import { MANIFEST_KINDS, requireRight } from './kinds.js';
 import { isAbout, listDisabledCollections, mapLayersToServices, namesToMake } from './makes.js';

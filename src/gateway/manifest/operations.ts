@@ -10,6 +10,7 @@ import { TimestampSchema, timestamp } from '../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../admin/kit.js';
 import { OPEN_OBJECT } from '../admin/open-objects.js';
 import { OWNERS } from '../admin/owner.js';
+import { recordExport } from '../http/recorded-export.js';
 import {
   API_VERSION,
   drifted,
@@ -100,8 +101,10 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
       'Connections, published layers, services, settings of layers, styles, roles, policies and limits; no secrets, keys or users.',
     data: ManifestSchema,
     errors: [403],
-    async answer(_x, deps) {
+    exports: true,
+    async answer(x, deps) {
       const all = await listResources(deps);
+      recordExport(x, { format: 'json', filter: null, count: all.length });
       const drift = await drifted(deps, all);
       return {
         apiVersion: API_VERSION,

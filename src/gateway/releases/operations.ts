@@ -6,6 +6,7 @@ import { permits } from '../../services/access/permissions.js';
 import { timestamp } from '../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../admin/kit.js';
 import { defineFilterParam, enumeration } from '../admin/params.js';
+import { recordExport } from '../http/recorded-export.js';
 import { KIND_SERVICES } from '../manifest/kind.js';
 import { EXACT_MANIFEST_MEMBERS } from '../manifest/schemas.js';
 import { describeArtifact, describeBinding, readHoldings } from './inventory.js';
@@ -147,9 +148,13 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
       params: byId,
       data: GitOpsManifest,
       errors: [403, 404],
-      async answer({ params, principal }, deps) {
-        requireManifest(principal);
-        return gitOpsManifest(await requirePackage(params.packageId, deps), deps);
+      exports: true,
+      async answer(x, deps) {
+        requireManifest(x.principal);
+        const { packageId } = x.params;
+        const found = await requirePackage(packageId, deps);
+        recordExport(x, { format: 'json', filter: { package: packageId }, count: 1 });
+        return gitOpsManifest(found, deps);
       },
     },
   ),

@@ -18,12 +18,14 @@ import { alertEvents } from '../alerts/admin/alert-events.js';
 import { alertStreams } from '../alerts/admin/alert-streams.js';
 import { alerts } from '../alerts/admin/alerts.js';
 import { audit } from '../audit/admin/audit.js';
+import { auditCheckpoints } from '../audit/admin/checkpoints.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
 import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
 import { serviceOperations } from '../catalog/admin/service-operations.js';
 import { services, singleLayerMetadata } from '../catalog/admin/services.js';
 import { catalogSources } from '../catalog/admin/sources.js';
 import { connections } from '../connections/admin/connections.js';
+import { diagnosticBundles } from '../diagnostics/admin/bundles.js';
 import { imports } from '../exchange/admin/import.js';
 import { importFiles } from '../exchange/admin/import-files.js';
 import { importServices } from '../exchange/admin/import-services.js';
@@ -147,5 +149,6 @@ export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOp
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
+    ...[diagnosticBundles, auditCheckpoints],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

@@ -21,6 +21,7 @@ import type { AlertRules } from '../../services/alerts/rules.js';
 import type { AlertStream } from '../../services/alerts/stream.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
+import { AuditCheckpoints } from '../../services/audit/checkpoints.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
 import type { CrsList } from '../../services/catalog/crs/crs-list.js';
@@ -35,6 +36,7 @@ import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { createSharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
+import { DiagnosticBundles } from '../../services/diagnostics/bundles.js';
 import type { Edits } from '../../services/edits/edits.js';
 import { Merges } from '../../services/edits/merges.js';
 import { LayerCopies } from '../../services/exchange/copies/copies.js';
@@ -320,7 +322,23 @@ export function startManagement(options: ManagementOptions): Management {
     collections: state.collections,
     catalog: () => catalog.current,
   });
+  const bundles = new DiagnosticBundles({
+    store: state.diagnosticBundles,
+    audit: state.audit,
+    sealing,
+    pools,
+    ...config.diagnostics.bundles,
+  });
+  const checkpoints = new AuditCheckpoints({
+    audit: state.audit,
+    store: state.auditCheckpoints,
+    documents: state.documents,
+    sealing,
+    log,
+  });
   const deps: AdminDeps = {
+    bundles,
+    checkpoints,
     access: options.access,
     server: { version: version(), releaseChannel: 'preview' },
     state,
@@ -414,8 +432,9 @@ export function startManagement(options: ManagementOptions): Management {
   const closing = new AbortController();
   const start = () => {
     jobs.start();
+    checkpoints.start();
     const sweep = async () => {
-      await Promise.all([options.sweepAttachments(), readerExports.trim()]);
+      await Promise.all([options.sweepAttachments(), readerExports.trim(), bundles.expire()]);
     };
     stopSweeps = repeatSweeps(sweep, (error) => log.write('attachments.left', exception(error)));
     Promise.all([
@@ -439,6 +458,7 @@ export function startManagement(options: ManagementOptions): Management {
     closing.abort();
     unfollow();
     stopSweeps?.();
+    checkpoints.stop();
     return jobs.stop();
   };
   return {

@@ -89,3 +89,9 @@ export function noteBehind(names: readonly string[]): void {
   const scope = scopes.getStore();
   for (const name of names) scope?.behind.add(name);
 }
+
+/** Records what the running request exports: the format, the filter and the number of items. */
+export function auditExport(details: Readonly<Record<string, unknown>>): void {
+  const scope = scopes.getStore();
+  if (scope) Object.assign(scope.details, details);
+}

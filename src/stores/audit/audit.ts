@@ -34,6 +34,12 @@ export interface AuditVerdict {
   broken?: { id: number; reason: string };
 }
 
+/** Statement of a checkpoint: the number of rows, and the hash of the last one. */
+export interface AttestedRows {
+  readonly rows: number;
+  readonly hash: string;
+}
+
 interface PendingEvent {
   event: AuditEvent;
   resolve(): void;
@@ -107,7 +113,7 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
   let last = (rows[0] as { id: number; hash: string } | undefined) ?? { id: 0, hash: GENESIS };
   for (const event of events) {
     const unsigned = { ...storable(event), id: last.id + 1, previous_hash: last.hash };
-    const row: AuditRow = { ...unsigned, hash: rowHash(unsigned) };
+    const row: AuditRow = { ...unsigned, hash: computeRowHash(unsigned) };
     await runner.run(
       CompiledQuery.raw(
         INSERT[runner.vocabulary.database],
@@ -176,18 +182,31 @@ export class AuditStore {
   }
 
   async list(query: AuditQuery): Promise<AuditRow[]> {
-    let rows = this.db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(query.limit);
+    return this.#select(query).selectAll().orderBy('id', 'desc').limit(query.limit).execute();
+  }
+
+  /** Number of rows that a query selects on all its pages. */
+  async count(query: Omit<AuditQuery, 'limit'>): Promise<number> {
+    const { n } = await this.#select(query)
+      .select((e) => e.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow();
+    return Number(n);
+  }
+
+  #select(query: Omit<AuditQuery, 'limit'>) {
+    let rows = this.db.selectFrom('audit');
     for (const [column, value] of Object.entries(query.equals ?? {})) {
       if (value !== undefined) rows = rows.where(column as AuditFilter, '=', value);
     }
     if (query.from !== undefined) rows = rows.where('at', '>=', query.from);
     if (query.to !== undefined) rows = rows.where('at', '<', query.to);
     if (query.beforeId !== undefined) rows = rows.where('id', '<', query.beforeId);
-    return rows.execute();
+    return rows;
   }
 
-  /** Recomputes the complete chain, a page at a time. */
-  async verify(): Promise<AuditVerdict> {
+  /** Recomputes the complete chain, a page at a time, and compares it with what checkpoints state. */
+  async verify(attested: readonly AttestedRows[] = []): Promise<AuditVerdict> {
+    const hashes = new Map(attested.map(({ rows, hash }) => [rows, hash]));
     let rowsChecked = 0;
     let previous = { id: 0, hash: GENESIS };
     for (;;) {
@@ -200,11 +219,11 @@ export class AuditStore {
         .execute();
       for (const row of page) {
         rowsChecked += 1;
-        const reason = flaw(row, previous);
+        const reason = findFlaw(row, previous) ?? findContradiction(row, hashes.get(row.id));
         if (reason) return { rowsChecked, broken: { id: row.id, reason } };
         previous = row;
       }
-      if (page.length < PAGE) return { rowsChecked };
+      if (page.length < PAGE) return withTail(rowsChecked, attested);
     }
   }
 }
@@ -227,15 +246,29 @@ function identify(event: AuditEvent): string {
   return JSON.stringify(values);
 }
 
-function flaw(row: AuditRow, previous: { id: number; hash: string }): string | undefined {
+const findContradiction = (row: AuditRow, hash: string | undefined) =>
+  hash !== undefined && hash !== row.hash
+    ? `the checkpoint of ${row.id} rows attests another hash: this row or one before it was replaced`
+    : undefined;
+
+/** Rows that a checkpoint attests, and that are missing at the end. */
+function withTail(rowsChecked: number, attested: readonly AttestedRows[]): AuditVerdict {
+  const most = Math.max(0, ...attested.map(({ rows }) => rows));
+  if (most <= rowsChecked) return { rowsChecked };
+  const reason = `the checkpoint attests ${most} rows, and there are ${rowsChecked}`;
+  return { rowsChecked, broken: { id: rowsChecked + 1, reason } };
+}
+
+/** Contradiction between a row and the row before it. */
+function findFlaw(row: AuditRow, previous: { id: number; hash: string }): string | undefined {
   if (row.id !== previous.id + 1) return `rows ${previous.id + 1} to ${row.id - 1} are missing`;
   if (row.previous_hash !== previous.hash) return 'the row does not follow the row before it';
-  if (row.hash !== rowHash(row)) return 'the row was changed after it was written';
+  if (row.hash !== computeRowHash(row)) return 'the row was changed after it was written';
   return undefined;
 }
 
 /** SHA-256 over the values in a fixed order, JSON-quoted so that no two rows read the same. */
-function rowHash(row: Omit<AuditRow, 'hash'>): string {
+export function computeRowHash(row: Omit<AuditRow, 'hash'>): string {
   const values = [
     row.previous_hash,
     row.id,

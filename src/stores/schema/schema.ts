@@ -7,6 +7,11 @@ import type {
   AlertZoneTable,
 } from './alert-tables.js';
 import type {
+  AuditCheckpointTable,
+  DiagnosticBundleTable,
+  DiagnosticEnvelopeTable,
+} from './diagnostic-tables.js';
+import type {
   InvestigationLinkTable,
   InvestigationPinTable,
   InvestigationTable,
@@ -512,4 +517,7 @@ export interface StateTables {
   investigations: InvestigationTable;
   investigation_pins: InvestigationPinTable;
   investigation_links: InvestigationLinkTable;
+  diagnostic_bundles: DiagnosticBundleTable;
+  diagnostic_envelopes: DiagnosticEnvelopeTable;
+  audit_checkpoints: AuditCheckpointTable;
 }

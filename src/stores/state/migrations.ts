@@ -38,6 +38,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-alert-revisions': { up: (db) => runAll(db, ALERT_REVISIONS) },
   '0029-investigations': { up: (db) => runAll(db, INVESTIGATIONS) },
   '0030-alert-changes': { up: alertChanges },
+  '0033-diagnostics': { up: (db) => runAll(db, DIAGNOSTICS) },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -407,6 +408,19 @@ const INVESTIGATIONS = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, investigation_id INTEGER NOT NULL, resource_kind TEXT NOT NULL,
     resource_id TEXT NOT NULL, note TEXT, copy_json TEXT,
     created_at INTEGER NOT NULL, created_by TEXT NOT NULL, UNIQUE (investigation_id, resource_kind, resource_id)) STRICT`,
+];
+
+const DIAGNOSTICS = [
+  `CREATE TABLE diagnostic_bundles (
+    id TEXT PRIMARY KEY, received_at INTEGER NOT NULL, received_by TEXT NOT NULL, head_json TEXT NOT NULL,
+    classification TEXT NOT NULL, digest TEXT NOT NULL, envelope_count INTEGER NOT NULL) STRICT`,
+  'CREATE INDEX diagnostic_bundles_by_time ON diagnostic_bundles (received_at, id)',
+  `CREATE TABLE diagnostic_envelopes (
+    bundle_id TEXT NOT NULL, ordinal INTEGER NOT NULL, content_json TEXT NOT NULL,
+    PRIMARY KEY (bundle_id, ordinal)) STRICT`,
+  `CREATE TABLE audit_checkpoints (
+    row_count INTEGER PRIMARY KEY, last_id INTEGER NOT NULL, last_hash TEXT NOT NULL,
+    created_at INTEGER NOT NULL, signature TEXT NOT NULL) STRICT`,
 ];
 
 /** Numbers of the changes of alert events, after which streams resume. */

@@ -54,6 +54,9 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   investigations: ['id'],
   investigation_pins: ['id'],
   investigation_links: ['id'],
+  diagnostic_bundles: ['id'],
+  diagnostic_envelopes: ['bundle_id', 'ordinal'],
+  audit_checkpoints: ['row_count'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',

@@ -22,6 +22,7 @@ import { AlertRuleStore } from '../alerts/rules.js';
 import { AlertZoneStore } from '../alerts/zones.js';
 import { AttachmentStore } from '../attachments/attachments.js';
 import { AuditStore } from '../audit/audit.js';
+import { AuditCheckpointStore } from '../audit/checkpoints.js';
 import { CollectionStore } from '../catalog/collections.js';
 import { AnnouncementStore } from '../database/announcements.js';
 import { StateDialect } from '../database/dialect.js';
@@ -31,6 +32,7 @@ import { makeDataFolder, makeStateFile, STATE_FILE } from '../database/private-f
 import { getSignals, type StateSignals } from '../database/signals.js';
 import { getStatementCount, type StatementCount } from '../database/statement-count.js';
 import { TurnStore } from '../database/turns.js';
+import { DiagnosticBundleStore } from '../diagnostics/bundles.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { RecentRecordStore } from '../observability/recent-records.js';
@@ -54,6 +56,7 @@ export interface State {
   readonly collections: CollectionStore;
   readonly apiKeys: ApiKeyStore;
   readonly audit: AuditStore;
+  readonly auditCheckpoints: AuditCheckpointStore;
   readonly jobs: JobStore;
   readonly documents: DocumentStore;
   readonly feed: FeedStore;
@@ -78,6 +81,7 @@ export interface State {
   readonly alertEvents: AlertEventStore;
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
+  readonly diagnosticBundles: DiagnosticBundleStore;
   readonly recentRecords: RecentRecordStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
@@ -154,6 +158,7 @@ function buildStores(db: StateDb): State {
     collections: new CollectionStore(db),
     apiKeys: new ApiKeyStore(db),
     audit: new AuditStore(db),
+    auditCheckpoints: new AuditCheckpointStore(db),
     jobs: new JobStore(db),
     documents: new DocumentStore(db),
     feed: new FeedStore(db),
@@ -175,6 +180,7 @@ function buildStores(db: StateDb): State {
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
+    diagnosticBundles: new DiagnosticBundleStore(db),
     recentRecords: new RecentRecordStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),

@@ -1,4 +1,6 @@
 import { availableParallelism } from 'node:os';
+import type { DiagnosticsTasks } from '../../core/diagnostics/bundle.js';
+import { BUNDLE_LIMITS } from '../../core/diagnostics/limits.js';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';
@@ -47,6 +49,7 @@ type PoolName =
   | 'engines'
   | 'archives'
   | 'symbols'
+  | 'diagnostics'
   | 'storage'
   | 'ingest'
   | 'geocoding'
@@ -55,6 +58,7 @@ type PoolName =
 
 const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
   archive: 'archives',
+  diagnostics: 'diagnostics',
   geocoding: 'geocoding',
   ingest: 'ingest',
   map: 'engines',
@@ -117,6 +121,12 @@ export function createPools(options: PoolsOptions): Pools {
     worker: new URL('../entries/geocoding.js', import.meta.url),
     maxQueue: POOL_LIMITS.geocodeImports,
   });
+  const diagnostics = new OccasionalPool<keyof DiagnosticsTasks>({
+    name: 'diagnostics',
+    worker: new URL('../entries/diagnostics.js', import.meta.url),
+    maxQueue: BUNDLE_LIMITS.bundleQueue,
+    listMemory: (input) => (input as TaskInput<'diagnostics.bundle'>).parts.map(({ buffer }) => buffer),
+  });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   const geometries = new ProcessPool({
     name: 'geometry',
@@ -125,7 +135,9 @@ export function createPools(options: PoolsOptions): Pools {
     maxBytes: POOL_LIMITS.geometryMemoryBytes,
     maxQueue: POOL_LIMITS.geometryQueue,
   });
-  const pools = { vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries };
+  const pools = {
+    ...{ vector, engines, archives, symbols, storage, ingest, geocoding, diagnostics, processes, geometries },
+  };
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     const pool: AnyPool = pools[findPool(name)];
     return pool.run(name as never, input, taskOptions);

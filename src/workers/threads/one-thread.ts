@@ -31,6 +31,8 @@ export interface OneThreadOptions {
   isKept?: boolean;
   /** Maximum number of tasks that run at the same time in a thread: above 1 for tasks that wait for other servers or disks. Default: 1. */
   concurrency?: number;
+  /** Memory of an input that moves to the thread. Default: inputs are copied. */
+  listMemory?(input: unknown): ArrayBuffer[];
 }
 
 /** A task until it ends. */
@@ -80,7 +82,9 @@ export class OccasionalPool<Names extends TaskName> {
     const stop = () => cancellation.request();
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      const answer = (await this.#pool.run(message)) as TaskResponse<TaskOutput<N>>;
+      const answer = (await this.#pool.run(message, {
+        transferList: this.options.listMemory?.(input) ?? [],
+      })) as TaskResponse<TaskOutput<N>>;
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } catch (error) {

@@ -26,6 +26,7 @@ import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertDispatch } from '../../../src/services/alerts/dispatch.js';
 import { AlertRules } from '../../../src/services/alerts/rules.js';
 import { AlertStream } from '../../../src/services/alerts/stream.js';
+import { AuditCheckpoints } from '../../../src/services/audit/checkpoints.js';
 import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { ChosenCrsStore } from '../../../src/services/catalog/crs/chosen-crs.js';
 import { CrsList } from '../../../src/services/catalog/crs/crs-list.js';
@@ -37,6 +38,7 @@ import { manageRasters } from '../../../src/services/catalog/rasters/raster-mana
 import { SourceStates } from '../../../src/services/catalog/source-states.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
 import { Connections } from '../../../src/services/connections/connections.js';
+import { DiagnosticBundles } from '../../../src/services/diagnostics/bundles.js';
 import { Edits } from '../../../src/services/edits/edits.js';
 import { LayerCopies } from '../../../src/services/exchange/copies/copies.js';
 import { Exports } from '../../../src/services/exchange/exports/service.js';
@@ -229,7 +231,15 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ownFolders: [],
     catalog: visible,
   });
+  const sealing = new StateCipher('');
   const deps: AdminDeps = {
+    bundles: new DiagnosticBundles({
+      ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
+    }),
+    checkpoints: new AuditCheckpoints({
+      ...{ audit: t.state.audit, store: t.state.auditCheckpoints, documents: t.state.documents, sealing },
+      log: { write: () => {} },
+    }),
     access: defaultPolicy,
     sources: new SourceStates({ catalog: visible, publish: async () => {} }),
     sourceCrs: new SourceCrs({

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { bundle as createBundle } from '../../diagnostics/support/bundles.js';
 import { ELSEWHERE, form, id, nothing, type OperationCase } from './audit-case.js';
 import { IMPORT_CASES } from './audit-import-cases.js';
 import type { AuditWorld } from './audit-world.js';
@@ -359,6 +360,11 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
     path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
     query: { format: 'csv' },
   },
+  'POST /diagnostics/bundles': { body: () => createBundle(), status: 201 },
+  'GET /diagnostics/bundles': {},
+  'GET /diagnostics/bundles/{bundleId}': id((w) => w.bundle(), 'bundleId'),
+  'DELETE /diagnostics/bundles/{bundleId}': { ...id((w) => w.bundle(), 'bundleId'), status: 204 },
+  'GET /observability/audit/checkpoints': {},
   'GET /sources': {},
   'GET /sources/{id}': id((w) => w.source()),
   'GET /sources/{id}/crs': id((w) => w.source()),

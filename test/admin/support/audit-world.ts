@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { bundle as createBundle } from '../../diagnostics/support/bundles.js';
 import type { TestServer } from '../../support/server.js';
 
 export const BASE = '/api/v1/admin';
@@ -78,6 +79,7 @@ export class AuditWorld {
   alertRule = async () => this.#make('/alerts/rules', await this.newAlertRule(), ({ ruleId }) => ruleId);
   investigation = () =>
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
+  bundle = () => this.#make('/diagnostics/bundles', createBundle(), ({ bundleId }) => bundleId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);
   rowPolicy = () => this.#make('/rls-policies', this.newRowPolicy(), ({ policyId }) => policyId);

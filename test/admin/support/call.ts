@@ -1,8 +1,8 @@
 import { fieldFailure } from '../../../src/core/errors/errors.js';
 import { JSON_FORMAT } from '../../../src/core/http/media.js';
+import { memberBinder } from '../../../src/core/http/member-binder.js';
 import type { Exchange, Operation, Principal, Reply } from '../../../src/core/http/operation.js';
 import { compileSchema } from '../../../src/core/http/schema-check.js';
-import { memberBinder } from '../../../src/gateway/http/requests/bind.js';
 
 export const ADMIN: Principal = { kind: 'api-key', id: 'key-1', name: 'test', permissions: ['*'] };
 

@@ -13,6 +13,7 @@ import {
 } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
+import { recordExport } from '../../http/recorded-export.js';
 
 const SERVICES = ['tenants'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -117,7 +118,9 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
   report('GET /tenants/usage', 'Export Tenant Billing Usage', {
     data: Usage,
     isForTenants: true,
-    async answer({ principal }, deps) {
+    exports: true,
+    async answer(x, deps) {
+      const { principal } = x;
       const usages = (await deps.tenants.usages()).filter((one) => isTenantHolder(principal, one));
       const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
         tenantId,
@@ -125,6 +128,7 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
         capturedAt: timestamp(countedAt),
         day,
       }));
+      recordExport(x, { format: 'json', filter: null, count: records.length });
       return { records };
     },
   }),

@@ -21,9 +21,9 @@ export function auditView(row: AuditRow) {
   };
 }
 
-/** One JSON document in a line. */
+/** One JSON document in a line, with the hashes by which `graticule audit verify` checks it. */
 export function jsonLine(row: AuditRow): string {
-  return `${JSON.stringify(auditView(row))}\n`;
+  return `${JSON.stringify({ ...auditView(row), previousHash: row.previous_hash, hash: row.hash })}\n`;
 }
 
 const SEVERITIES: Readonly<Record<string, number>> = { Success: 3, Failure: 6, Denied: 8 };

@@ -8,7 +8,7 @@ import { AuditScope, inAuditScope } from '../../../stores/audit/audit-scope.js';
 import type { State } from '../../../stores/state/state.js';
 import type { AuditedRequest, RequestAuditor } from '../../http/audited-request.js';
 import type { CredentialScheme } from '../../http/requests/request-credentials.js';
-import { EventLimiter } from '../../streams/admin/event-limiter.js';
+import { RefusalCounts } from './refusal-counts.js';
 
 export interface AuditTrailOptions {
   state: State;
@@ -27,6 +27,9 @@ const MAX_SIGN_INS = 10_000;
 const UNRECORDED =
   'The change was made, but the server could not record it: neither the state database nor the data folder can be written. Do not send it again.';
 
+const UNRECORDED_EXPORT =
+  'The export was not sent, because the server could not record it: the state database cannot be written. Send the request again later.';
+
 interface Facts {
   status: number;
   resourceId?: string | undefined;
@@ -35,9 +38,15 @@ interface Facts {
 
 /** Writes audit events; docs/reference/server/audit.md defines them. */
 export function auditTrail({ state, backlog, onError }: AuditTrailOptions): RequestAuditor {
-  const limiter = new EventLimiter();
-  const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
-    limiter.take(`${remoteIp} ${operation.id} ${status}`);
+  const refusals = new RefusalCounts<{ request: AuditedRequest; status: number }>(
+    ({ request, status }, repeated) => {
+      append(request, { status, details: { repeated } }).catch(onError);
+    },
+  );
+  const takeRefusal = (request: AuditedRequest, status: number) => {
+    const { remoteIp, operation, principal } = request;
+    return refusals.take(`${remoteIp} ${principal.id} ${operation.id} ${status}`, { request, status });
+  };
   const signIns = boundedCache<string, number>(MAX_SIGN_INS);
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   /** Writes the row of an edit, which stands already: the row waits on the disk while the state refuses it. */
@@ -59,6 +68,18 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Requ
   const write = (request: AuditedRequest, facts: Facts) => {
     const event = auditEvent(request, facts);
     return request.operation.surface === 'admin' ? state.audit.append(event) : record(event);
+  };
+  /** Without its row, an export must not leave the server. Rows of anonymous callers are bounded. */
+  const writeExport = async (request: AuditedRequest, reply: Reply, facts: Facts) => {
+    const left = request.principal.kind === 'anonymous' ? takeRefusal(request, facts.status) : 0;
+    if (left === undefined) return;
+    const details = left > 0 ? { ...facts.details, leftOut: left } : facts.details;
+    try {
+      await append(request, { ...facts, ...(details ? { details } : {}) });
+    } catch (cause) {
+      reply.sent?.();
+      throw new ApiError('unavailable', UNRECORDED_EXPORT, { cause });
+    }
   };
   /** Failures of anonymous callers are bounded, as refusals are. */
   const writeFailure = async (request: AuditedRequest, facts: Facts) => {
@@ -89,7 +110,9 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Requ
       const targets = scope.end();
       const { status = 200 } = reply;
       if (status >= 400) await writeFailure(request, facts(status));
-      else if (!targets && !scope.isNothing) await write(request, facts(status));
+      else if (scope.isNothing) return reply;
+      else if (request.operation.exports) await writeExport(request, reply, facts(status));
+      else if (!targets) await write(request, facts(status));
       return reply;
     },
     refused(request, status) {
@@ -167,6 +190,7 @@ const ACTOR_TYPES: Record<Principal['kind'], string> = {
 function eventType(operation: Operation, status: number): string {
   if (status === 401) return 'Authentication';
   if (status === 403) return 'Authorization';
+  if (operation.exports) return 'DataExport';
   if ((operation as { shape?: string }).shape === 'setting') return 'ConfigChange';
   return operation.method === 'DELETE' ? 'DataDelete' : 'AdminAction';
 }

@@ -1,15 +1,15 @@
 import Type from 'typebox';
-import type { ParamValues, Reply } from '../../../core/http/operation.js';
+import type { Exchange, ParamValues, Reply } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
-import { auditChainBroken } from '../../../services/telemetry/store-metrics.js';
 import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit/audit.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { cursor, defineFilterParam, defineTimeParam, encodeCursor, enumeration } from '../../admin/params.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { auditView, cefLine, jsonLine } from './audit-export.js';
 
-const SERVICES = ['server', 'state'] as const;
+const SERVICES = ['server', 'state', 'checkpoints'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { report } = createRowBuilders(SERVICES);
 
@@ -93,7 +93,10 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
     },
   }),
   report('GET /observability/audit/export', 'Export Audit Trail (SIEM)', {
+    description:
+      'JSON lines also have the hashes of the rows. The header Graticule-Audit-Checkpoint has the newest signed checkpoint.',
     params: exportParams,
+    exports: true,
     responses: {
       200: {
         description: 'One entry in a line, newest first.',
@@ -101,7 +104,7 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
       },
       ...errorDocs([400, 403]),
     },
-    reply: ({ params }, deps) => exportReply(params, deps),
+    reply: (x, deps) => exportReply(x, deps),
   }),
   report('GET /observability/audit/verify', 'Verify Audit Trail Integrity', {
     data: Type.Object({
@@ -111,9 +114,8 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
       firstBrokenAuditId: Type.Union([I, Type.Null()]),
       failureReason: OptionalStringSchema,
     }),
-    async answer(_x, { state }) {
-      const { rowsChecked, broken } = await state.audit.verify();
-      auditChainBroken.cell().set(broken ? 1 : 0);
+    async answer(_x, { checkpoints }) {
+      const { rowsChecked, broken } = await checkpoints.verify();
       return {
         verified: broken === undefined,
         rowsChecked,
@@ -146,14 +148,28 @@ function query(params: Common): Omit<AuditQuery, 'limit'> {
   };
 }
 
-function exportReply(params: ParamValues<typeof exportParams>, { state, server }: Deps): Reply {
+async function exportReply(
+  x: Exchange<typeof exportParams>,
+  { state, server, checkpoints }: Deps,
+): Promise<Reply> {
+  const { params } = x;
   const cef = params.format === 'cef';
+  const { format, limit, ...filter } = params;
+  const [newest] = await state.audit.list({ limit: 1 });
+  // Rows that are added from now on are not part of the export, so that the count is exact.
+  const beforeId = (newest?.id ?? 0) + 1;
+  const count = Math.min(limit, await state.audit.count({ ...query(params), beforeId }));
+  recordExport(x, { format: format ?? 'jsonl', filter: { ...filter, limit }, count });
+  const checkpoint = await checkpoints.newest();
   const line = cef ? (row: AuditRow) => cefLine(row, server.version) : jsonLine;
   return {
     status: 200,
     mediaType: cef ? 'text/plain; charset=utf-8' : 'application/x-ndjson',
-    body: lines(state.audit, query(params), params.limit, line),
-    headers: { 'content-disposition': `attachment; filename="audit.${cef ? 'cef' : 'jsonl'}"` },
+    body: lines(state.audit, { ...query(params), beforeId }, limit, line),
+    headers: {
+      'content-disposition': `attachment; filename="audit.${cef ? 'cef' : 'jsonl'}"`,
+      ...(checkpoint === undefined ? {} : { 'graticule-audit-checkpoint': checkpoint }),
+    },
     cacheControl: 'no-store',
   };
 }
@@ -166,7 +182,7 @@ async function* lines(
   line: (row: AuditRow) => string,
 ): AsyncGenerator<Uint8Array> {
   let left = limit;
-  let beforeId: number | undefined;
+  let { beforeId } = about;
   while (left > 0) {
     const pageSize = Math.min(left, EXPORT_PAGE);
     const rows = await store.list({

@@ -3,6 +3,7 @@ import { pathString } from '../../../core/http/params.js';
 import { EXPORT_FORMATS } from '../../../services/exchange/exports/formats.js';
 import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { fileReply, type ServedFile } from '../../http/replies/file-reply.js';
 
 /** Path of the file that a job created, relative to the server. */
@@ -27,6 +28,7 @@ export function exportDownload(fileOf: (jobId: string, owner: string) => Promise
     summary: 'Download Export',
     tag: 'Services',
     permission: 'admin:services:read',
+    ...{ audited: true, exports: true },
     params: { jobId: pathString('jobId', 'Id of the job.') },
     responses: {
       200: { description: 'The file', content: CONTENT },
@@ -35,6 +37,7 @@ export function exportDownload(fileOf: (jobId: string, owner: string) => Promise
     },
     async run(x) {
       const { path, mediaType } = await fileOf(x.params.jobId, formatActor(x.principal));
+      recordExport(x, { format: mediaType, filter: { job: x.params.jobId }, count: 1 });
       return fileReply(x, { path, mediaType });
     },
   });

@@ -17,6 +17,7 @@ import {
 import type { Services } from '../../admin/deps.js';
 import { BASE_PATH, createRowBuilders, type OperationRow } from '../../admin/kit.js';
 import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { exportPath } from './export-download.js';
 
 const SERVICES = ['catalog', 'exports', 'visible'] as const;
@@ -89,6 +90,7 @@ export function layerExport(
   return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
     description: `Returns the part of the layer that the caller can read, as a file. The header Graticule-Warnings is a JSON array of the values that the format changes. A job writes files of more than ${LIMITS.exportFeatures} features.`,
     params: { ...place, ...params },
+    exports: true,
     responses: {
       200: { description: 'The file', content: FILES },
       202: { description: 'The file is made by a job', content: { 'application/json': Queued } },
@@ -102,6 +104,8 @@ export function layerExport(
       const request = readRequest(asked);
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
+      const { format: name, ...filter } = request;
+      recordExport(x, { format: name, filter, count: total });
       if (isLong(total)) {
         const options = createSubmitOptions(x);
         const job = await deps.exports.submit(collection, request, x.principal, options);

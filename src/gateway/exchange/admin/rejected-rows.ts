@@ -5,6 +5,7 @@ import type { ImportService } from '../../../services/exchange/import.js';
 import { isOwnFile, requireJob } from '../../../services/jobs/ownership.js';
 import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { fileReply } from '../../http/replies/file-reply.js';
 
 /**
@@ -21,6 +22,7 @@ export function rejectedRowsDownload(imports: ImportService, merges: Merges): Op
     summary: 'Download Rejected Rows',
     tag: 'Import',
     permission: 'admin:import:read',
+    ...{ audited: true, exports: true },
     params: { jobId: pathString('jobId', 'Id of the import job.') },
     responses: {
       200: { description: 'The rows', content: { [REJECTED_ROWS_TYPE]: null } },
@@ -29,6 +31,7 @@ export function rejectedRowsDownload(imports: ImportService, merges: Merges): Op
     },
     async run(x) {
       const { id } = requireJob(await imports.get(x.params.jobId), x.principal, isOwnFile, 'import job');
+      recordExport(x, { format: REJECTED_ROWS_TYPE, filter: { job: id }, count: 1 });
       return fileReply(x, { path: await merges.rejectedRows(id), mediaType: REJECTED_ROWS_TYPE });
     },
   });

@@ -10,6 +10,7 @@ import {
   type ReaderExports,
 } from '../../../services/exchange/exports/reader-exports.js';
 import { findView } from '../../../services/features/view.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { fileReply } from '../../http/replies/file-reply.js';
 import { renderExportPage, renderExportsPage } from '../../pages/features/export.js';
 import { sitePath } from '../../pages/layout.js';
@@ -184,6 +185,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       id: 'features.getExportFile',
       entityTag: 'none',
       path: `${EXPORT_PATH}/{exportId}/file`,
+      ...{ audited: true, exports: true },
       summary: 'Download the file of an export job',
       params: places,
       responses: {
@@ -195,6 +197,7 @@ export function exportJobOperations(deps: SurfaceDeps & ReaderExportsDeps): Oper
       },
       async run(x) {
         const { path, mediaType } = await readerExports.file(view(x), x.params.exportId, x.principal);
+        recordExport(x, { format: mediaType, filter: { job: x.params.exportId }, count: 1 });
         return { ...(await fileReply(x, { path, mediaType })), cacheControl: 'no-store' };
       },
     }),

@@ -11,6 +11,7 @@ import {
 import { StreamPlaces } from '../../../services/exchange/exports/stream-places.js';
 import { openExport } from '../../../services/exchange/exports/write.js';
 import { findView } from '../../../services/features/view.js';
+import { recordExport } from '../../http/recorded-export.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { CSV_FORMAT } from '../formats.js';
 import { exportParams, readExport } from './params.js';
@@ -27,6 +28,7 @@ export function streamOperation(deps: SurfaceDeps): Operation {
     surface: 'features',
     protocol: 'OGC-Features',
     permission: 'public',
+    ...{ audited: true, exports: true },
     method: 'GET',
     tag: 'Exports',
     id: 'features.export',
@@ -52,7 +54,9 @@ export function streamOperation(deps: SurfaceDeps): Operation {
     async run(x) {
       const view = findView(deps, x.principal, x.params.collectionId);
       const format = x.format === CSV_FORMAT ? 'csv' : 'geojson';
-      const plan = planSelection(view, { format, ...readExport(x, x.params) });
+      const filter = readExport(x, x.params);
+      const plan = planSelection(view, { format, ...filter });
+      recordExport(x, { format, filter: x.query });
       if (x.method === 'HEAD') return fileReply(x, plan, nothing());
       const release = places.enter(x.caller);
       x.signal.addEventListener('abort', release, { once: true });

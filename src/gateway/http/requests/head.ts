@@ -10,7 +10,7 @@ import { usualName } from './header-names.js';
 import { ID_BYTES } from './request-id.js';
 
 const EXPOSED =
-  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-shown-features, graticule-source-items, graticule-source-items-count, graticule-source-items-lost, graticule-warnings, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, x-correlation-id, ratelimit, ratelimit-policy, retry-after, preference-applied, tus-resumable, upload-expires, upload-length, upload-offset';
+  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-audit-checkpoint, graticule-dropped-features, graticule-shown-features, graticule-source-items, graticule-source-items-count, graticule-source-items-lost, graticule-warnings, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, x-correlation-id, ratelimit, ratelimit-policy, retry-after, preference-applied, tus-resumable, upload-expires, upload-length, upload-offset';
 
 /** Headers of every response. */
 const COMMON = `Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ${EXPOSED}\r\nX-Content-Type-Options: nosniff`;

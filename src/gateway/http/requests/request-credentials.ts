@@ -14,7 +14,7 @@ export function readAuthorization(x: HttpExchange): string | undefined {
 }
 
 /** Credentials in API-specific form, as an Authorization header. */
-export function readBearer(x: HttpExchange): string | undefined {
+function readBearer(x: HttpExchange): string | undefined {
   if (!x.operation.takesToken) return undefined;
   const token = findToken(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
   return token === undefined ? undefined : `Bearer ${token}`;

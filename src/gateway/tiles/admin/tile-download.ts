@@ -7,6 +7,7 @@ import { isOwnFile, requireJob } from '../../../services/jobs/ownership.js';
 import type { TileJobState, TileJobs } from '../../../services/tiles/jobs/service.js';
 import { errorDocs } from '../../admin/envelope.js';
 import { BASE_PATH } from '../../admin/kit.js';
+import { recordExport } from '../../http/recorded-export.js';
 import { fileReply, objectReply } from '../../http/replies/file-reply.js';
 
 /** Path of the archive of a finished job, relative to the server. */
@@ -28,6 +29,7 @@ export function tileDownload(tileJobs: TileJobs): Operation {
     summary: 'Download Tile Archive',
     tag: 'Tile operations',
     permission: 'admin:tile-operations:read',
+    ...{ audited: true, exports: true },
     params: { jobId: pathString('jobId', 'Id of the job.') },
     responses: {
       200: {
@@ -49,6 +51,7 @@ async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise
   const { path, key } = archive;
   const mediaType =
     ARCHIVE_MEDIA_TYPES[path.slice(path.lastIndexOf('.') + 1) as keyof typeof ARCHIVE_MEDIA_TYPES];
+  recordExport(x, { format: mediaType, filter: { job: jobId }, count: 1 });
   const object = key === undefined ? undefined : await tileJobs.storage.stat(key);
   if (object) return objectReply(x, { ...object, storage: tileJobs.storage, key: key!, mediaType });
   if (key !== undefined || !existsSync(path)) throw missing();

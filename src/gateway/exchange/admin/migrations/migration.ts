@@ -11,6 +11,7 @@ import type { DocumentStore, StoredDocument } from '../../../../stores/state/doc
 import { timestamp } from '../../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../../admin/kit.js';
 import { defineFilterParam, enumeration } from '../../../admin/params.js';
+import { recordExport } from '../../../http/recorded-export.js';
 import {
   EvidenceBody,
   EvidencePage,
@@ -181,17 +182,20 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   report('GET /migration/runs/{runId}/evidence-pack', 'Download Migration Run Evidence Pack', {
     params: byId,
+    exports: true,
     responses: {
       200: { description: 'The pack as it came', content: { 'application/json': Type.Object({}) } },
     },
     errors: [404],
     async reply(x, { state }) {
       const { text, fingerprint } = (await required<Pack>(state.documents, PACKS, x.params.runId)).body;
+      recordExport(x, { format: 'json', filter: { run: x.params.runId }, count: 1 });
       return attachment(text, fingerprint, `${x.params.runId}-evidence-pack.json`);
     },
   }),
   report('GET /migration/runs/{runId}/scorecard', 'Download Migration Run Reconciliation Scorecard', {
     params: byId,
+    exports: true,
     responses: { 200: { description: 'The scorecard', content: { 'application/json': ScorecardBody } } },
     errors: [404],
     async reply(x, { state }) {
@@ -200,6 +204,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
         SCORECARDS,
         x.params.runId,
       );
+      recordExport(x, { format: 'json', filter: { run: x.params.runId }, count: 1 });
       return attachment(JSON.stringify(body), body.fingerprint, `${x.params.runId}-scorecard.json`);
     },
   }),

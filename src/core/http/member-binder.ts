@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { type ApiError, badMember } from '../../../core/errors/errors.js';
-import { isJsonObject } from '../../../core/values/json.js';
+import { type ApiError, badMember } from '../errors/errors.js';
+import { isJsonObject } from '../values/json.js';
 
 /** Returns the value as its schema spells it. Throws `invalid-body`. */
 export type Binder = (value: unknown, at?: string) => unknown;
