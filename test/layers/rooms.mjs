@@ -126,6 +126,7 @@ const ROOMS = {
       uses: ['audit', 'database', 'schema', 'streams'],
     },
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
+    observability: { holds: 'latency and condition of processes by period', uses: ['schema'] },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -141,6 +142,7 @@ const ROOMS = {
         'database',
         'investigations',
         'jobs',
+        'observability',
         'rasters',
         'replicas',
         'schema',
@@ -167,8 +169,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     observability: {
-      holds: 'recent failures, log lines and exceptions of all processes',
-      uses: ['cluster', 'telemetry'],
+      holds: 'recent failures, log lines, exceptions, latency and health of all processes',
+      uses: ['cluster', 'kit', 'telemetry'],
     },
     alerts: {
       holds:
@@ -386,7 +388,7 @@ const ROOMS = {
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
     investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
-    observability: { holds: 'recent failures, log lines and exceptions', uses: ['admin'] },
+    observability: { holds: 'recent failures, log lines, exceptions, health', uses: ['admin'] },
     alerts: {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],

@@ -36,6 +36,7 @@ import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
 import { manifest } from '../manifest/operations.js';
 import { exceptions } from '../observability/admin/exceptions.js';
 import { observability } from '../observability/admin/observability.js';
+import { opsHealth } from '../observability/admin/ops-health.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -108,6 +109,7 @@ export const GROUPS: readonly OperationGroup[] = [
   alertEvents,
   observability,
   operateWorkflow,
+  opsHealth,
   audit,
   oidc,
   cacheAdminOperations,

@@ -11,6 +11,7 @@ import type {
   InvestigationPinTable,
   InvestigationTable,
 } from './investigation-tables.js';
+import type { LatencyTable, VitalsTable } from './observability-tables.js';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
@@ -512,4 +513,6 @@ export interface StateTables {
   investigations: InvestigationTable;
   investigation_pins: InvestigationPinTable;
   investigation_links: InvestigationLinkTable;
+  latency_periods: LatencyTable;
+  vital_periods: VitalsTable;
 }

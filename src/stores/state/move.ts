@@ -54,6 +54,8 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   investigations: ['id'],
   investigation_pins: ['id'],
   investigation_links: ['id'],
+  latency_periods: ['resolution', 'bucket_start', 'replica', 'protocol'],
+  vital_periods: ['resolution', 'bucket_start', 'replica'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',
