@@ -213,8 +213,9 @@ export class OpsHealth {
     const from = findPeriod(now - windowMs, resolution);
     const { answers, missing } = await peers.gather<PeriodRows>(ROWS, { resolution, from });
     const reading = readPeriodRows(store, { resolution, from, to: now }, answers);
-    const rows = await withDeadline(reading, HISTORY_MS, LATE).catch((cause: unknown) => {
-      throw new ApiError('unavailable', 'The state does not respond. Send the request again.', { cause });
+    const rows = await withDeadline(reading, HISTORY_MS, LATE).catch((error: Error) => {
+      if (error.message !== LATE) throw error;
+      throw new ApiError('unavailable', 'The state does not respond. Send the request again.');
     });
     return {
       ...{ now, from, missing },

@@ -15,7 +15,7 @@ export class StateClock {
 
   /** Milliseconds since 1970. */
   now(): number {
-    return this.monotonic() + this.#offset;
+    return Math.floor(this.monotonic() + this.#offset);
   }
 
   /** Reads the clock of the state. Rejects if the state does not respond. */
