@@ -1,8 +1,16 @@
 import type { TestServer } from '../support/server.js';
 
+/** Table of the requests that tests send. */
+export const CARS_SQL = `
+  CREATE TABLE cars (fid serial PRIMARY KEY, geom geometry(Point, 4326), name text);
+  CREATE INDEX ON cars USING gist (geom);
+  INSERT INTO cars (geom, name)
+    SELECT ST_SetSRID(ST_MakePoint(i % 100, i / 100), 4326), 'car ' || i FROM generate_series(0, 999) AS i`;
+
 /** Protocols of the requests that tests send. */
 export const PROTOCOLS = ['FeatureServer', 'OGC-Features', 'OGC-Tiles'] as const;
 type Protocol = (typeof PROTOCOLS)[number];
+type LoggedServer = Pick<TestServer, 'url' | 'adminKey' | 'log'>;
 
 interface RequestLine {
   readonly protocol: string;
@@ -11,7 +19,7 @@ interface RequestLine {
 }
 
 /** Requests that a server has logged. */
-export function readRequests(server: Pick<TestServer, 'log'>): RequestLine[] {
+export function readRequests(server: Pick<LoggedServer, 'log'>): RequestLine[] {
   const found: RequestLine[] = [];
   for (const line of server.log().split('\n')) {
     if (!line.includes('"@i":1000')) continue;
@@ -22,7 +30,7 @@ export function readRequests(server: Pick<TestServer, 'log'>): RequestLine[] {
 }
 
 /** Waits until the logs of some servers have a number of requests of the protocols. */
-export async function untilLogged(servers: readonly TestServer[], count: number): Promise<RequestLine[]> {
+export async function untilLogged(servers: readonly LoggedServer[], count: number): Promise<RequestLine[]> {
   for (;;) {
     const lines = servers
       .flatMap(readRequests)
@@ -41,7 +49,7 @@ export function describeExactly(lines: readonly RequestLine[], protocol: Protoco
 
 /** Sends requests of all protocols to some servers, several at a time. Returns their number. */
 export async function sendLoad(
-  servers: readonly TestServer[],
+  servers: readonly LoggedServer[],
   { layerId, count, start = 0 }: { layerId: number; count: number; start?: number },
 ): Promise<number> {
   const paths = (i: number) => [
@@ -67,7 +75,10 @@ export async function sendLoad(
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member
 export type HealthDocument = any;
 
-export async function readHealth(server: TestServer, path = ''): Promise<HealthDocument> {
+export async function readHealth(
+  server: Pick<LoggedServer, 'url' | 'adminKey'>,
+  path = '',
+): Promise<HealthDocument> {
   const response = await fetch(`${server.url}/api/v1/admin/observability/ops-health${path}`, {
     headers: { 'x-api-key': server.adminKey },
   });

@@ -11,6 +11,7 @@ import { startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
 import { makeDatabase } from '../support/state.js';
 import {
+  CARS_SQL,
   describeExactly,
   type HealthDocument,
   PROTOCOLS,
@@ -20,11 +21,6 @@ import {
 } from './latency-oracle.js';
 import { SlowProxy } from './slow-proxy.js';
 
-const TABLE = `
-  CREATE TABLE cars (fid serial PRIMARY KEY, geom geometry(Point, 4326), name text);
-  CREATE INDEX ON cars USING gist (geom);
-  INSERT INTO cars (geom, name)
-    SELECT ST_SetSRID(ST_MakePoint(i % 100, i / 100), 4326), 'car ' || i FROM generate_series(0, 999) AS i`;
 /** The clock of this server is an hour ahead. */
 const WRONG_CLOCK = `data:text/javascript,${encodeURIComponent(`
   const Right = Date;
@@ -80,7 +76,7 @@ let proxy: SlowProxy;
 let source: string;
 beforeAll(async () => {
   postgres = await startPostgres(['max_connections=300']);
-  await query(postgres.url, TABLE);
+  await query(postgres.url, CARS_SQL);
   proxy = await SlowProxy.start(postgres.url);
   source = proxy.url(postgres.url);
 });
@@ -103,7 +99,7 @@ describe.each(['SQLite', 'PostgreSQL'])('latency of known requests, with the sta
     const dataDir = join(folder, String(number));
     mkdirSync(dataDir, { recursive: true });
     // The last of several servers has a wrong clock.
-    const clock = number === 2 ? { NODE_OPTIONS: `--import=${WRONG_CLOCK}` } : {};
+    const clock: Record<string, string> = number === 2 ? { NODE_OPTIONS: `--import=${WRONG_CLOCK}` } : {};
     return startServerProcess({ sources: [source], dataDir, env: { ...env, ...clock } });
   };
 
