@@ -126,7 +126,10 @@ const ROOMS = {
       uses: ['audit', 'database', 'schema', 'streams'],
     },
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
-    observability: { holds: 'latency and condition of processes by period', uses: ['schema'] },
+    observability: {
+      holds: 'latency and condition of processes by period, recent records of all kinds in the order of time',
+      uses: ['audit', 'jobs', 'replicas', 'schema'],
+    },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -387,8 +390,14 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
-    investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
-    observability: { holds: 'recent failures, log lines, exceptions, health', uses: ['admin'] },
+    investigations: {
+      holds: 'evidence about incidents',
+      uses: ['admin', 'alerts', 'observability', 'releases'],
+    },
+    observability: {
+      holds: 'recent failures, log lines, exceptions, health, and the list of all events',
+      uses: ['admin', 'alerts', 'releases'],
+    },
     alerts: {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],

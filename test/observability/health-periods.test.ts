@@ -62,7 +62,7 @@ describeStates('periods of latency and health', (temporary) => {
 
   it('each resolution is kept for its time', async () => {
     const { healthPeriods } = t.state;
-    const now = await healthPeriods.now();
+    const now = await t.state.instances.readTime();
     const starts = (resolution: number) =>
       [-1, 1].map((sign) => now - KEPT_MS.get(resolution)! + sign * 60_000);
     const keys = [...KEPT_MS.keys()].flatMap((resolution) =>

@@ -4,6 +4,7 @@ import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { createTextReply, json } from '../../core/http/reply.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import { checkReadiness, type ReadinessDeps } from '../../services/observability/health/readiness.js';
+import type { HostCheck } from '../../services/observability/host-checks.js';
 import { exposition } from '../../services/telemetry/metrics.js';
 import { databaseQueryDuration } from '../../services/telemetry/store-metrics.js';
 
@@ -20,6 +21,7 @@ export interface ProbeDeps extends ReadinessDeps {
     /** Sources and layers that are not published, and the reasons. A long list is cut. */
     problems: { source: string; layer?: string; reason: string }[];
   };
+  hostChecks(): readonly HostCheck[];
   cacheStatistics(): unknown;
   /** When the catalog was read last, and what for. */
   cacheRefresh(): unknown;
@@ -84,7 +86,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
       }));
       const document = {
         ready: checks.every((check) => check.healthy),
-        checks,
+        checks: [...checks, ...hostChecks(deps)],
         pools: deps.poolStatus(),
         catalog: deps.catalogStatus(),
         database: {
@@ -147,4 +149,12 @@ function snakeCased(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   const name = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), snakeCased(member)]));
+}
+
+/** Checks of the machine. A server that fails them can still respond. */
+function hostChecks(deps: ProbeDeps) {
+  return deps.hostChecks().map(({ name, status, description }) => {
+    const healthy = status === 'Healthy';
+    return { name, healthy, ...(healthy ? {} : { detail: description }) };
+  });
 }

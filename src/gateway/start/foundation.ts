@@ -11,6 +11,7 @@ import { readIdentity } from '../../services/catalog/marker-file.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
+import { HostChecks } from '../../services/observability/host-checks.js';
 import { Observer } from '../../services/observability/observer.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
@@ -61,6 +62,7 @@ export interface Foundation extends GatewayOptions {
   readonly peers: Peers;
   readonly alerts: AlertStream;
   readonly observer: Observer;
+  readonly hostChecks: HostChecks;
 }
 
 /**
@@ -112,6 +114,11 @@ export async function layFoundation(
       current: () => cluster.pauses.current(),
     }),
     observer,
+    hostChecks: new HostChecks({
+      certificate: config.server.tls.cert || undefined,
+      readStateTime: () => state.instances.readTime(),
+      log,
+    }),
   };
 }
 

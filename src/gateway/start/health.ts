@@ -36,14 +36,15 @@ export function createHealth(
   data: Data,
   { alertDispatch }: { readonly alertDispatch: AlertDispatch },
 ): Health {
-  const { state, peers, instance, log, pools } = foundation;
-  const clock = new StateClock(() => state.healthPeriods.now());
+  const { state, peers, instance, log, pools, hostChecks } = foundation;
+  const clock = new StateClock(() => state.instances.readTime());
   const recorder = new LatencyRecorder();
   const opsHealth = new OpsHealth({
     ...createReadiness(foundation, data),
     ...{ instance, peers, clock, release: version(), store: state.healthPeriods },
     connections: () => pools.status().find(({ connections }) => connections)?.connections,
     cache: () => data.caching.tiles.statistics(),
+    hostChecks: () => hostChecks.list(),
     quarantined: () => data.catalog.current.quarantined.length,
     async openJobs() {
       const open = await state.jobs.depths();

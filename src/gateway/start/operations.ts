@@ -47,7 +47,7 @@ function surfaceDeps(
   data: Data,
   { authenticator, identity }: AccessServices,
 ): Omit<AllSurfacesDeps, JobMembers> {
-  const { config, pools, dataDir } = foundation;
+  const { config, pools, dataDir, hostChecks } = foundation;
   const { catalog, visible, caching, events, rules, styles, sourceStates } = data;
   const { licensing, observability } = config;
   return {
@@ -90,6 +90,7 @@ function surfaceDeps(
     metricsPath: observability.enabled ? observability.prometheus.path : undefined,
     ...createReadiness(foundation, data),
     catalogStatus: () => catalogStatus(catalog.current, rules.current),
+    hostChecks: () => hostChecks.list(),
     cacheRefresh: () => ({
       generation: catalog.current.generation,
       lastRefreshedAt: catalog.replacedAt.toISOString(),

@@ -31,15 +31,6 @@ const ROWS_PER_STATEMENT = 500;
 export class HealthPeriodStore {
   constructor(private readonly db: StateDb) {}
 
-  /** The clock of the state, in milliseconds since 1970. */
-  async now(): Promise<number> {
-    const { database, now } = getVocabulary(this.db);
-    // SQLite has no other clock than that of this machine.
-    if (database === 'SQLite') return Date.now();
-    const { rows } = await sql<{ now: number }>`SELECT ${now()} AS now`.execute(this.db);
-    return rows[0]!.now;
-  }
-
   write(latency: readonly Insertable<LatencyTable>[], vitals: readonly VitalsRow[]): Promise<void> {
     return runInTransaction(this.db, async (trx) => {
       for (const rows of divide(latency))

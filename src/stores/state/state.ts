@@ -34,6 +34,7 @@ import { TurnStore } from '../database/turns.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { HealthPeriodStore } from '../observability/health-periods.js';
+import { RecentRecordStore } from '../observability/recent-records.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
 import { ReplicaStore } from '../replicas/replicas.js';
@@ -79,6 +80,7 @@ export interface State {
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
   readonly healthPeriods: HealthPeriodStore;
+  readonly recentRecords: RecentRecordStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
@@ -176,6 +178,7 @@ function buildStores(db: StateDb): State {
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
     healthPeriods: new HealthPeriodStore(db),
+    recentRecords: new RecentRecordStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),

@@ -395,7 +395,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
 }
 
 function createOpsHealth(state: State, peers: Peers): OpsHealth {
-  const clock = new StateClock(() => state.healthPeriods.now());
+  const clock = new StateClock(() => state.instances.readTime());
   const opsHealth = new OpsHealth({
     ...{ instance: 'test', release: '2026.3.0', peers, clock, store: state.healthPeriods },
     poolStatus: () => [],
@@ -405,6 +405,7 @@ function createOpsHealth(state: State, peers: Peers): OpsHealth {
     outboxStatus: () => [],
     connections: () => undefined,
     cache: () => ({ hits: 3, misses: 1 }),
+    hostChecks: () => [],
     quarantined: () => 0,
     openJobs: async () => [],
     channels: async () => [],

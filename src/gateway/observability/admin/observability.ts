@@ -31,6 +31,8 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           path: S,
           message: S,
           correlationId: S,
+          actor: Type.String({ description: 'Id of the caller.' }),
+          remoteIp: S,
           instanceId: S,
         }),
       ),
@@ -73,8 +75,8 @@ export const observability = group({ tag: 'Observability', scope: 'observability
       return {
         instanceId: observer.instance,
         capacity: Observer.lineCapacity,
-        items: items.map(({ at, instance, path, correlationId, ...line }) => ({
-          ...{ timestamp: timestamp(at), ...line, path: path ?? null },
+        items: items.map(({ at, instance, path, correlationId, level, statusCode, message }) => ({
+          ...{ timestamp: timestamp(at), level, statusCode, message, path: path ?? null },
           ...{ correlationId: correlationId ?? NO_REQUEST, instanceId: instance },
         })),
         missingInstances: missing,

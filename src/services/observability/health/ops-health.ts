@@ -4,6 +4,7 @@ import type { HealthPeriodStore } from '../../../stores/observability/health-per
 import type { Peers } from '../../cluster/peers.js';
 import { withDeadline } from '../../kit/deadline.js';
 import { shareWork } from '../../kit/shared-work.js';
+import type { HostCheck } from '../host-checks.js';
 import type { HealthMinutes, RecentLatency } from '../latency/health-minutes.js';
 import {
   joinLatency,
@@ -54,6 +55,8 @@ export interface OpsHealthDeps extends ReadinessDeps {
   connections(): ConnectionTotals | undefined;
   /** Tile cache since the start of the process. */
   cache(): { readonly hits: number; readonly misses: number };
+  /** Parts of the machine on which clients depend. The server responds without them. */
+  hostChecks(): readonly HostCheck[];
   /** Number of sources and layers that cannot be published. */
   quarantined(): number;
   openJobs(): Promise<WorkCount[]>;
@@ -253,6 +256,10 @@ export class OpsHealth {
           description: detail ?? (healthy ? null : 'does not respond'),
         }),
       ),
+      ...this.#deps.hostChecks().map(({ name, status, description }) => ({
+        ...{ name, status, durationMs: 0 },
+        description: status === 'Healthy' ? null : description,
+      })),
       entry('catalog', quarantined > 0 ? `${quarantined} sources or layers are not published` : undefined),
       entry('alert-dispatch', isFailing ? 'waiting alerts cannot be read from the state' : undefined),
     ];
