@@ -76,21 +76,6 @@ it('a failed request is found by its id in each process, beside any number of wr
   expect(server.log()).not.toContain('"@l":"Warning"');
 });
 
-it('errors inside GeoServices responses are counted as errors', async () => {
-  const response = await fetch(
-    `${server.url}/rest/services/default/FeatureServer/0/query?where=1%3D1&f=json`,
-  );
-  const { error } = (await response.json()) as { error: { code: number } };
-  expect([response.status, error.code >= 500]).toEqual([200, true]);
-  const { servingLatency } = await ask('/observability/ops-health');
-  const protocol = (name: string) =>
-    servingLatency.protocols.find((one: { protocol: string }) => one.protocol === name);
-  expect(protocol('FeatureServer')).toMatchObject({ requestCount: 1, errorCount: 1, errorRate: 1 });
-  expect(protocol('OGC-Features')).toMatchObject({ requestCount: 1, errorCount: 1 });
-  // Wrong requests are not errors of the server.
-  expect(protocol('Unknown')).toMatchObject({ requestCount: FLOOD, errorCount: 0 });
-});
-
 it('the lines of a request are events, which an investigation can keep', async () => {
   const { errors } = await ask('/observability/errors');
   const [{ correlationId: id }] = errors;
