@@ -72,6 +72,26 @@ describeStates('alerts', (open, database) => {
     });
   });
 
+  it('end before the next one of their feature starts, also in one batch of edits', async () => {
+    const zone = await world.addZone(DEPOT);
+    await world.addRule({ trigger: 'enter', zone, conditions: { notifyEnd: true }, channels: ['webhook'] });
+    world.start();
+    await world.settled();
+    await world.move('1', IN);
+    await world.settled();
+    await world.append([OUT, IN, OUT, IN].map((at) => world.change('1', at)));
+    await world.settled();
+    const changes = await temporary.state.alertEvents.changedAfter(0, 100);
+    expect(changes.map(({ id, incident_status }) => [id, incident_status])).toEqual([
+      [1, 'ended'],
+      [2, 'ended'],
+      [3, 'started'],
+    ]);
+    expect((await deliveries()).map(({ event_id }) => event_id)).toEqual([
+      ...['alert-1:started', 'alert-1:ended', 'alert-2:started', 'alert-2:ended', 'alert-3:started'],
+    ]);
+  });
+
   it('are triggered by a dwell time without another edit, at the time when it was over', async () => {
     const zone = await world.addZone(DEPOT);
     await world.addRule({ trigger: 'dwell', zone, conditions: { dwellSeconds: 3 } });

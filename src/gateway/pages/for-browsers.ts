@@ -1,6 +1,7 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
 import { adminJobPage } from './admin/jobs.js';
+import { adminObservabilityPage } from './admin/observability.js';
 import { buildFrame, type HtmlPageRequest, locatePage } from './crumbs.js';
 import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
 import { renderDocumentPage } from './document.js';
@@ -27,8 +28,9 @@ export function jsonPage(x: JsonPage): string {
   const own: PageLink = { href, rel: 'alternate', type: 'application/json' };
   if (json.length > LIMITS.loopBodyBytes) return longPage(x, href);
   const document = JSON.parse(json) as unknown;
-  const jobs = adminJobPage({ ...x, document, json: own });
-  if (jobs !== undefined) return jobs;
+  const parts = { ...x, document, json: own };
+  const admin = adminJobPage(parts) ?? adminObservabilityPage(parts);
+  if (admin !== undefined) return admin;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
     ...locatePage(x),

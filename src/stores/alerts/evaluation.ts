@@ -319,8 +319,9 @@ async function writeEvents(db: StateDb, changes: EvaluationChanges): Promise<voi
   const numbers = await ChangeNumbers.lock(db);
   for (const { id, forget } of changes.rules ?? [])
     if (forget !== undefined) await endIncidents(db, id, forget, numbers);
-  await startIncidents(db, changes.started, numbers);
+  // An incident of a feature ends before its next one starts.
   await endIncidentsOf(db, changes.ended, numbers);
+  await startIncidents(db, changes.started, numbers);
   await keepOngoing(db, changes.ongoing, numbers);
   await numbers.save();
 }

@@ -46,7 +46,7 @@ interface LogLine {
   readonly phase: string | null;
 }
 
-interface AdminPage extends HtmlPageRequest {
+export interface AdminPage extends HtmlPageRequest {
   readonly document: unknown;
   /** The same document as JSON. */
   readonly json: PageLink;

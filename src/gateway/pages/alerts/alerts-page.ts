@@ -8,6 +8,7 @@ import { basemapData } from '../maps/basemap.js';
 import { buildItemsUrl, createMapLayers, mergeBoxes } from '../maps/map-data.js';
 import { mapFrame } from '../maps/map-frame.js';
 import { formatMilliseconds } from '../processes/duration.js';
+import { stackedTable } from '../table.js';
 import { formatCount, renderTime } from '../values.js';
 import {
   ALERTS_CRUMB,
@@ -17,7 +18,6 @@ import {
   findZoneBounds,
   renderOptions,
   renderSeverity,
-  stackedTable,
 } from './parts.js';
 
 /** An alert event, as the management API has it. */

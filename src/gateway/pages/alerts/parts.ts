@@ -5,7 +5,6 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { permits } from '../../../services/access/permissions.js';
 import { assetUrl } from '../layout.js';
 import { mapHead } from '../maps/map-frame.js';
-import { table } from '../table.js';
 
 export const ALERTS_PATH = '/alerts';
 /** Permission to read alert events. */
@@ -90,31 +89,4 @@ export function findZoneBounds(zones: readonly ZoneData[]): [number, number, num
     [east, north] = [Math.max(east, x), Math.max(north, y)];
   }
   return [west, south, east, north];
-}
-
-interface TableRow {
-  /** Attributes of the row. */
-  readonly attributes: Markup;
-  readonly cells: readonly Markup[];
-}
-
-interface TableColumns {
-  readonly names: readonly string[];
-  /** Index of the column with the names of the rows. */
-  readonly head: number;
-  /** Indexes of columns with numbers. */
-  readonly numbers?: readonly number[];
-}
-
-/** A table whose rows are blocks in a narrow window. */
-export function stackedTable(label: string, columns: TableColumns, rows: readonly TableRow[]): Markup {
-  const { names, head, numbers = [] } = columns;
-  const cell = (content: Markup, i: number) => {
-    const attributes = html`data-label="${names[i]}"${numbers.includes(i) ? html` class="num"` : undefined}`;
-    return i === head
-      ? html`<th scope="row" ${attributes}>${content}</th>`
-      : html`<td ${attributes}>${content}</td>`;
-  };
-  const body = rows.map(({ attributes, cells }) => html`<tr ${attributes}>${cells.map(cell)}</tr>`);
-  return html`<div class="stacked">${table(label, names, body)}</div>`;
 }

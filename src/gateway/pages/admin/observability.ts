@@ -1,0 +1,283 @@
+import { html, type Markup } from '../../../core/values/html.js';
+import { buildFrame } from '../crumbs.js';
+import { page, renderSection } from '../layout.js';
+import { anchor, representationLine } from '../links.js';
+import { formatMilliseconds } from '../processes/duration.js';
+import { stackedTable } from '../table.js';
+import { formatCount, propertyValue, renderTime } from '../values.js';
+import type { AdminPage } from './jobs.js';
+
+/** Pages of the health, errors and events of the server, made from the documents of the management API. */
+
+const BASE = '/api/v1/admin';
+const HEALTH = `${BASE}/observability/ops-health`;
+const EVENTS = `${BASE}/observability/events`;
+const ERRORS = `${BASE}/observability/errors`;
+const LOGS = `${BASE}/observability/logs`;
+const SLOW = `${BASE}/performance/enhanced/database/slow-queries`;
+const SUMMARY = `${BASE}/performance/enhanced/summary`;
+
+const TITLES: Readonly<Record<string, string>> = {
+  [HEALTH]: 'Health of the server',
+  [EVENTS]: 'Events',
+  [ERRORS]: 'Errors',
+  [LOGS]: 'Warnings and errors of the log',
+  [SLOW]: 'Slow queries',
+};
+const BODIES: Readonly<Record<string, (x: AdminPage) => readonly (Markup | undefined)[]>> = {
+  [HEALTH]: (x) => healthBody(x.document as HealthDocument),
+  [EVENTS]: eventsBody,
+  [ERRORS]: errorsBody,
+  [LOGS]: logsBody,
+  [SLOW]: slowBody,
+};
+
+/** Path of the page about the health of the server. */
+export const HEALTH_PATH = HEALTH;
+
+/** The page of a document about the health of the server. Undefined for other documents. */
+export function adminObservabilityPage(x: AdminPage): string | undefined {
+  const { baseUrl, path } = x;
+  const title = TITLES[path];
+  if (title === undefined) return undefined;
+  const health = { title: TITLES[HEALTH]!, href: `${baseUrl}${HEALTH}` };
+  const body = html`<h1>${title}</h1>
+${representationLine([x.json])}
+${BODIES[path]!(x)}
+<nav aria-label="Other pages"><p class="actions">${listOthers(x)}</p></nav>`;
+  return page({
+    ...buildFrame(x),
+    crumbs: path === HEALTH ? [health] : [health, { title, href: `${baseUrl}${path}` }],
+    title,
+    body,
+    alternates: [x.json],
+  });
+}
+
+/** Buttons that lead to the other pages. */
+function listOthers({ baseUrl, path }: AdminPage): Markup[] {
+  const others = [
+    ...Object.entries(TITLES).filter(([href]) => href !== path),
+    ...[
+      [SUMMARY, 'Performance'] as const,
+      ['/sources', 'Sources'] as const,
+      [`${BASE}/jobs`, 'Jobs'] as const,
+    ],
+  ];
+  return others.map(
+    ([href, title]) =>
+      html`<a class="button" href="${`${baseUrl}${href}${href.startsWith(BASE) ? '?f=html' : ''}`}">${title}</a> `,
+  );
+}
+
+interface HealthDocument {
+  readonly generatedAt: string;
+  readonly overallStatus: string;
+  readonly health: {
+    readonly entries: readonly {
+      readonly name: string;
+      readonly status: string;
+      readonly description: string | null;
+    }[];
+  };
+  readonly servingLatency: {
+    readonly windowSeconds: number;
+    readonly protocols: readonly {
+      readonly protocol: string;
+      readonly requestCount: number;
+      readonly errorCount: number;
+      readonly p50Ms: number;
+      readonly p95Ms: number;
+      readonly p99Ms: number;
+      readonly maxMs: number;
+    }[];
+  };
+}
+
+const SEVERITY_OF: Readonly<Record<string, string>> = {
+  Healthy: 'info',
+  Degraded: 'warning',
+  Unhealthy: 'critical',
+  ...{ info: 'info', notice: 'info', warning: 'warning', error: 'critical', critical: 'critical' },
+};
+const badge = (text: string) =>
+  html`<span class="severity" data-severity="${SEVERITY_OF[text] ?? 'info'}">${text}</span>`;
+
+function healthBody({ overallStatus, generatedAt, health, servingLatency }: HealthDocument) {
+  const entries = health.entries.map(({ name, status, description }) => [
+    name,
+    badge(status),
+    propertyValue(description),
+  ]);
+  const protocols = servingLatency.protocols.map(({ protocol, requestCount, errorCount, ...times }) => [
+    ...[protocol, formatCount(requestCount), formatCount(errorCount)],
+    ...[times.p50Ms, times.p95Ms, times.p99Ms, times.maxMs].map(formatMilliseconds),
+  ]);
+  const columns = ['API', 'Requests', 'Errors', '50 %', '95 %', '99 %', 'Longest'];
+  const minutes = Math.max(1, Math.round(servingLatency.windowSeconds / 60));
+  return [
+    html`<p class="lead">${badge(overallStatus)} at ${renderTime(generatedAt, 'second')}</p>`,
+    renderSection('Checks', listing('Checks', ['Check', 'Status', 'Description'], entries)),
+    renderSection(
+      `Response times of the last ${minutes} min`,
+      protocols.length > 0
+        ? listing('Response times', columns, protocols, [1, 2, 3, 4, 5, 6])
+        : html`<p>There were no requests.</p>`,
+    ),
+  ];
+}
+
+interface EventsDocument {
+  readonly items: readonly {
+    readonly eventId: string;
+    readonly kind: string;
+    readonly severity: string;
+    readonly title: string;
+    readonly summary: string | null;
+    readonly occurredAt: string;
+    readonly actor: string | null;
+    readonly requestId: string | null;
+  }[];
+  readonly sourceErrors: Readonly<Record<string, string>> | null;
+}
+
+const KINDS = ['alert', 'audit', 'job', 'release', 'syncConflict', 'log'];
+const SEVERITIES = ['notice', 'warning', 'error', 'critical'];
+
+function eventsBody(x: AdminPage) {
+  const { items, sourceErrors } = x.document as EventsDocument;
+  const asked = new URLSearchParams(x.query);
+  const select = (name: string, label: string, values: readonly string[]) =>
+    html`<label>${label} <select name="${name}"><option value="">All</option>${values.map(
+      (one) =>
+        html`<option value="${one}"${one === asked.get(name) ? html` selected` : undefined}>${one}</option>`,
+    )}</select></label>`;
+  const rows = items.map(({ kind, severity, title, summary, occurredAt, actor, requestId }) => [
+    ...[renderTime(occurredAt, 'second'), kind, badge(severity)],
+    html`<div><bdi>${title}</bdi>${summary === null || summary === title ? undefined : note(summary)}</div>`,
+    ...[html`<bdi>${propertyValue(actor)}</bdi>`, requestLink(x.baseUrl, requestId)],
+  ]);
+  return [
+    html`<form class="filter" method="get">${select('kind', 'Kind', KINDS)} ${select('minSeverity', 'At least', SEVERITIES)} <label>Request <input name="requestId" value="${asked.get('requestId') ?? ''}" maxlength="128"></label> <button type="submit">Show</button></form>`,
+    sourceErrors === null
+      ? undefined
+      : html`<div role="alert"><p>Some events are missing:</p><ul>${Object.entries(sourceErrors).map(
+          ([kind, reason]) => html`<li>${kind}: <bdi>${reason}</bdi></li>`,
+        )}</ul></div>`,
+    rows.length === 0
+      ? html`<p>There are no such events.</p>`
+      : listing('Events', ['Time', 'Kind', 'Severity', 'Event', 'By', 'Request'], rows),
+  ];
+}
+
+/** A table whose first column names the rows. */
+function listing(
+  label: string,
+  names: readonly string[],
+  rows: readonly (readonly (Markup | string)[])[],
+  numbers: readonly number[] = [],
+): Markup {
+  return stackedTable(
+    label,
+    { names, head: 0, numbers },
+    rows.map((cells) => ({ cells })),
+  );
+}
+
+const note = (text: string) => html`<br><span class="muted"><bdi>${text}</bdi></span>`;
+
+/** Link to the events of a request. */
+function requestLink(baseUrl: string, id: string | null): Markup {
+  if (id === null || id === '-') return html`–`;
+  return anchor(`${baseUrl}${EVENTS}?${new URLSearchParams({ requestId: id, f: 'html' })}`, id);
+}
+
+interface ErrorsDocument {
+  readonly errors: readonly {
+    readonly timestamp: string;
+    readonly statusCode: number;
+    readonly path: string;
+    readonly message: string;
+    readonly correlationId: string;
+    readonly actor: string;
+    readonly remoteIp: string;
+  }[];
+  readonly missingInstances: readonly string[];
+}
+
+function errorsBody({ document, baseUrl }: AdminPage) {
+  const { errors, missingInstances } = document as ErrorsDocument;
+  const rows = errors.map(({ timestamp, statusCode, path, message, correlationId, actor, remoteIp }) => [
+    ...[renderTime(timestamp, 'second'), String(statusCode), html`<bdi>${path}</bdi>`],
+    html`<bdi>${message}</bdi>`,
+    html`<div><bdi>${actor}</bdi>${note(remoteIp)}</div>`,
+    requestLink(baseUrl, correlationId),
+  ]);
+  return [
+    missing(missingInstances),
+    rows.length === 0
+      ? html`<p>No request failed.</p>`
+      : listing('Errors', ['Time', 'Status', 'Path', 'Message', 'By', 'Request'], rows, [1]),
+  ];
+}
+
+interface LogsDocument {
+  readonly items: readonly {
+    readonly timestamp: string;
+    readonly level: string;
+    readonly message: string;
+    readonly path: string | null;
+    readonly correlationId: string;
+    readonly instanceId: string;
+  }[];
+  readonly missingInstances: readonly string[];
+}
+
+function logsBody({ document, baseUrl }: AdminPage) {
+  const { items, missingInstances } = document as LogsDocument;
+  const rows = items.map(({ timestamp, level, message, path, correlationId, instanceId }) => [
+    ...[renderTime(timestamp, 'second'), badge(level)],
+    html`<div><bdi>${message}</bdi>${path === null ? undefined : note(path)}</div>`,
+    ...[instanceId, requestLink(baseUrl, correlationId)],
+  ]);
+  return [
+    missing(missingInstances),
+    rows.length === 0
+      ? html`<p>The log has no warnings and no errors.</p>`
+      : listing('Log', ['Time', 'Level', 'Message', 'Process', 'Request'], rows),
+  ];
+}
+
+const missing = (instances: readonly string[] | undefined) =>
+  instances === undefined || instances.length === 0
+    ? undefined
+    : html`<p role="alert">Processes that did not respond: ${instances.join(', ')}.</p>`;
+
+interface SlowDocument {
+  readonly slowQueries: readonly {
+    readonly queryType: string;
+    readonly executionTimeMs: number;
+    readonly executedAt: string;
+    readonly failed: boolean;
+    readonly rowCount?: number | null;
+    readonly queryText?: string | null;
+    readonly correlationId: string;
+  }[];
+}
+
+function slowBody({ document, baseUrl }: AdminPage) {
+  const { slowQueries } = document as SlowDocument;
+  const rows = slowQueries.map(
+    ({ queryType, executionTimeMs, executedAt, failed, rowCount, queryText, correlationId }) => [
+      ...[renderTime(executedAt, 'second'), formatMilliseconds(executionTimeMs)],
+      html`<div><code>${propertyValue(queryText)}</code>${failed ? html`<br><strong>failed</strong>` : undefined}</div>`,
+      ...[queryType, propertyValue(rowCount), requestLink(baseUrl, correlationId)],
+    ],
+  );
+  return rows.length === 0
+    ? [html`<p>No query was slow.</p>`]
+    : [
+        html`<p class="lead">Statements without their values.</p>`,
+        listing('Slow queries', ['Time', 'Duration', 'Statement', 'Kind', 'Rows', 'Request'], rows, [1, 4]),
+      ];
+}
