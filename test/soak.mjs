@@ -399,6 +399,12 @@ export const SOAKS = {
     'src/services/alerts/drafts.ts',
     'src/services/alerts/rules.ts',
   ],
+  'test/observability/ops-health.test.ts': [
+    'test/observability/latency-oracle.ts',
+    'src/services/observability/latency/health-minutes.ts',
+    'src/services/observability/latency/periods.ts',
+    'src/stores/observability/health-periods.ts',
+  ],
   'test/alerts/kill.test.ts': [
     'test/alerts/fleet.ts',
     'test/alerts/drivers.ts',

@@ -203,7 +203,10 @@ describeStates('lanes', (open, database) => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(sent).toHaveLength(0);
     expect(await deliveries().laneStates([LANE])).toEqual([
-      { name: LANE, isPaused: true, failures: 0, opensAt: null, pending: 2, failed: 0, dead: 0 },
+      {
+        ...{ name: LANE, isPaused: true, failures: 0, opensAt: null, pending: 2, failed: 0, dead: 0 },
+        oldestMs: expect.any(Number),
+      },
     ]);
     await deliveries().setPaused(LANE, false);
     await until(() => sent.length === 2);

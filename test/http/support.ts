@@ -10,7 +10,11 @@ const nothing = () => {};
 /** A server of these public operations alone, which ask neither workers nor who calls. Its log goes nowhere. */
 export function serverOf(
   operations: Operation[],
-  { write = nothing, pages }: { write?: Log['write']; pages?: HttpServerOptions['pages'] } = {},
+  {
+    write = nothing,
+    pages,
+    latency,
+  }: { write?: Log['write'] } & Pick<HttpServerOptions, 'pages' | 'latency'> = {},
 ): HttpServer {
   const dispatcher = new Dispatcher({
     operations,
@@ -33,5 +37,12 @@ export function serverOf(
     trustProxy: [],
     fallbackHost: 'localhost',
   });
-  return new HttpServer({ dispatcher, log, vendor: 'test', forwarding, ...(pages && { pages }) });
+  return new HttpServer({
+    dispatcher,
+    log,
+    vendor: 'test',
+    forwarding,
+    ...(pages && { pages }),
+    ...(latency && { latency }),
+  });
 }

@@ -130,7 +130,7 @@ const ROOMS = {
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
     diagnostics: { holds: 'diagnostic bundles of clients', uses: ['audit', 'schema'] },
     observability: {
-      holds: 'recent records of all kinds in the order of time',
+      holds: 'latency and condition of processes by period, recent records of all kinds in the order of time',
       uses: ['audit', 'jobs', 'replicas', 'schema'],
     },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
@@ -176,8 +176,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     observability: {
-      holds: 'recent failures, log lines and exceptions of all processes',
-      uses: ['cluster', 'telemetry'],
+      holds: 'recent failures, log lines, exceptions, latency and health of all processes',
+      uses: ['cluster', 'kit', 'telemetry'],
     },
     alerts: {
       holds:
@@ -407,7 +407,7 @@ const ROOMS = {
       uses: ['admin', 'alerts', 'observability', 'releases'],
     },
     observability: {
-      holds: 'recent failures, log lines and exceptions, and the list of all events',
+      holds: 'recent failures, log lines, exceptions, health, and the list of all events',
       uses: ['admin', 'alerts', 'releases'],
     },
     alerts: {

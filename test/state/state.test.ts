@@ -144,6 +144,7 @@ describeStates('state database', (temporary, database) => {
     for (const table of [
       ...['investigations', 'investigation_pins', 'investigation_links'],
       ...['diagnostic_bundles', 'diagnostic_envelopes', 'audit_checkpoints'],
+      ...['latency_periods', 'vital_periods'],
     ])
       await t.run(`DROP TABLE ${table}`);
   }

@@ -169,6 +169,10 @@ export const LOG_EVENTS = {
     'the collector rejected {Signal}; the server counts the losses: {Error}',
   ),
   'telemetry.export.resumed': information(1702, 'the collector accepts telemetry again'),
+  'telemetry.minutes.kept': warning(
+    1703,
+    'latency and health of the last minutes could not be stored; the server keeps them and tries again: {Error}',
+  ),
 } as const satisfies Record<string, LogEvent>;
 
 export type LogEventName = keyof typeof LOG_EVENTS;

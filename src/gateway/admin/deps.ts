@@ -38,6 +38,7 @@ import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
+import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { Proposals } from '../../services/processes/proposals.js';
 import type { Replicas } from '../../services/replicas/service.js';
@@ -107,6 +108,7 @@ export interface AdminDeps {
   readonly observer: Observer;
   readonly bundles: DiagnosticBundles;
   readonly checkpoints: AuditCheckpoints;
+  readonly opsHealth: OpsHealth;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };
   /** Resolves when all processes have applied the announced changes, or after one second. */

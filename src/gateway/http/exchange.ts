@@ -80,6 +80,8 @@ export class HttpExchange implements Exchange {
   /** Whether the server closes the connection after the response because it stops. */
   closeAfterReply = false;
   aborted = false;
+  /** Whether the server failed, but the response has another status: its body contains the error. */
+  hasFailed = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
   onGone: (() => void) | undefined;

@@ -4,6 +4,7 @@ import { type ApiError, ApiError as Failure } from '../../core/errors/errors.js'
 import type { Operation, Reply } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { CertificateFiles } from '../../services/kit/certificate.js';
+import type { LatencyRecorder, LatencySums } from '../../services/observability/latency/latencies.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { Share } from '../../services/telemetry/instruments.js';
 import { exception, isUnavailable, type Log, type RequestKind } from '../../services/telemetry/log.js';
@@ -41,6 +42,8 @@ export interface HttpServerOptions {
   strayFailure?(x: HttpExchange, error: ApiError): Reply | undefined;
   /** Records requests that failed. */
   observer?: Pick<Observer, 'noteFailure'>;
+  /** Counts the latency of requests. */
+  latency?: Pick<LatencyRecorder, 'cell'>;
   /** HTML pages for JSON documents and errors in browsers. Default: JSON. */
   pages?: BrowserPages;
 }
@@ -67,6 +70,9 @@ interface Cells {
   duration: ReturnType<typeof metrics.httpRequestDuration.cell>;
   total: ReturnType<typeof metrics.httpRequests.cell>;
   serving: ReturnType<typeof metrics.servingDuration.cell>;
+  /** Undefined: the duration is that of a connection. */
+  latency: LatencySums | undefined;
+  isError: boolean;
 }
 
 /** The HTTP server: the only place that knows the socket library. */
@@ -269,6 +275,7 @@ export class HttpServer {
       .inc();
     const { vendor, pages } = this.#options;
     if (inBand) {
+      x.hasFailed = isServerError(error.status);
       const isPage = pages && wantsErrorPage(x);
       return this.#send(x, isPage ? browserProblem(x, error, inBand, pages) : presentReply(x, inBand));
     }
@@ -334,6 +341,7 @@ export class HttpServer {
     cells.duration.observe(durationMs);
     cells.total.inc();
     cells.serving.observe(durationMs);
+    cells.latency?.record(durationMs, cells.isError || x.hasFailed);
     if (x.requestSpan) {
       const { span } = x.requestSpan;
       span.setAttributes(spanAttributes(x, operation, { status, durationMs }));
@@ -378,11 +386,25 @@ export class HttpServer {
           operation?.id ?? 'unknown',
           `${code[0]}xx`,
         ),
+        latency: isStream(operation)
+          ? undefined
+          : this.#options.latency?.cell(operation?.protocol ?? 'Unknown'),
+        isError: isServerError(status),
       };
       byStatus.set(status, cells);
     }
     return cells;
   }
+}
+
+/** Operations that are not built return 501, which is not a failure. */
+const isServerError = (status: number) => status >= 500 && status !== 501;
+
+/** Whether responses last as long as their connections. */
+function isStream(operation: Operation | undefined): boolean {
+  if (operation === undefined) return false;
+  const contents = Object.values(operation.responses).flatMap(({ content }) => Object.keys(content ?? {}));
+  return contents.includes('text/event-stream');
 }
 
 function stoppingError(detail: string): Failure {

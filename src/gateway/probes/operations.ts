@@ -2,25 +2,16 @@ import type { Registry } from 'prom-client';
 import { ApiError } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { createTextReply, json } from '../../core/http/reply.js';
-import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
-import { withDeadline } from '../../services/kit/deadline.js';
+import { checkReadiness, type ReadinessDeps } from '../../services/observability/health/readiness.js';
 import type { HostCheck } from '../../services/observability/host-checks.js';
 import { exposition } from '../../services/telemetry/metrics.js';
 import { databaseQueryDuration } from '../../services/telemetry/store-metrics.js';
 
-export interface ProbeDeps {
+export interface ProbeDeps extends ReadinessDeps {
   registry: Registry;
   /** Path of the scrape, or undefined when observability is off. */
   metricsPath: string | undefined;
-  poolStatus(): PoolStatus[];
-  /** Resolves when the state database responds. */
-  pingState(): Promise<void>;
-  /** Problems that prevent writes to the data folder from being stored. */
-  dataFolder(): { lost?: string; full?: string };
-  databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
-  /** Milliseconds for which the events of each store could not be read. 0: they can be read. */
-  outboxStatus(): { name: string; failingMs: number }[];
   catalogStatus(): {
     generation: number;
     collections: number;
@@ -37,12 +28,6 @@ export interface ProbeDeps {
   license(): { validationState: string; activeEntitlements: readonly string[] };
 }
 
-interface HealthCheck {
-  name: string;
-  healthy: boolean;
-  detail?: string;
-}
-
 const COMMON = {
   surface: 'operations',
   method: 'GET',
@@ -50,8 +35,6 @@ const COMMON = {
   tag: 'Probes',
   openQuery: true,
 } as const;
-const STATE_TIMEOUT_MS = 2000;
-const OUTBOX_SILENCE_MS = 60_000;
 
 /** Probes, performance snapshot and scrape. */
 export function probeOperations(deps: ProbeDeps): Operation[] {
@@ -78,7 +61,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
       503: { description: 'A dependency does not respond' },
     },
     async run() {
-      const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
+      const failing = (await checkReadiness(deps)).filter((check) => !check.healthy);
       if (failing.length === 0) return { ...createTextReply('Ready'), cacheControl: 'no-store' };
       const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not respond' }));
       throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
@@ -97,7 +80,10 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     responses: { 200: { description: 'Snapshot', content: { 'application/json': null } } },
     async run({ principal }) {
       requireNoTenant(principal);
-      const checks = await readinessChecks(deps);
+      const checks = (await checkReadiness(deps)).map(({ name, healthy, detail }) => ({
+        ...{ name, healthy },
+        ...(detail === undefined ? {} : { detail }),
+      }));
       const document = {
         ready: checks.every((check) => check.healthy),
         checks: [...checks, ...hostChecks(deps)],
@@ -165,57 +151,10 @@ function snakeCased(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), snakeCased(member)]));
 }
 
-/**
- * Services that must respond before the server receives traffic. Catalog problems are not included: unreadable
- * sources are skipped.
- */
-async function readinessChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
-  const pools = deps
-    .poolStatus()
-    .map(({ name, healthy }): HealthCheck => ({ name: `pool:${name}`, healthy }));
-  const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
-  return [state, ...folderChecks(deps), ...pools, ...databases, outboxCheck(deps)];
-}
-
 /** Checks of the machine. A server that fails them can still respond. */
-function hostChecks(deps: ProbeDeps): HealthCheck[] {
+function hostChecks(deps: ProbeDeps) {
   return deps.hostChecks().map(({ name, status, description }) => {
     const healthy = status === 'Healthy';
     return { name, healthy, ...(healthy ? {} : { detail: description }) };
   });
-}
-
-function folderChecks(deps: ProbeDeps): HealthCheck[] {
-  const { lost, full } = deps.dataFolder();
-  return [
-    { name: 'data-folder', healthy: lost === undefined, ...(lost === undefined ? {} : { detail: lost }) },
-    { name: 'disk', healthy: full === undefined, ...(full === undefined ? {} : { detail: full }) },
-  ];
-}
-
-/** A single failure is tolerated. If an outbox cannot be read for long, its subscribers receive no events. */
-function outboxCheck(deps: ProbeDeps): HealthCheck {
-  const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
-  if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
-  const stores = silent.map(({ name }) => name).join(', ');
-  return { name: 'feature-change-outbox', healthy: false, detail: `events are not read: ${stores}` };
-}
-
-/** Only databases with collections count: one that was down from the start is quarantined. */
-async function databaseChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
-  const published = (await deps.databaseStatus()).filter((database) => database.published);
-  return published.map(({ name, up, reason }) => ({
-    name: `database:${name}`,
-    healthy: up,
-    ...(up ? {} : { detail: reason }),
-  }));
-}
-
-async function stateCheck(deps: ProbeDeps): Promise<HealthCheck> {
-  try {
-    await withDeadline(deps.pingState(), STATE_TIMEOUT_MS, 'timed out');
-    return { name: 'state-database', healthy: true };
-  } catch (error) {
-    return { name: 'state-database', healthy: false, detail: (error as Error).message };
-  }
 }

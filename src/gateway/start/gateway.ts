@@ -26,6 +26,7 @@ import { type AlertServices, createAlertPages, createAlertRules, startEvaluation
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
+import { createHealth, type Health } from './health.js';
 import { type Management, startManagement } from './management.js';
 import { dataOperations, workerOperations } from './operations.js';
 
@@ -56,7 +57,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const access = await startAccess(foundation, data);
   const alertDispatch = createAlertDispatch(foundation, data);
   const alertRules = createAlertRules(foundation, data, alertDispatch);
-  const management = manage(foundation, data, access, { alertDispatch, alertRules });
+  const health = createHealth(foundation, data, { alertDispatch });
+  const { opsHealth } = health;
+  const management = manage(foundation, data, access, { alertDispatch, alertRules, opsHealth });
   const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
   const operations =
     config.server.role === 'worker'
@@ -76,9 +79,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   alertDispatch.start();
   const stopEvaluation =
     config.server.role === 'worker' ? async () => {} : startEvaluation(foundation, data, access);
-  const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
+  const { backlog, server } = await startServing(foundation, { operations, access, idempotency, health });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
+  const endMinutes = await health.start();
   const port = await server.listen(config.server.host, config.server.port);
   const unwatch = await keepCertificate(server, config.server, log);
   foundation.hostChecks.start();
@@ -97,6 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       // Streams are requests in flight: they end first. Edits in flight need the cluster.
       await data.events.close();
       await server.close(graceMs);
+      await endMinutes();
       idempotency.close();
       backlog.close();
       await cluster.close();
@@ -128,7 +133,7 @@ function manage(
   foundation: Foundation,
   data: Data,
   { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: AccessServices,
-  { alertDispatch, alertRules }: AlertServices,
+  services: AlertServices & Pick<Health, 'opsHealth'>,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -143,10 +148,9 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
-    alertRules,
+    ...services,
     tiles,
     cache: control,
-    alertDispatch,
   });
 }
 
@@ -181,12 +185,13 @@ interface ServerParts {
   operations: readonly Operation[];
   access: AccessServices;
   idempotency: Idempotency;
+  health: Health;
   backlog: AuditBacklog;
 }
 
 function serve(
   { config, cluster, pools, state, log, dataFolder, serverMark, observer }: Foundation,
-  { operations, access, idempotency, backlog }: ServerParts,
+  { operations, access, idempotency, health, backlog }: ServerParts,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
   // Browsers prompt users for a certificate if the server requests one.
@@ -215,6 +220,7 @@ function serve(
     }),
     log,
     observer,
+    latency: health.recorder,
     vendor,
     ...(certificate ? { certificate } : {}),
     strayFailure,

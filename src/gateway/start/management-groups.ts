@@ -39,6 +39,7 @@ import { manifest } from '../manifest/operations.js';
 import { events } from '../observability/admin/events.js';
 import { exceptions } from '../observability/admin/exceptions.js';
 import { observability } from '../observability/admin/observability.js';
+import { opsHealth } from '../observability/admin/ops-health.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -112,6 +113,7 @@ export const GROUPS: readonly OperationGroup[] = [
   events,
   observability,
   operateWorkflow,
+  opsHealth,
   audit,
   oidc,
   cacheAdminOperations,

@@ -64,6 +64,7 @@ import { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
+import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
@@ -123,6 +124,7 @@ export interface ManagementOptions {
   alerts: AlertStream;
   alertDispatch: AlertDispatch;
   observer: Observer;
+  opsHealth: OpsHealth;
   alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
@@ -406,6 +408,7 @@ export function startManagement(options: ManagementOptions): Management {
     alerts: options.alerts,
     alertDispatch: options.alertDispatch,
     observer: options.observer,
+    opsHealth: options.opsHealth,
     alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),

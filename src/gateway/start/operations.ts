@@ -9,6 +9,7 @@ import { probeOperations } from '../probes/operations.js';
 import type { AccessServices } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
+import { createReadiness } from './health.js';
 import type { Management } from './management.js';
 import { type AllSurfacesDeps, surfaceOperations } from './operation-list.js';
 import { catalogStatus } from './quarantine.js';
@@ -42,11 +43,12 @@ export function workerOperations(foundation: Foundation, data: Data, access: Acc
 }
 
 function surfaceDeps(
-  { config, pools, state, dataDir, dataFolder, hostChecks }: Foundation,
+  foundation: Foundation,
   data: Data,
   { authenticator, identity }: AccessServices,
 ): Omit<AllSurfacesDeps, JobMembers> {
-  const { catalog, visible, caching, databases, events, rules, styles, sourceStates } = data;
+  const { config, pools, dataDir, hostChecks } = foundation;
+  const { catalog, visible, caching, events, rules, styles, sourceStates } = data;
   const { licensing, observability } = config;
   return {
     catalog: () => catalog.current,
@@ -86,11 +88,7 @@ function surfaceDeps(
     permits,
     registry: createRegistry(),
     metricsPath: observability.enabled ? observability.prometheus.path : undefined,
-    poolStatus: () => pools.status(),
-    pingState: () => state.check(),
-    dataFolder: () => dataFolder.problems(),
-    databaseStatus: () => databases.status(),
-    outboxStatus: () => events.outboxStatus(),
+    ...createReadiness(foundation, data),
     catalogStatus: () => catalogStatus(catalog.current, rules.current),
     hostChecks: () => hostChecks.list(),
     cacheRefresh: () => ({

@@ -3,7 +3,7 @@ import { CHANNELS, type Channel, formatLane } from '../../core/alerts/alerts.js'
 import type { Notice } from '../../core/cluster/notes.js';
 import { type Config, ConfigError } from '../../core/config/config.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
-import { DeliveryDispatcher } from '../deliveries/dispatcher.js';
+import { DeliveryDispatcher, type DispatcherPoll } from '../deliveries/dispatcher.js';
 import type { LaneMeter } from '../deliveries/lane.js';
 import type { Schedule } from '../deliveries/schedule.js';
 import type { Notices } from '../notices/notices.js';
@@ -32,6 +32,8 @@ export interface ChannelState {
   readonly deadLetterCount: number;
   /** Time of the next attempt, in milliseconds since 1970, if the circuit is open because of failures. */
   readonly opensAt: number | null;
+  /** Age of the oldest waiting message in milliseconds. Null if none waits. */
+  readonly oldestMs: number | null;
 }
 
 const LANES = CHANNELS.map(formatLane);
@@ -90,8 +92,14 @@ export class AlertDispatch {
         failedCount: state?.failed ?? 0,
         deadLetterCount: state?.dead ?? 0,
         opensAt: state?.opensAt ?? null,
+        oldestMs: state?.oldestMs ?? null,
       };
     });
+  }
+
+  /** Whether this process searches for alerts to send, and its last search. */
+  get activity(): DispatcherPoll & { readonly isRunning: boolean } {
+    return { ...this.#dispatcher.poll, isRunning: this.#dispatcher.isRunning };
   }
 
   /** Pauses or resumes a channel on all servers. Its alerts wait. */

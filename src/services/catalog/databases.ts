@@ -44,6 +44,8 @@ export interface DatabaseStatus {
   /** The database's URL without passwords. */
   name: string;
   up: boolean;
+  /** Whether a ping has no response yet. */
+  isLate: boolean;
   /** Whether collections of it are published. */
   published: boolean;
   reason: string;
@@ -197,16 +199,17 @@ export class Databases {
     }
   }
 
-  /** State of each database. If a database takes long to respond, its last known state. */
-  async status(): Promise<DatabaseStatus[]> {
+  /** State of each database. If a database takes longer than `patienceMs` to respond, its last known state. */
+  async status(patienceMs = STATUS_MS): Promise<DatabaseStatus[]> {
     const checks = Promise.all([...this.#databases].map(([url, database]) => this.#check(url, database)));
     const late = new AbortController();
-    await Promise.race([checks, setTimeout(STATUS_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    await Promise.race([checks, setTimeout(patienceMs, undefined, { signal: late.signal }).catch(() => {})]);
     late.abort();
-    return [...this.#databases].map(([url, { up, reason, contents }]) => ({
+    return [...this.#databases].map(([url, { up, reason, contents, checking }]) => ({
       name: withoutPassword(url),
       up,
       reason,
+      isLate: checking !== undefined,
       published: contents !== undefined || this.#connected.has(url),
     }));
   }

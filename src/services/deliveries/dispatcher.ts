@@ -25,6 +25,13 @@ export interface DispatcherLane
   readonly collector?: Collector;
 }
 
+/** The last search for waiting deliveries. */
+export interface DispatcherPoll {
+  /** Milliseconds since 1970. Undefined: none has succeeded. */
+  readonly at: number | undefined;
+  readonly isFailing: boolean;
+}
+
 /** Milliseconds between counts of waiting deliveries. */
 const COUNT_MS = 500;
 const EXPIRE_MS = 60_000;
@@ -41,6 +48,8 @@ export class DeliveryDispatcher {
   #isAsked = false;
   /** Whether the last count found deliveries. Before the first count, there can be some. */
   #isCounted = true;
+  /** The last search for waiting deliveries. */
+  #poll: DispatcherPoll = { at: undefined, isFailing: false };
 
   constructor(options: DispatcherOptions, lanes: readonly DispatcherLane[]) {
     this.#options = options;
@@ -61,6 +70,14 @@ export class DeliveryDispatcher {
     const expiring = setInterval(() => void this.#expire(), EXPIRE_MS).unref();
     this.#stops.push(() => clearInterval(expiring));
     this.#search();
+  }
+
+  get poll(): DispatcherPoll {
+    return this.#poll;
+  }
+
+  get isRunning(): boolean {
+    return this.#stops.length > 0 && !this.#closed;
   }
 
   /** There may be something to collect for all lanes. */
@@ -96,7 +113,9 @@ export class DeliveryDispatcher {
       const waiting = await this.#options.store.waiting(this.#names);
       for (const name of waiting) this.#running.get(name)?.wake();
       if (waiting.length > 0 || this.#isCounted) this.#planCount();
+      this.#poll = { at: Date.now(), isFailing: false };
     } catch (error) {
+      this.#poll = { ...this.#poll, isFailing: true };
       this.#options.log.write('webhook.deliveries.uncounted', exception(error));
     }
   }

@@ -16,6 +16,7 @@ import type {
   InvestigationPinTable,
   InvestigationTable,
 } from './investigation-tables.js';
+import type { LatencyTable, VitalsTable } from './observability-tables.js';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
@@ -520,4 +521,6 @@ export interface StateTables {
   diagnostic_bundles: DiagnosticBundleTable;
   diagnostic_envelopes: DiagnosticEnvelopeTable;
   audit_checkpoints: AuditCheckpointTable;
+  latency_periods: LatencyTable;
+  vital_periods: VitalsTable;
 }

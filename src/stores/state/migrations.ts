@@ -9,7 +9,7 @@ import { firstCursor } from '../streams/feed.js';
  * The last release and this one use one state at the same time. A step can therefore only add parts that the older
  * release can ignore: tables, and columns with a default or null.
  * Unused parts are removed one release later. The step that removes them runs `UPDATE compatibility SET needs = '<its
- * name>'`, and releases without that step are refused from then on.
+ * name>'`, and releases without that step are refused from then on. It is in `REMOVAL_STEPS`.
  */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': { up: (db) => runAll(db, FOUNDATION) },
@@ -38,8 +38,12 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0028-alert-revisions': { up: (db) => runAll(db, ALERT_REVISIONS) },
   '0029-investigations': { up: (db) => runAll(db, INVESTIGATIONS) },
   '0030-alert-changes': { up: alertChanges },
+  '0031-health-periods': { up: (db) => runAll(db, HEALTH_PERIODS) },
   '0033-diagnostics': { up: (db) => runAll(db, DIAGNOSTICS) },
 };
+
+/** Steps that remove parts. */
+export const REMOVAL_STEPS: ReadonlySet<string> = new Set();
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
 type Statement = string | Partial<Record<Vocabulary['database'], string>>;
@@ -408,6 +412,19 @@ const INVESTIGATIONS = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, investigation_id INTEGER NOT NULL, resource_kind TEXT NOT NULL,
     resource_id TEXT NOT NULL, note TEXT, copy_json TEXT,
     created_at INTEGER NOT NULL, created_by TEXT NOT NULL, UNIQUE (investigation_id, resource_kind, resource_id)) STRICT`,
+];
+
+const HEALTH_PERIODS = [
+  `CREATE TABLE latency_periods (
+    resolution INTEGER NOT NULL, bucket_start INTEGER NOT NULL, replica TEXT NOT NULL, protocol TEXT NOT NULL,
+    requests INTEGER NOT NULL, errors INTEGER NOT NULL, max_ms REAL NOT NULL, counts_json TEXT NOT NULL,
+    PRIMARY KEY (resolution, bucket_start, replica, protocol)) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE vital_periods (
+    resolution INTEGER NOT NULL, bucket_start INTEGER NOT NULL, replica TEXT NOT NULL, samples INTEGER NOT NULL,
+    status INTEGER NOT NULL, cache_hits INTEGER NOT NULL, cache_lookups INTEGER NOT NULL,
+    requests INTEGER NOT NULL, errors INTEGER NOT NULL, db_active INTEGER NOT NULL, db_capacity INTEGER NOT NULL,
+    queue_json TEXT NOT NULL, alert_pending INTEGER, alert_dead INTEGER,
+    PRIMARY KEY (resolution, bucket_start, replica)) STRICT, WITHOUT ROWID`,
 ];
 
 const DIAGNOSTICS = [

@@ -57,6 +57,8 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   diagnostic_bundles: ['id'],
   diagnostic_envelopes: ['bundle_id', 'ordinal'],
   audit_checkpoints: ['row_count'],
+  latency_periods: ['resolution', 'bucket_start', 'replica', 'protocol'],
+  vital_periods: ['resolution', 'bucket_start', 'replica'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',

@@ -35,6 +35,7 @@ import { TurnStore } from '../database/turns.js';
 import { DiagnosticBundleStore } from '../diagnostics/bundles.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
+import { HealthPeriodStore } from '../observability/health-periods.js';
 import { RecentRecordStore } from '../observability/recent-records.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
@@ -82,6 +83,7 @@ export interface State {
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
   readonly diagnosticBundles: DiagnosticBundleStore;
+  readonly healthPeriods: HealthPeriodStore;
   readonly recentRecords: RecentRecordStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
@@ -181,6 +183,7 @@ function buildStores(db: StateDb): State {
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
     diagnosticBundles: new DiagnosticBundleStore(db),
+    healthPeriods: new HealthPeriodStore(db),
     recentRecords: new RecentRecordStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),

@@ -123,6 +123,8 @@ export interface LaneState {
   /** Deliveries that failed and are retried. They are also pending. */
   readonly failed: number;
   readonly dead: number;
+  /** Age of the oldest waiting delivery in milliseconds. Null if none waits. */
+  readonly oldestMs: number | null;
 }
 
 const CHUNK = 500;
@@ -332,7 +334,9 @@ export class DeliveryStore {
         CASE WHEN opens_at > ${getVocabulary(this.db).now()} THEN opens_at END AS ${sql.ref('opensAt')},
         (SELECT count(*) FROM deliveries WHERE sink = name AND ${OPEN}) AS pending,
         (SELECT count(*) FROM deliveries WHERE sink = name AND state = 'failed') AS failed,
-        (SELECT count(*) FROM deliveries WHERE sink = name AND state = 'dead_lettered') AS dead
+        (SELECT count(*) FROM deliveries WHERE sink = name AND state = 'dead_lettered') AS dead,
+        (SELECT ${getVocabulary(this.db).now()} - created_at FROM deliveries
+          WHERE sink = name AND ${OPEN} ORDER BY id LIMIT 1) AS ${sql.ref('oldestMs')}
       FROM sinks WHERE name IN (${sql.join(sinks)})
     `.execute(this.db);
     return rows.map(({ is_paused, ...lane }) => ({ ...lane, isPaused: is_paused === 1 }));

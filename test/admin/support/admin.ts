@@ -55,6 +55,10 @@ import { WmtsImports } from '../../../src/services/exchange/tiles/wmts.js';
 import { Uploads } from '../../../src/services/exchange/uploads.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
+import { OpsHealth } from '../../../src/services/observability/health/ops-health.js';
+import { HealthMinutes } from '../../../src/services/observability/latency/health-minutes.js';
+import { LatencyRecorder } from '../../../src/services/observability/latency/latencies.js';
+import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
@@ -321,6 +325,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
     observer: new Observer('test', peers),
+    opsHealth: createOpsHealth(t.state, peers),
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },
@@ -397,6 +402,35 @@ export async function adminHarness(temporary = () => temporaryState()) {
       await t.close();
     },
   };
+}
+
+function createOpsHealth(state: State, peers: Peers): OpsHealth {
+  const clock = new StateClock(() => state.instances.readTime());
+  const opsHealth = new OpsHealth({
+    ...{ instance: 'test', release: '2026.3.0', peers, clock, store: state.healthPeriods },
+    poolStatus: () => [],
+    pingState: () => state.check(),
+    dataFolder: () => ({}),
+    databaseStatus: async () => [],
+    outboxStatus: () => [],
+    connections: () => undefined,
+    cache: () => ({ hits: 3, misses: 1 }),
+    hostChecks: () => [],
+    quarantined: () => 0,
+    openJobs: async () => [],
+    channels: async () => [],
+    dispatch: () => ({ isEnabled: false, isRunning: true, isFailing: false, at: undefined }),
+    pendingMigrations: async () => ({ count: 0, removals: 0 }),
+    releases: async () => [],
+  });
+  opsHealth.serve(
+    new HealthMinutes({
+      ...{ store: state.healthPeriods, recorder: new LatencyRecorder(), clock, replica: 'test' },
+      observe: () => opsHealth.observe(),
+      onError() {},
+    }),
+  );
+  return opsHealth;
 }
 
 export type AdminHarness = Awaited<ReturnType<typeof adminHarness>>;

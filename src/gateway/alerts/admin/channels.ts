@@ -28,7 +28,7 @@ const ChannelStateSchema = Type.Object({
   nextAttemptAt: OptionalTimestampSchema,
 });
 
-export function channelView({ opensAt, ...state }: ChannelState) {
+export function channelView({ opensAt, oldestMs: _, ...state }: ChannelState) {
   return {
     ...state,
     circuit: opensAt === null ? ('closed' as const) : ('open' as const),

@@ -96,7 +96,7 @@ export const networkDatasets = group(
   ],
 );
 
-/** Findings, their actions and the health of the server. */
+/** Findings and their actions. */
 export const operateWorkflow = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
   ...resource('/observability/autonomy/policies/{rule}', {
     list: 'List Ops Autonomy Policies',
@@ -109,8 +109,6 @@ export const operateWorkflow = group({ tag: 'Observability', scope: 'observabili
   }),
   report('GET /observability/findings', 'Get Ops Findings'),
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
-  report('GET /observability/ops-health', 'Get Ops Health Snapshot'),
-  report('GET /observability/ops-health/history', 'Get Ops Health History'),
 ]);
 
 /** Review of packages before they run. */
