@@ -7,6 +7,7 @@ const ROOMS = {
     errors: { holds: 'errors that clients and operators read; failures of tasks', uses: [] },
     files: { holds: 'paths, folders and states of local files', uses: [] },
     jobs: { holds: 'priorities of jobs', uses: [] },
+    observability: { holds: 'statements, durations and open resources of a thread', uses: [] },
     geometry: { holds: 'boxes, CRS, spheres, notations and operations of geometries', uses: ['errors'] },
     kit: { holds: 'limits, version, log events, networks, callers', uses: ['errors'] },
     values: { holds: 'numbers without loss, JSON, text, XML, times', uses: ['errors', 'kit'] },
@@ -102,6 +103,7 @@ const ROOMS = {
         'geometry',
         'kit',
         'maps',
+        'observability',
         'processes',
         'rasters',
         'sources',
@@ -167,7 +169,7 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     observability: {
-      holds: 'recent failures, log lines and exceptions of all processes',
+      holds: 'recent failures, log lines, exceptions, statements and open resources of all processes',
       uses: ['cluster', 'telemetry'],
     },
     alerts: {
@@ -386,7 +388,10 @@ const ROOMS = {
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
     investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
-    observability: { holds: 'recent failures, log lines and exceptions', uses: ['admin'] },
+    observability: {
+      holds: 'recent failures, log lines and exceptions; performance of statements, resources and caches',
+      uses: ['admin', 'jobs'],
+    },
     alerts: {
       holds: 'management of alerts, their channels and their streams',
       uses: ['admin', 'http', 'pages', 'streams'],

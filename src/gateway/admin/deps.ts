@@ -37,6 +37,7 @@ import type { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Observer } from '../../services/observability/observer.js';
+import type { ProcessReports } from '../../services/observability/process-reports.js';
 import type { Proposals } from '../../services/processes/proposals.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
@@ -103,6 +104,7 @@ export interface AdminDeps {
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   readonly observer: Observer;
+  readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };
   /** Resolves when all processes have applied the announced changes, or after one second. */

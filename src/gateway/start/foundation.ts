@@ -3,7 +3,7 @@ import type { Note } from '../../core/cluster/notes.js';
 import type { Config, Setting } from '../../core/config/config.js';
 import { serverMark } from '../../core/exchange/ingest.js';
 import { version } from '../../core/kit/version.js';
-import type { Pools } from '../../core/tasks/tasks.js';
+import type { Pools, ReportingPools } from '../../core/tasks/tasks.js';
 import { AlertStream } from '../../services/alerts/stream.js';
 import { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
@@ -12,6 +12,7 @@ import { Cluster } from '../../services/cluster/cluster.js';
 import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
 import { Observer } from '../../services/observability/observer.js';
+import { ProcessReports } from '../../services/observability/process-reports.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -61,6 +62,7 @@ export interface Foundation extends GatewayOptions {
   readonly peers: Peers;
   readonly alerts: AlertStream;
   readonly observer: Observer;
+  readonly reports: ProcessReports;
 }
 
 /**
@@ -74,6 +76,7 @@ export async function layFoundation(
   const { config, log } = options;
   const dataDir = resolve(config.data.directory);
   const state = await openConfiguredState(config);
+  state.statements.recorder.slowMs = config.observability.slowStatementMs;
   const instance = instanceName();
   const cluster = await Cluster.open({
     state,
@@ -112,10 +115,11 @@ export async function layFoundation(
       current: () => cluster.pauses.current(),
     }),
     observer,
+    reports: new ProcessReports({ instance, peers, pools, state: state.statements.recorder }),
   };
 }
 
-function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark: string): Pools {
+function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark: string): ReportingPools {
   return createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
@@ -129,6 +133,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
     runDir,
     overviews: join(dataDir, 'overviews'),
     dataDir,
+    slowStatementMs: config.observability.slowStatementMs,
     onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
 }

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
+import type { WorkerReport } from '../../core/observability/worker-report.js';
 import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
 import { Cancellation, type CancellationFlag } from './cancellation.js';
 import { failureFrom, type TaskResponse } from './failure.js';
@@ -31,6 +32,8 @@ export interface OneThreadOptions {
   isKept?: boolean;
   /** Maximum number of tasks that run at the same time in a thread: above 1 for tasks that wait for other servers or disks. Default: 1. */
   concurrency?: number;
+  /** Called with the report of a thread that sends one with its responses. */
+  onReport?(report: WorkerReport): void;
 }
 
 /** A task until it ends. */
@@ -81,6 +84,7 @@ export class OccasionalPool<Names extends TaskName> {
     signal?.addEventListener('abort', stop, { once: true });
     try {
       const answer = (await this.#pool.run(message)) as TaskResponse<TaskOutput<N>>;
+      if (answer.report) this.options.onReport?.(answer.report);
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } catch (error) {

@@ -54,6 +54,7 @@ import { Uploads } from '../../../src/services/exchange/uploads.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Observer } from '../../../src/services/observability/observer.js';
+import { ProcessReports } from '../../../src/services/observability/process-reports.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
@@ -311,6 +312,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
     observer: new Observer('test', peers),
+    reports: new ProcessReports({
+      ...{ instance: 'test', peers, state: t.state.statements.recorder },
+      pools: { look: async () => [] },
+    }),
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },
