@@ -109,17 +109,28 @@ describe('alert channels of a server', () => {
 
   it('send alerts of readable layers to the stream', async () => {
     const url = `${server.url.replace('http', 'ws')}/api/v1/admin/operations/streaming/alerts`;
-    const socket = new WebSocket(url, { headers: { 'x-api-key': server.adminKey } });
-    const frames: Record<string, unknown>[] = [];
-    socket.on('message', (data) => frames.push(JSON.parse(String(data))));
-    await until(() => frames.length > 0);
+    const { body } = await admin('POST', '/api-keys', {
+      ...{ name: 'reader', permissions: ['read:*', 'admin:service-operations:read'] },
+    });
+    const open = async (key: string) => {
+      const socket = new WebSocket(url, { headers: { 'x-api-key': key } });
+      const frames: Record<string, unknown>[] = [];
+      socket.on('message', (data) => frames.push(JSON.parse(String(data))));
+      await until(() => frames.length > 0);
+      return { socket, alerts: () => frames.filter(({ type }) => type === 'alert') };
+    };
+    const reader = await open((body['data'] as { key: string }).key);
+    const administrator = await open(server.adminKey);
     const unknown = JSON.stringify({ ...MESSAGE, layerId: 4711 });
     await state.deliveries.record([{ sink: formatLane('websocket'), eventId: 'hidden', body: unknown }]);
     await enqueue('websocket', ['shown']);
-    await until(() => frames.some(({ type }) => type === 'alert'));
-    const [alert] = frames.filter(({ type }) => type === 'alert');
-    expect(alert).toMatchObject({ alertId: 'shown', subject: 'Depot', event: { ruleName: 'Depot' } });
-    socket.close();
+    await until(() => reader.alerts().length > 0 && administrator.alerts().length > 1);
+    const shown = { alertId: 'shown', subject: 'Depot', event: { ruleName: 'Depot' } };
+    expect(reader.alerts()).toMatchObject([shown]);
+    // Administrators receive the headline of alerts about layers that are not published.
+    expect(administrator.alerts()).toMatchObject([{ alertId: 'hidden' }, shown]);
+    expect(administrator.alerts()[0]).not.toHaveProperty('event');
+    for (const { socket } of [reader, administrator]) socket.close();
   });
 
   it('send mails and messages of AWS', async () => {

@@ -101,16 +101,24 @@ describeStates('alerts', (open, database) => {
     const rule = await world.addRule({ trigger: 'enter', zone, cooldown: 3600, channels: ['webhook'] });
     world.start();
     await world.settled();
-    for (let i = 0; i < 5; i++) for (const at of [IN, OUT]) await world.move('1', at);
+    const buffered = await world.addRule({ trigger: 'enter', zone, conditions: { exitBuffer: 20_000 } });
+    // A sawtooth over the border, as of a vehicle that stands there for a minute at ten positions a second.
+    for (let i = 0; i < 300; i++) for (const lon of [10.99, 11.01]) await world.move('1', [lon, 10.5]);
     await world.move('2', IN);
     await world.settled();
-    const rows = await world.events();
+    const all = await world.events();
+    const rows = all.filter(({ rule_id }) => rule_id === rule);
     expect(rows.map(({ feature_id, lifecycle }) => `${feature_id} ${lifecycle}`)).toEqual([
       '1 open',
-      ...Array(4).fill('1 suppressed'),
+      ...Array(299).fill('1 suppressed'),
       '2 open',
     ]);
-    expect((await deliveries()).map(({ alert_id }) => alert_id)).toEqual([1, 6]);
+    expect((await deliveries()).map(({ alert_id }) => alert_id)).toEqual([rows[0]!.id, rows.at(-1)!.id]);
+    // The buffer keeps the feature inside.
+    expect(all.filter(({ rule_id }) => rule_id === buffered).map(({ feature_id }) => feature_id)).toEqual([
+      '1',
+      '2',
+    ]);
     expect(await temporary.state.alertEvents.counts(rule)).toMatchObject({ active: 1, cooling: 2 });
   });
 

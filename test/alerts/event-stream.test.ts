@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
@@ -254,3 +256,30 @@ it('is read by EventSource of a browser, which misses nothing while the server r
   expect(await page.evaluate('seen')).toEqual([first, id]);
   expect(await page.evaluate('opens')).toBeGreaterThan(1);
 }, 120_000);
+
+it('sends changes of events of a layer that is no longer published to those who read every layer', async () => {
+  await enter();
+  const { body: page } = await call('GET', '/observability/alerts?incidentStatus=started&pageSize=1');
+  const [{ eventId }] = page.items;
+  const { data: limited } = await call('POST', '/api-keys', {
+    ...{ name: 'limited', permissions: ['read:default/spots', 'admin:service-operations:read'] },
+  });
+  const all = await opened(read());
+  const own = await opened(read({ 'x-api-key': limited.key }));
+  const [file] = store.sources;
+  renameSync(file!, `${file}.away`);
+  server.process.kill('SIGHUP');
+  try {
+    const isGone = async () => (await fetch(`${server.url}/ogc/features/collections/spots`)).status === 404;
+    // Both processes read the sources again.
+    for (let gone = 0; gone < 10; gone = (await isGone()) ? gone + 1 : 0) await sleep(100);
+    await call('POST', `/observability/alerts/${eventId}/resolve`, { note: 'sold' });
+    await all.until(() => all.of('alert').some(({ data }) => data['eventId'] === eventId));
+    expect(all.of('alert').at(-1)!.data).toMatchObject({ note: 'sold', position: null });
+    expect((await call('GET', `/observability/alerts/${eventId}`)).body).toMatchObject({ note: 'sold' });
+    expect(own.of('alert')).toEqual([]);
+  } finally {
+    renameSync(`${file}.away`, file!);
+    server.process.kill('SIGHUP');
+  }
+});

@@ -115,6 +115,17 @@ describe('TLS', () => {
     expect(headers['set-cookie']?.[0]).toMatch(/^__Host-graticule=; .*Secure$/);
   });
 
+  it('warns before the certificate ends', async () => {
+    const headers = { 'x-api-key': server.adminKey };
+    const { body } = await ask('/healthz/metrics', { headers });
+    const { ready, checks } = JSON.parse(body) as { ready: boolean; checks: { name: string }[] };
+    expect(ready).toBe(true);
+    expect(checks.find(({ name }) => name === 'tls-certificate')).toEqual({
+      ...{ name: 'tls-certificate', healthy: false },
+      detail: expect.stringMatching(/^The TLS certificate ends at \d{4}-\d\d-\d\dT/),
+    });
+  });
+
   it('speaks nothing older than TLS 1.2', async () => {
     const protocol = (maxVersion: 'TLSv1.1' | 'TLSv1.2') =>
       new Promise((resolve) => {

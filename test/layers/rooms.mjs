@@ -128,6 +128,10 @@ const ROOMS = {
       uses: ['audit', 'database', 'schema', 'streams'],
     },
     investigations: { holds: 'investigations with their pins and links', uses: ['audit', 'schema'] },
+    observability: {
+      holds: 'recent records of all kinds in the order of time',
+      uses: ['audit', 'jobs', 'replicas', 'schema'],
+    },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
@@ -143,6 +147,7 @@ const ROOMS = {
         'database',
         'investigations',
         'jobs',
+        'observability',
         'rasters',
         'replicas',
         'schema',
@@ -387,10 +392,13 @@ const ROOMS = {
       uses: ['admin', 'http', 'surface'],
     },
     styles: { holds: 'OGC API Styles, management of styles', uses: ['admin', 'http', 'surface'] },
-    investigations: { holds: 'evidence about incidents', uses: ['admin', 'alerts', 'releases'] },
+    investigations: {
+      holds: 'evidence about incidents',
+      uses: ['admin', 'alerts', 'observability', 'releases'],
+    },
     observability: {
-      holds: 'recent failures, log lines and exceptions; performance of statements, resources and caches',
-      uses: ['admin', 'jobs'],
+      holds: 'recent failures, log lines and exceptions; performance; the list of all events',
+      uses: ['admin', 'alerts', 'jobs', 'releases'],
     },
     alerts: {
       holds: 'management of alerts, their channels and their streams',

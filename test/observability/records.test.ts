@@ -55,6 +55,8 @@ it('a failed request is found by its id in each process, beside any number of wr
         ...{
           path: '/ogc/features/collections/countries/items',
           correlationId: id,
+          actor: 'anonymous',
+          remoteIp: '127.0.0.1',
           instanceId: expect.any(String),
         },
       },
@@ -72,6 +74,47 @@ it('a failed request is found by its id in each process, beside any number of wr
   expect(instances.size).toBe(2);
   // The log itself has only the lines of its level.
   expect(server.log()).not.toContain('"@l":"Warning"');
+});
+
+it('the lines of a request are events, which an investigation can keep', async () => {
+  const { errors } = await ask('/observability/errors');
+  const [{ correlationId: id }] = errors;
+  const { items, partialResult, sourceErrors } = await ask(
+    `/observability/events?correlationId=${id}&kind=log`,
+  );
+  expect({ partialResult, sourceErrors }).toEqual({ partialResult: false, sourceErrors: null });
+  expect(items).toHaveLength(1);
+  expect(items[0]).toEqual({
+    ...{ eventId: expect.stringMatching(/^log:.+\/\d+$/), kind: 'log', severity: expect.any(String) },
+    ...{ title: expect.stringContaining('/ogc/features/collections/countries/items') },
+    ...{ summary: expect.stringMatching(/\w/), occurredAt: expect.any(String), actor: null, serviceId: null },
+    ...{ layerId: null, objectId: null, resourceRef: null, operationId: null, releaseId: null },
+    ...{ replicaId: null, changeSetId: null, correlationId: id, requestId: id, detailsJson: null },
+    ...{ traceId: expect.stringMatching(/^[0-9a-f]{32}$/), providerLinks: [] },
+  });
+  expect((await ask(`/observability/events?traceId=${items[0].traceId}`)).items).toEqual(items);
+  const send = (path: string, body: object) =>
+    fetch(`${server.url}/api/v1/admin${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const made = await send('/investigations', { title: 'Broken file' });
+  const { investigationId } = (await made.json()) as { investigationId: string };
+  const { eventId: eventRef, occurredAt } = items[0];
+  const pinned = await send(`/investigations/${investigationId}/pins`, {
+    eventKind: 'log',
+    eventRef,
+    occurredAt,
+  });
+  const { pins } = (await pinned.json()) as { pins: { copy: { title: string } }[] };
+  expect(pins[0]!.copy.title).toBe(items[0].title);
+  // The investigation itself is in the audit trail.
+  const { items: audited } = await ask('/observability/events?kind=audit&minSeverity=notice&pageSize=2');
+  expect(audited.map(({ title }: { title: string }) => title)).toEqual([
+    'admin.investigations.pinEventToInvestigation: Success',
+    'admin.investigations.createInvestigation: Success',
+  ]);
 });
 
 it('exceptions have statistics and their stacks', async () => {

@@ -14,6 +14,7 @@ const DEPS: ProbeDeps = {
   cacheRefresh: () => ({}),
   license: () => ({ validationState: 'not_required', activeEntitlements: [] }),
   cacheStatistics: () => ({}),
+  hostChecks: () => [],
   outboxStatus: () => [],
 };
 

@@ -130,12 +130,13 @@ export const BUILT_IN_ROLES: readonly BuiltInRole[] = [
   builtIn(
     4,
     'operator',
-    'Looks at everything, and keeps the server running: caches, jobs, streams.',
+    'Looks at everything, and keeps the server running: caches, jobs, streams, alerts, investigations.',
     [
       ...['read', 'admin:read'],
       ...['cache', 'jobs', 'operations', 'streaming', 'tile-operations', 'feature-events'].map(
         (scope) => `admin:${scope}:write`,
       ),
+      ...['alerts', 'observability', 'investigations'].map((scope) => `admin:${scope}:write`),
     ].map(everywhere),
   ),
   builtIn(5, 'administrator', 'Does everything; no policy for rows or fields applies.', [everywhere(ANY)]),

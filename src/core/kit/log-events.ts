@@ -36,6 +36,14 @@ export const LOG_EVENTS = {
     1006,
     'request failed because a database, a remote server or a worker was busy or did not respond',
   ),
+  'http.certificate.expiring': warning(
+    1007,
+    'the TLS certificate of the server ends in {Days} days, at {End}',
+  ),
+  'http.certificate.expired': error(
+    1008,
+    'the TLS certificate of the server ended at {End}; clients refuse the connection',
+  ),
 
   'process.rejection': error(1100, 'the process had an unhandled promise rejection; it continues'),
   'process.exception': error(1101, 'the process had an uncaught exception; it exits'),
@@ -48,6 +56,10 @@ export const LOG_EVENTS = {
     'the supervisor started a new process that will replace a running one',
   ),
   'process.connection.closed': warning(1107, 'an engine closed the connection to a gateway: {Error}'),
+  'process.clock.skewed': warning(
+    1108,
+    'the clock of this machine differs by {Seconds} seconds from the clock of the state; synchronize both with NTP',
+  ),
   'server.configuration.wrong': error(1110, 'the configuration is invalid'),
   'server.failed': error(1111, 'the server could not start or continue; exiting'),
   'server.stopping': information(1112, 'the server received a stop signal'),

@@ -256,7 +256,7 @@ export class HttpServer {
       operation,
     );
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
-    else this.#options.observer?.noteFailure(error.status, x.path, error.message, x.correlationId);
+    else this.#noteFailure(x, error.status, error.message);
     const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cellIn(
@@ -295,7 +295,17 @@ export class HttpServer {
     const message = cause?.message ?? error.message;
     const event = isUnavailable(error.status) ? 'http.request.unavailable' : 'http.request.failed';
     this.#options.log.write(event, about, message);
-    this.#options.observer?.noteFailure(error.status, x.path, message, x.correlationId);
+    this.#noteFailure(x, error.status, message);
+  }
+
+  #noteFailure(
+    { path, correlationId, principal, clientAddress }: HttpExchange,
+    statusCode: number,
+    message: string,
+  ) {
+    this.#options.observer?.noteFailure({
+      ...{ statusCode, path, message, correlationId, actor: principal.id, remoteIp: clientAddress },
+    });
   }
 
   /** Request properties for log lines. */

@@ -5,6 +5,7 @@ import { createTextReply, json } from '../../core/http/reply.js';
 import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import { withDeadline } from '../../services/kit/deadline.js';
+import type { HostCheck } from '../../services/observability/host-checks.js';
 import { exposition } from '../../services/telemetry/metrics.js';
 import { databaseQueryDuration } from '../../services/telemetry/store-metrics.js';
 
@@ -18,7 +19,7 @@ export interface ProbeDeps {
   /** Problems that prevent writes to the data folder from being stored. */
   dataFolder(): { lost?: string; full?: string };
   databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
-  /** How long the events of each store could not be read; 0 if they can be read. */
+  /** Milliseconds for which the events of each store could not be read. 0: they can be read. */
   outboxStatus(): { name: string; failingMs: number }[];
   catalogStatus(): {
     generation: number;
@@ -29,6 +30,7 @@ export interface ProbeDeps {
     /** Sources and layers that are not published, and the reasons. A long list is cut. */
     problems: { source: string; layer?: string; reason: string }[];
   };
+  hostChecks(): readonly HostCheck[];
   cacheStatistics(): unknown;
   /** When the catalog was read last, and what for. */
   cacheRefresh(): unknown;
@@ -98,7 +100,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
       const checks = await readinessChecks(deps);
       const document = {
         ready: checks.every((check) => check.healthy),
-        checks,
+        checks: [...checks, ...hostChecks(deps)],
         pools: deps.poolStatus(),
         catalog: deps.catalogStatus(),
         database: {
@@ -173,6 +175,14 @@ async function readinessChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
     .map(({ name, healthy }): HealthCheck => ({ name: `pool:${name}`, healthy }));
   const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
   return [state, ...folderChecks(deps), ...pools, ...databases, outboxCheck(deps)];
+}
+
+/** Checks of the machine. A server that fails them can still respond. */
+function hostChecks(deps: ProbeDeps): HealthCheck[] {
+  return deps.hostChecks().map(({ name, status, description }) => {
+    const healthy = status === 'Healthy';
+    return { name, healthy, ...(healthy ? {} : { detail: description }) };
+  });
 }
 
 function folderChecks(deps: ProbeDeps): HealthCheck[] {

@@ -191,6 +191,10 @@ async function restored(
   }
 }
 
+/** Oldest first. */
+export const listCoordinated = ({ state }: Services<'state'>): Promise<StoredRelease[]> =>
+  state.documents.list<Body>(OPERATION);
+
 /** The newest of a package. Throws `not-found` where there is none. */
 export async function coordinatedRelease(packageId: string, deps: Services<'state'>): Promise<View> {
   const stored = await latest<Body>(OPERATION, packageId, deps);

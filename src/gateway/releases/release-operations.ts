@@ -83,6 +83,10 @@ async function requireRevision({ desiredRevision }: Body['request'], deps: Inven
     );
 }
 
+/** Oldest first. */
+export const listReleaseOperations = async ({ state }: Services<'state'>) =>
+  (await state.documents.list<Body>(OPERATION)).map(buildView);
+
 /** The newest of a package. Throws `not-found` where there is none. */
 export async function releaseOperation(
   packageId: string,

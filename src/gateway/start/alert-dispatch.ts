@@ -1,5 +1,6 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
+import { isAdministrator } from '../../services/access/rules/policy.js';
 import { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { AlertView } from '../../services/alerts/stream.js';
 import type { Data } from './data.js';
@@ -11,7 +12,11 @@ export function createAlertDispatch(
   { visible }: Data,
 ): AlertDispatch {
   state.signals.on('alert-events', () => alerts.changed());
-  alerts.restrict((principal, layerId) => viewAlerts(visible.of(principal).byLayerId(layerId)));
+  alerts.restrict((principal, layerId) => {
+    const collection = visible.of(principal).byLayerId(layerId);
+    // The layer may no longer be published.
+    return !collection && isAdministrator(principal) ? 'headline' : viewAlerts(collection);
+  });
   return new AlertDispatch({ config, store: state.deliveries, log, stream: alerts, instance });
 }
 

@@ -34,14 +34,13 @@ export interface AlertServices {
 /** Operations of the pages of alerts. */
 export function createAlertPages(
   { alerts, state }: Foundation,
-  { catalog, events, visible }: Data,
+  { events, visible }: Data,
   services: AlertServices,
 ): Operation[] {
   return alertPageOperations({
     ...services,
     alerts,
     state,
-    catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
     hasEvents: (id) => events.hasEvents(id),
   });

@@ -11,6 +11,7 @@ import { readIdentity } from '../../services/catalog/marker-file.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
+import { HostChecks } from '../../services/observability/host-checks.js';
 import { Observer } from '../../services/observability/observer.js';
 import { ProcessReports } from '../../services/observability/process-reports.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
@@ -63,6 +64,7 @@ export interface Foundation extends GatewayOptions {
   readonly alerts: AlertStream;
   readonly observer: Observer;
   readonly reports: ProcessReports;
+  readonly hostChecks: HostChecks;
 }
 
 /**
@@ -116,6 +118,11 @@ export async function layFoundation(
     }),
     observer,
     reports: new ProcessReports({ instance, peers, pools, state: state.statements.recorder }),
+    hostChecks: new HostChecks({
+      certificate: config.server.tls.cert || undefined,
+      readStateTime: () => state.instances.readTime(),
+      log,
+    }),
   };
 }
 

@@ -81,6 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
   const unwatch = await keepCertificate(server, config.server, log);
+  foundation.hostChecks.start();
   return {
     port,
     catalog: data.catalog,
@@ -88,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hear: hearAll,
     async close(graceMs) {
       unwatch();
+      foundation.hostChecks.close();
       server.refuse();
       management.endWaits();
       data.extents.close();

@@ -34,6 +34,7 @@ import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
 import { manifest } from '../manifest/operations.js';
+import { events } from '../observability/admin/events.js';
 import { exceptions } from '../observability/admin/exceptions.js';
 import { observability } from '../observability/admin/observability.js';
 import { performanceCache } from '../observability/admin/performance-cache.js';
@@ -109,6 +110,7 @@ export const GROUPS: readonly OperationGroup[] = [
   networkDatasets,
   oauth,
   alertEvents,
+  events,
   observability,
   operateWorkflow,
   audit,

@@ -42,7 +42,7 @@ export function workerOperations(foundation: Foundation, data: Data, access: Acc
 }
 
 function surfaceDeps(
-  { config, pools, state, dataDir, dataFolder }: Foundation,
+  { config, pools, state, dataDir, dataFolder, hostChecks }: Foundation,
   data: Data,
   { authenticator, identity }: AccessServices,
 ): Omit<AllSurfacesDeps, JobMembers> {
@@ -92,6 +92,7 @@ function surfaceDeps(
     databaseStatus: () => databases.status(),
     outboxStatus: () => events.outboxStatus(),
     catalogStatus: () => catalogStatus(catalog.current, rules.current),
+    hostChecks: () => hostChecks.list(),
     cacheRefresh: () => ({
       generation: catalog.current.generation,
       lastRefreshedAt: catalog.replacedAt.toISOString(),

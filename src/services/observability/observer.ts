@@ -19,6 +19,10 @@ export interface FailedRequest {
   readonly path: string;
   readonly message: string;
   readonly correlationId: string;
+  /** Id of the principal. */
+  readonly actor: string;
+  /** Address of the client, behind trusted proxies. */
+  readonly remoteIp: string;
 }
 
 /** A log line of the level Warning or above. */
@@ -26,12 +30,15 @@ export interface SevereLine {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly instance: string;
+  /** Counts the severe lines of the process from 1. */
+  readonly number: number;
   readonly level: 'warning' | 'error';
   /** Status of the request. 0: the line is not about a request. */
   readonly statusCode: number;
   readonly message: string;
   readonly path: string | undefined;
   readonly correlationId: string | undefined;
+  readonly traceId: string | undefined;
 }
 
 /** Records of all processes, newest first, and the processes that did not respond. */
@@ -66,6 +73,7 @@ export class Observer implements LineObserver {
     error: new RecentItems<SevereLine>(LINE_CAPACITY.error),
   };
   readonly #exceptions: Exceptions;
+  #lineCount = 0;
 
   static readonly failedCapacity = sumCapacity(FAILED_CAPACITY);
   static readonly lineCapacity = sumCapacity(LINE_CAPACITY);
@@ -85,12 +93,11 @@ export class Observer implements LineObserver {
   }
 
   /** Records a request with a status of 5xx or 429. Other statuses are ignored. */
-  noteFailure(statusCode: number, path: string, message: string, correlationId: string): void {
-    const kind = chooseClass(statusCode);
+  noteFailure(failure: Omit<FailedRequest, 'at' | 'instance'>): void {
+    const kind = chooseClass(failure.statusCode);
     if (kind === undefined) return;
-    const { instance } = this;
-    const shown = message.slice(0, MESSAGE_CHARACTERS);
-    this.#failed[kind].add({ at: Date.now(), instance, statusCode, path, message: shown, correlationId });
+    const message = failure.message.slice(0, MESSAGE_CHARACTERS);
+    this.#failed[kind].add({ ...failure, message, at: Date.now(), instance: this.instance });
   }
 
   /** Records a log line of the level Warning or above. */
@@ -98,15 +105,17 @@ export class Observer implements LineObserver {
     const at = Date.now();
     if ('@x' in properties) this.#exceptions.add(event, properties, at);
     const level = LOG_EVENTS[event].level === 'Warning' ? 'warning' : 'error';
-    const { StatusCode, Path, CorrelationId } = properties;
+    const { StatusCode, Path, CorrelationId, '@tr': traceId } = properties;
     this.#lines[level].add({
       at,
       instance: this.instance,
+      number: ++this.#lineCount,
       level,
       statusCode: typeof StatusCode === 'number' ? StatusCode : 0,
       message: message.slice(0, MESSAGE_CHARACTERS),
       path: typeof Path === 'string' ? Path : undefined,
       correlationId: typeof CorrelationId === 'string' ? CorrelationId : undefined,
+      traceId: typeof traceId === 'string' ? traceId : undefined,
     });
   }
 

@@ -8,6 +8,7 @@ import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { CHANNEL_INSTRUMENTS } from './channel-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
+import { HOST_INSTRUMENTS } from './host-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
 import { ORCHESTRATION_INSTRUMENTS } from './orchestration-metrics.js';
 import { PROCESS_INSTRUMENTS } from './process-metrics.js';
@@ -163,6 +164,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,
   ...GEOMETRY_INSTRUMENTS,
+  ...HOST_INSTRUMENTS,
   ...CACHE_INSTRUMENTS,
   ...PROCESS_INSTRUMENTS,
   ...SPEC_INSTRUMENTS,

@@ -55,7 +55,7 @@ export class AlertEventStore {
   constructor(private readonly db: StateDb) {}
 
   async list(query: AlertEventQuery): Promise<AlertEventRow[]> {
-    const { now } = getVocabulary(this.db);
+    const { now, isOneOf } = getVocabulary(this.db);
     const is = (column: string, value: unknown): Expression<SqlBool> =>
       sql<SqlBool>`${sql.ref(column)} = ${value}`;
     const oneOf = (expression: unknown, values: readonly unknown[]): Expression<SqlBool> =>
@@ -69,7 +69,7 @@ export class AlertEventStore {
     if (query.severities) conditions.push(oneOf(sql.ref('severity'), query.severities));
     if (query.statuses) conditions.push(oneOf(sql.ref('incident_status'), query.statuses));
     if (query.lifecycles) conditions.push(oneOf(lifecycleAt(now()), query.lifecycles));
-    if (query.layers) conditions.push(oneOf(sql.ref('layer_id'), query.layers));
+    if (query.layers) conditions.push(isOneOf('layer_id', query.layers));
     if (query.from !== undefined) conditions.push(sql<SqlBool>`occurred_at >= ${query.from}`);
     if (query.to !== undefined) conditions.push(sql<SqlBool>`occurred_at <= ${query.to}`);
     if (query.before !== undefined) conditions.push(sql<SqlBool>`id < ${query.before}`);

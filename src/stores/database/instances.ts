@@ -37,6 +37,14 @@ export class InstanceStore {
       .execute();
   }
 
+  /** Time of the state. Milliseconds since 1970. */
+  async readTime(): Promise<number> {
+    const { rows } = await sql<{ now: number }>`SELECT ${getVocabulary(this.db).now()} AS now`.execute(
+      this.db,
+    );
+    return rows[0]!.now;
+  }
+
   async remove(name: string): Promise<void> {
     await this.db.deleteFrom('instances').where('name', '=', name).execute();
   }

@@ -233,7 +233,7 @@ const computeDigest = ({ edit, server, type }: ConflictBody) =>
     .update(encodeStoredJson([type, edit.type, edit.feature ?? null, server]))
     .digest('hex');
 
-function parseConflict(row: Selectable<ReplicaConflictTable>): Conflict {
+export function parseConflict(row: Selectable<ReplicaConflictTable>): Conflict {
   const body = bodyIn(row.body_json);
   return {
     id: row.id,

@@ -1,4 +1,4 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { StateDb } from './database.js';
 
 /** Differences between SQLite and PostgreSQL. All other SQL of the stores is the same for both. */
@@ -19,6 +19,8 @@ export interface Vocabulary {
   forUpdateOfFree<Q extends Lockable>(query: Q): Q;
   /** Whether the array in a JSON column contains a string. */
   hasElement(column: string, text: string): RawBuilder<boolean>;
+  /** Whether a column is one of any number of integers. Lists of parameters are limited. */
+  isOneOf(column: string, values: readonly number[]): RawBuilder<SqlBool>;
   /** When the edit of an entry of the feed was, as RFC 3339. */
   readonly entryTime: RawBuilder<string>;
   /** The newest cursor that the feed ever gave. */
@@ -71,6 +73,8 @@ export const SQLITE: Vocabulary = {
   forUpdateOfFree: (query) => query,
   hasElement: (column, text) =>
     sql<boolean>`EXISTS (SELECT 1 FROM json_each(${sql.ref(column)}) WHERE value = ${text})`,
+  isOneOf: (column, values) =>
+    sql<SqlBool>`${sql.ref(column)} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   entryTime: sql`coalesce(entry_json ->> '$.event.time', entry_json ->> '$.time')`,
   newestCursor: sql`(SELECT seq FROM sqlite_sequence WHERE name = 'feed')`,
   async takeCursors(db) {
@@ -120,6 +124,8 @@ export const POSTGRESQL: Vocabulary = {
   forUpdateOfFree: (query) => query.forUpdate().skipLocked() as typeof query,
   hasElement: (column, text) =>
     sql<boolean>`EXISTS (SELECT 1 FROM json_array_elements_text(${sql.ref(column)}::json) AS e WHERE e = ${text})`,
+  isOneOf: (column, values) =>
+    sql<SqlBool>`${sql.ref(column)} IN (SELECT e::bigint FROM json_array_elements_text(${JSON.stringify(values)}::json) AS e)`,
   entryTime: sql`coalesce(${STORABLE} #>> '{event,time}', ${STORABLE} ->> 'time') COLLATE "C"`,
   newestCursor: sql`(SELECT newest FROM feed_end)`,
   // The row stays locked until the commit, so cursors become visible in order and without gaps.

@@ -33,6 +33,7 @@ import { getStatementCount, type StatementCount } from '../database/statement-co
 import { TurnStore } from '../database/turns.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
+import { RecentRecordStore } from '../observability/recent-records.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
 import { ReplicaStore } from '../replicas/replicas.js';
@@ -77,6 +78,7 @@ export interface State {
   readonly alertEvents: AlertEventStore;
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
+  readonly recentRecords: RecentRecordStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
@@ -173,6 +175,7 @@ function buildStores(db: StateDb): State {
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
+    recentRecords: new RecentRecordStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),

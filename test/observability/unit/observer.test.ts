@@ -23,6 +23,9 @@ const failures = async (observer: Observer) =>
     ({ instance, statusCode, path }) => `${instance} ${statusCode} ${path}`,
   );
 
+const note = (one: Observer, statusCode: number, path: string, message: string, correlationId: string) =>
+  one.noteFailure({ statusCode, path, message, correlationId, actor: 'anonymous', remoteIp: '192.0.2.1' });
+
 it('a ring keeps the last items, newest first', () => {
   const ring = new RecentItems<number>(3);
   expect(ring.list()).toEqual([]);
@@ -34,14 +37,14 @@ it('a ring keeps the last items, newest first', () => {
 
 it('failed requests are kept beside any number of refused ones', async () => {
   const [first, second] = observers(2) as [Observer, Observer];
-  first.noteFailure(500, '/a', 'broken', 'c1');
-  second.noteFailure(503, '/b', 'busy', 'c2');
+  note(first, 500, '/a', 'broken', 'c1');
+  note(second, 503, '/b', 'busy', 'c2');
   for (let i = 0; i < 5000; i++) {
-    first.noteFailure(404, '/nothing', 'not found', `n${i}`);
-    first.noteFailure(401, '/secret', 'no key', `n${i}`);
-    first.noteFailure(501, '/later', 'not built', `n${i}`);
-    first.noteFailure(429, '/often', 'too many', `n${i}`);
-    first.noteFailure(504, '/slow', 'too late', `n${i}`);
+    note(first, 404, '/nothing', 'not found', `n${i}`);
+    note(first, 401, '/secret', 'no key', `n${i}`);
+    note(first, 501, '/later', 'not built', `n${i}`);
+    note(first, 429, '/often', 'too many', `n${i}`);
+    note(first, 504, '/slow', 'too late', `n${i}`);
   }
   for (const one of [first, second]) {
     const all = await failures(one);
@@ -62,7 +65,15 @@ it('lines of errors are kept beside any number of warnings', async () => {
   expect(missing).toEqual([]);
   expect(items.filter(({ level }) => level === 'error')).toEqual([
     {
-      ...{ at: expect.any(Number), instance: 'p0', level: 'error', statusCode: 500, message: 'broken' },
+      ...{
+        at: expect.any(Number),
+        instance: 'p0',
+        number: 1,
+        traceId: undefined,
+        level: 'error',
+        statusCode: 500,
+        message: 'broken',
+      },
       ...{ path: '/a', correlationId: 'c' },
     },
   ]);

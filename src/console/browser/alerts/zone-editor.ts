@@ -146,6 +146,7 @@ export class ZoneEditor {
     if (this.#drawing) return;
     this.#showButtons(true);
     this.#find('draw-help').textContent = HELP;
+    map.map.getContainer().scrollIntoView({ block: 'nearest' });
     this.#drawing = new AreaDrawing(map.map, {
       changed: (corners) => map.setDraft(outline(corners), corners),
       done: (corners) => {

@@ -17,7 +17,7 @@ import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
 import { restrictEvents, viewEvent } from './visible-events.js';
 
-const SERVICES = ['alerts', 'state', 'catalog', 'visible'] as const;
+const SERVICES = ['alerts', 'state', 'visible'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
 const { action, report } = createRowBuilders(SERVICES);
 

@@ -1,5 +1,6 @@
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
 import type { Principal } from '../../../core/http/operation.js';
+import { isAdministrator } from '../../../services/access/rules/policy.js';
 import type { AlertStream } from '../../../services/alerts/stream.js';
 import type { AlertEventRow } from '../../../stores/alerts/events.js';
 import type { State } from '../../../stores/state/state.js';
@@ -9,23 +10,20 @@ import { alertEventView } from './alert-views.js';
 export interface EventListDeps {
   readonly alerts: Pick<AlertStream, 'viewOf'>;
   readonly state: Pick<State, 'alertEvents'>;
-  catalog(): CatalogSnapshot;
   visible(principal: Principal): CatalogSnapshot;
 }
 
 /**
- * Layers whose alert events the caller can read, unless these are all, and the tenant of the caller. If row policies apply
- * to the caller, an event could be about a hidden feature.
+ * Layers whose alert events the caller can read, and the tenant of the caller. If row policies apply to the caller, an
+ * event could be about a hidden feature. Administrators also read events of layers that are no longer published.
  */
-export function restrictEvents(
-  principal: Principal,
-  { alerts, catalog, visible }: Omit<EventListDeps, 'state'>,
-) {
-  const own = visible(principal);
-  const layerIds = own.collections.map(({ layerId }) => layerId);
+export function restrictEvents(principal: Principal, { alerts, visible }: Omit<EventListDeps, 'state'>) {
+  const listLayers = () =>
+    visible(principal)
+      .collections.map(({ layerId }) => layerId)
+      .filter((id) => alerts.viewOf(principal, id) !== 'nothing');
   return {
-    layers:
-      own === catalog() ? undefined : layerIds.filter((id) => alerts.viewOf(principal, id) !== 'nothing'),
+    layers: isAdministrator(principal) ? undefined : listLayers(),
     tenant: principal.tenantId,
   };
 }

@@ -3,14 +3,14 @@ import type { Principal } from '../../../core/http/operation.js';
 import { permits } from '../../../services/access/permissions.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { requireEvent } from '../../alerts/admin/alert-events.js';
+import { type EventKind, KIND_PERMISSIONS } from '../../observability/admin/event-kinds.js';
 import { requirePackage } from '../../releases/packages.js';
 
 export const EVIDENCE_SERVICES = ['state', 'alerts', 'catalog', 'visible', 'observer'] as const;
 type Deps = ServicesOf<typeof EVIDENCE_SERVICES>;
 
-export const EVENT_KINDS = ['alert', 'audit', 'job', 'release', 'syncConflict', 'temporalOp', 'log'] as const;
 export const RESOURCE_KINDS = ['alert', 'job', 'release', 'changeSet'] as const;
-export type EvidenceKind = (typeof EVENT_KINDS)[number] | (typeof RESOURCE_KINDS)[number];
+export type EvidenceKind = EventKind | (typeof RESOURCE_KINDS)[number];
 
 /** The important members of an event or a resource, because the server keeps it only for a limited time. */
 export interface EvidenceCopy {
@@ -21,16 +21,14 @@ export interface EvidenceCopy {
 
 type Find = (id: string, principal: Principal, deps: Deps) => Promise<EvidenceCopy | undefined>;
 
-/** Permission to read a kind, and the function that reads it. Undefined: there is none. */
-const FINDERS: Readonly<Partial<Record<EvidenceKind, { readonly permission: string; readonly find: Find }>>> =
-  {
-    alert: { permission: 'admin:observability:read', find: findAlert },
-    audit: { permission: 'admin:audit:read', find: findAuditEntry },
-    job: { permission: 'admin:jobs:read', find: findJob },
-    release: { permission: 'admin:releases:read', find: findRelease },
-    syncConflict: { permission: 'admin:replicas:read', find: findConflict },
-  };
-const LINES = { permission: 'admin:observability:read', most: 10 } as const;
+const FINDERS = {
+  alert: findAlert,
+  audit: findAuditEntry,
+  job: findJob,
+  release: findRelease,
+  syncConflict: findConflict,
+} satisfies Partial<Record<EventKind, Find>>;
+const MAX_LINES = 10;
 const INTEGER = /^\d{1,16}$/;
 
 /**
@@ -45,10 +43,10 @@ export async function copyEvidence(
   deps: Deps,
 ): Promise<EvidenceCopy | undefined> {
   if (kind === 'log') return copyLines(id, principal, deps);
-  const finder = FINDERS[kind];
-  if (!finder) return undefined;
-  requirePermission(principal, finder.permission, kind);
-  const copy = await findOrUndefined(() => finder.find(id, principal, deps));
+  if (!(kind in FINDERS)) return undefined;
+  const known = kind as keyof typeof FINDERS;
+  requirePermission(principal, known);
+  const copy = await findOrUndefined(() => FINDERS[known](id, principal, deps));
   if (!copy) throw badMember(member, `must name a present ${kind}. There is no ${kind} '${id}'`);
   return copy;
 }
@@ -62,7 +60,8 @@ async function findOrUndefined<T>(find: () => Promise<T | undefined>): Promise<T
   }
 }
 
-function requirePermission(principal: Principal, permission: string, kind: EvidenceKind): void {
+function requirePermission(principal: Principal, kind: keyof typeof KIND_PERMISSIONS): void {
+  const permission = KIND_PERMISSIONS[kind];
   if (!permits(principal, permission))
     throw new ApiError(
       'forbidden',
@@ -108,15 +107,17 @@ async function findConflict(id: string, _by: Principal, { state }: Deps): Promis
   return conflict && { title: `conflict of replica ${replicaId}`, severity: null, summary: conflict.status };
 }
 
-/** The id is the correlation id of a request. Its lines may be gone. */
+/** The id is the correlation id of a request, or `{instance}/{number}` of a line. The lines may be gone. */
 async function copyLines(
   id: string,
   principal: Principal,
   { observer }: Deps,
 ): Promise<EvidenceCopy | undefined> {
-  requirePermission(principal, LINES.permission, 'log');
+  requirePermission(principal, 'log');
   const { items } = await observer.lines();
-  const own = items.filter(({ correlationId }) => correlationId === id).slice(0, LINES.most);
+  const own = items
+    .filter(({ correlationId, instance, number }) => correlationId === id || `${instance}/${number}` === id)
+    .slice(0, MAX_LINES);
   const [first] = own;
   return (
     first && {

@@ -16,7 +16,8 @@ import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/en
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
 import { idParam } from '../../alerts/admin/alerts.js';
-import { copyEvidence, EVENT_KINDS, EVIDENCE_SERVICES, RESOURCE_KINDS } from './evidence.js';
+import { EVENT_KINDS } from '../../observability/admin/event-kinds.js';
+import { copyEvidence, EVIDENCE_SERVICES, RESOURCE_KINDS } from './evidence.js';
 
 type Deps = ServicesOf<typeof EVIDENCE_SERVICES>;
 const { action, implement } = createRowBuilders(EVIDENCE_SERVICES);

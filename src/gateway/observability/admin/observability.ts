@@ -3,6 +3,7 @@ import { withDeadline } from '../../../services/kit/deadline.js';
 import { Observer } from '../../../services/observability/observer.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
+import { MissingInstances } from './missing-instances.js';
 
 const SERVICES = ['observer', 'config', 'state'] as const;
 const { report } = createRowBuilders(SERVICES);
@@ -11,10 +12,6 @@ const S = Type.String();
 const I = Type.Integer();
 const B = Type.Boolean();
 const Names = Type.Array(S);
-/** Extension of the contract: processes of the server that did not respond, so that their records are missing. */
-const missingInstances = Type.Array(S, {
-  description: 'Processes that did not respond within a second. Their records are missing.',
-});
 const NO_REQUEST = '-';
 
 /** Failed requests, log lines, telemetry and the schema of the state. */
@@ -31,10 +28,12 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           path: S,
           message: S,
           correlationId: S,
+          actor: Type.String({ description: 'Id of the caller.' }),
+          remoteIp: S,
           instanceId: S,
         }),
       ),
-      missingInstances,
+      missingInstances: MissingInstances,
     }),
     async answer(_x, { observer }) {
       const { items, missing } = await observer.failures();
@@ -66,15 +65,15 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           instanceId: S,
         }),
       ),
-      missingInstances,
+      missingInstances: MissingInstances,
     }),
     async answer(_x, { observer }) {
       const { items, missing } = await observer.lines();
       return {
         instanceId: observer.instance,
         capacity: Observer.lineCapacity,
-        items: items.map(({ at, instance, path, correlationId, ...line }) => ({
-          ...{ timestamp: timestamp(at), ...line, path: path ?? null },
+        items: items.map(({ at, instance, path, correlationId, level, statusCode, message }) => ({
+          ...{ timestamp: timestamp(at), level, statusCode, message, path: path ?? null },
           ...{ correlationId: correlationId ?? NO_REQUEST, instanceId: instance },
         })),
         missingInstances: missing,

@@ -107,7 +107,6 @@ export const operateWorkflow = group({ tag: 'Observability', scope: 'observabili
     get: 'Get Ops Autonomy Settings',
     set: 'Set Ops Autonomy Settings',
   }),
-  report('GET /observability/events', 'List Operate Events'),
   report('GET /observability/findings', 'Get Ops Findings'),
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
   report('GET /observability/ops-health', 'Get Ops Health Snapshot'),
