@@ -4,7 +4,7 @@ import { currentHoldGroup, HoldGroup, type TaskScope } from './task-scope.js';
 /** Identifies this thread among those of all servers. */
 export const THREAD_KEY = randomUUID().slice(0, 8);
 
-export type ResourceKind =
+type ResourceKind =
   | 'gdal-dataset'
   | 'sqlite-file'
   | 'archive-file'
@@ -61,7 +61,7 @@ interface Entry {
 const MAX_LABEL = 200;
 
 /** Resources of one thread. It keeps no resource open. */
-export class HeldResources {
+class HeldResources {
   readonly #entries = new Map<number, Entry>();
   readonly #ids = new WeakMap<object, number>();
   readonly #collector = new FinalizationRegistry<number>((id) => {
