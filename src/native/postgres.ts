@@ -3,6 +3,7 @@
  * they arrive, and pages and tiles are written from them without becoming JavaScript values.
  */
 import type { PageKey } from '../core/features/features.js';
+import { type StatementRecorder, statements } from '../core/observability/statements.js';
 import { nativeAddon } from './built.js';
 import type { LayerOptions } from './index.js';
 
@@ -71,6 +72,8 @@ interface NativeConnection {
   cancel(): void;
   close(): void;
   readonly idle: boolean;
+  readonly reused: boolean;
+  readonly prepared: number;
 }
 
 /**
@@ -79,8 +82,10 @@ interface NativeConnection {
  */
 export class PostgresConnection {
   readonly #native: NativeConnection;
+  readonly #recorder: StatementRecorder;
 
-  constructor() {
+  constructor(recorder = statements) {
+    this.#recorder = recorder;
     const { PostgresConnection: Native } = nativeAddon() as {
       PostgresConnection: new () => NativeConnection;
     };
@@ -94,37 +99,81 @@ export class PostgresConnection {
 
   /** Returns all rows of a small result (at most 64 MiB). */
   query(sql: string, params: PgParams = []): Promise<PgValue[][]> {
-    return this.#native.query(sql, params);
+    return this.#timed(
+      sql,
+      () => this.#native.query(sql, params),
+      (rows) => rows.length,
+    );
   }
 
   /** Returns a page of features. Memory contains the written output, not the rows that were read. */
   page(sql: string, params: PgParams, options: RowPageOptions): Promise<PgPage> {
-    return this.#native.page(sql, params, JSON.stringify(options));
+    const text = JSON.stringify(options);
+    return this.#timed(
+      sql,
+      () => this.#native.page(sql, params, text),
+      ({ returned }) => returned,
+    );
   }
 
   /** One layer of a vector tile. */
   tile(sql: string, params: PgParams, options: LayerOptions): Promise<PgTile> {
-    return this.#native.tile(sql, params, JSON.stringify(options));
+    const text = JSON.stringify(options);
+    return this.#timed(
+      sql,
+      () => this.#native.tile(sql, params, text),
+      ({ features }) => features,
+    );
   }
 
   /** Rows in batches; the statement ends when the consumer stops. */
   async *rows(sql: string, params: PgParams, batch: number): AsyncGenerator<PgValue[][]> {
-    await this.#native.open(sql, params);
+    const statement = this.#recorder.find('postgres', sql);
+    let ms = 0;
+    let rows = 0;
+    let error: unknown;
+    const timed = async <T>(work: () => Promise<T>): Promise<T> => {
+      const started = performance.now();
+      return work().finally(() => {
+        ms += performance.now() - started;
+      });
+    };
     let done = false;
     try {
-      while (!done) {
-        const next = await this.#native.fetch(batch);
-        done = next.done;
-        if (next.rows.length > 0) yield next.rows;
+      await timed(() => this.#native.open(sql, params));
+      try {
+        while (!done) {
+          const next = await timed(() => this.#native.fetch(batch));
+          done = next.done;
+          rows += next.rows.length;
+          if (next.rows.length > 0) yield next.rows;
+        }
+      } finally {
+        if (!done) await this.#native.finish();
       }
+    } catch (failure) {
+      error = failure;
+      throw failure;
     } finally {
-      if (!done) await this.#native.finish();
+      this.#recorder.ended(statement, ms, { rows, error, reused: this.#native.reused });
     }
+  }
+
+  #timed<T>(sql: string, work: () => Promise<T>, countRows: (result: T) => number): Promise<T> {
+    return this.#recorder.run('postgres', sql, work, (result) => ({
+      rows: result === undefined ? undefined : countRows(result),
+      reused: this.#native.reused,
+    }));
   }
 
   /** Waits for a notification of a channel that the session listens to; false when none came in time. */
   notified(timeoutMs: number): Promise<boolean> {
     return this.#native.notified(timeoutMs);
+  }
+
+  /** Number of statements that are prepared now. */
+  get prepared(): number {
+    return this.#native.prepared;
   }
 
   /** Whether no call runs and no transaction is open. */

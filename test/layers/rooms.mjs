@@ -7,6 +7,7 @@ const ROOMS = {
     errors: { holds: 'errors that clients and operators read; failures of tasks', uses: [] },
     files: { holds: 'paths, folders and states of local files', uses: [] },
     jobs: { holds: 'priorities of jobs', uses: [] },
+    observability: { holds: 'statements, durations and open resources of a thread', uses: [] },
     geometry: { holds: 'boxes, CRS, spheres, notations and operations of geometries', uses: ['errors'] },
     kit: { holds: 'limits, version, log events, networks, callers', uses: ['errors'] },
     values: { holds: 'numbers without loss, JSON, text, XML, times', uses: ['errors', 'kit'] },
@@ -104,6 +105,7 @@ const ROOMS = {
         'geometry',
         'kit',
         'maps',
+        'observability',
         'processes',
         'rasters',
         'sources',
@@ -176,7 +178,8 @@ const ROOMS = {
     },
     notices: { holds: 'receivers of notices to operators', uses: [] },
     observability: {
-      holds: 'recent failures, log lines, exceptions, latency and health of all processes',
+      holds:
+        'recent failures, log lines, exceptions, statements, open resources, latency and health of all processes',
       uses: ['cluster', 'kit', 'telemetry'],
     },
     alerts: {
@@ -407,8 +410,8 @@ const ROOMS = {
       uses: ['admin', 'alerts', 'observability', 'releases'],
     },
     observability: {
-      holds: 'recent failures, log lines, exceptions, health, and the list of all events',
-      uses: ['admin', 'alerts', 'releases'],
+      holds: 'recent failures, log lines, exceptions; performance; health; the list of all events',
+      uses: ['admin', 'alerts', 'jobs', 'releases'],
     },
     alerts: {
       holds: 'management of alerts, their channels and their streams',

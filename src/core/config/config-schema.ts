@@ -446,6 +446,12 @@ export const ConfigSchema = section({
     prometheus: section({
       path: text('Path of the metrics for Prometheus.', '/metrics', { pattern: '^/[\\w/.-]+$' }),
     }),
+    slowStatementMs: whole(
+      'Milliseconds from which a database statement is slow. Slow statements are listed without their values. 0 lists all statements.',
+      250,
+      0,
+      600_000,
+    ),
     otlpEndpoint: text(
       'URL of an OTLP collector (HTTP) for traces, metrics and logs. Default: no export.',
       '',

@@ -243,7 +243,16 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   identify?(token: string): Promise<void>;
   /** Adds an entry to the Server-Timing header. Milliseconds. */
   timing(stage: string, milliseconds: number): void;
+  /**
+   * Adds to the time of a stage in the Server-Timing header, and names the place of the work. Callers without a key do
+   * not receive it.
+   */
+  stage?(stage: ResponseStage, milliseconds: number, place?: string): void;
 }
+
+/** Stages of a response, in the order of the header. */
+export const RESPONSE_STAGES = ['cache', 'queue', 'database', 'render', 'encode'] as const;
+export type ResponseStage = (typeof RESPONSE_STAGES)[number];
 
 export interface ResponseDoc {
   readonly description: string;

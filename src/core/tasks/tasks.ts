@@ -48,6 +48,7 @@ import type { GeocodingTasks } from '../geocoding/geocoding.js';
 import type { CrsEntry } from '../geometry/crs.js';
 import type { Caller } from '../kit/callers.js';
 import type { MapTask } from '../maps/maps.js';
+import type { WorkerReport } from '../observability/worker-report.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
 import type { ImageResult, RasterTasks } from '../rasters/rasters.js';
 import type { ConnectionTotals } from '../sources/connection-counts.js';
@@ -122,6 +123,8 @@ interface Tasks
   };
   /** Creates or drops the triggers that record edits by other clients. */
   'vector.capture': { input: CaptureTask; output: CaptureResult };
+  /** Statements of the thread since its start, and its open resources. */
+  'vector.look': { input: Record<string, never>; output: WorkerReport };
   /** Resolves when the database responds. */
   'vector.ping': { input: { database: string }; output: null };
   'vector.tile': { input: VectorTileTask; output: VectorTileResult };
@@ -189,6 +192,8 @@ interface Tasks
   'ogr.inspectCsv': { input: { path: string }; output: CsvInspection };
   'ogr.unpack': { input: UnpackTask; output: UnpackResult };
   'map.render': { input: MapTask; output: ImageResult };
+  /** The same for the threads of an engine. */
+  'engine.look': { input: Record<string, never>; output: readonly WorkerReport[] };
 }
 
 export type TaskName = keyof Tasks;
@@ -211,9 +216,11 @@ export interface TaskOptions {
   /** Called with 0..1 by tasks that report progress. */
   onProgress?: (fraction: number) => void;
   onUsage?: (usage: TaskUsage) => void;
-  /** Trace context of the task (W3C Trace Context); without it nothing is measured. */
+  /** Correlation id of the request that it runs for. */
+  request?: string;
+  /** Trace context of the task (W3C Trace Context). */
   traceparent?: string;
-  /** Called with the time and place of the work of a traced task, before its result. */
+  /** Called with the time and place of the work, before its result. Work is measured only with it. */
   onWork?: (work: TaskWork) => void;
 }
 
@@ -224,6 +231,8 @@ export interface TaskWork {
   /** Process, and thread within it. */
   pid: number;
   thread: number;
+  /** Milliseconds of its statements, in threads that read databases and SQLite files. */
+  databaseMs?: number;
 }
 
 export interface PoolStatus {
@@ -250,4 +259,10 @@ export interface Pools {
   run<N extends TaskName>(name: N, input: TaskInput<N>, options?: TaskOptions): Promise<TaskOutput<N>>;
   status(): PoolStatus[];
   close(): Promise<void>;
+}
+
+/** Pools whose threads report their statements and open resources. */
+export interface ReportingPools extends Pools {
+  /** Reports of all threads that run; of a busy thread the last one that it gave. */
+  look(): Promise<readonly WorkerReport[]>;
 }

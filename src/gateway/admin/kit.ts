@@ -9,6 +9,7 @@ import type {
   Reply,
   ResponseDoc,
 } from '../../core/http/operation.js';
+import { inRequestScope, TaskScope } from '../../core/observability/task-scope.js';
 import { BASE_PATH } from './base-path.js';
 import { ResourceTurns } from './conditional.js';
 import { type AdminDeps, type AdminServiceName, pickServices, type Services } from './deps.js';
@@ -279,8 +280,16 @@ function buildOperation(
     socket,
     takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
-    run: prefixLinks(createRowRun({ group: about, row, implementation, deps, runs }, turns)),
+    run: inScope(
+      prefixLinks(createRowRun({ group: about, row, implementation, deps, runs }, turns)),
+      row.path,
+    ),
   };
+}
+
+/** Statements of the operation carry the correlation id of its request. */
+function inScope(run: Operation['run'], name: string): Operation['run'] {
+  return (x) => inRequestScope(new TaskScope(name, x.correlationId), () => run(x));
 }
 
 /** A path of the contract that this version does not serve. */

@@ -7,6 +7,8 @@ import {
   type Params,
   type ParamValues,
   type Principal,
+  RESPONSE_STAGES,
+  type ResponseStage,
 } from '../../core/http/operation.js';
 import type { Caller } from '../../core/kit/callers.js';
 import type { Hold } from '../../core/values/presence.js';
@@ -98,6 +100,7 @@ export class HttpExchange implements Exchange {
   #requestBody: RequestBody | undefined;
   #controller: AbortController | undefined;
   #timings = '';
+  #stages: Map<ResponseStage, { ms: number; place: string | undefined }> | undefined;
   #peer: string | undefined;
   #caller: Caller | undefined;
   #callerOf: Principal | undefined;
@@ -274,7 +277,22 @@ export class HttpExchange implements Exchange {
     this.#timings += `${this.#timings ? ', ' : ''}${stage};dur=${dur}`;
   }
 
+  stage(stage: ResponseStage, milliseconds: number, place?: string): void {
+    if (this.caller.class !== 'keyed') return;
+    this.#stages ??= new Map();
+    const { ms = 0, place: former } = this.#stages.get(stage) ?? {};
+    this.#stages.set(stage, { ms: ms + milliseconds, place: place ?? former });
+  }
+
   get serverTiming(): string {
-    return this.#timings;
+    const stages = this.#stages;
+    if (!stages) return this.#timings;
+    const entries = RESPONSE_STAGES.flatMap((name) => {
+      const found = stages.get(name);
+      if (!found) return [];
+      const place = found.place === undefined ? '' : `;desc="${found.place}"`;
+      return [`${name};dur=${Math.round(found.ms * 10) / 10}${place}`];
+    });
+    return [...(this.#timings ? [this.#timings] : []), ...entries].join(', ');
   }
 }

@@ -3,7 +3,7 @@ import type { Note } from '../../core/cluster/notes.js';
 import type { Config, Setting } from '../../core/config/config.js';
 import { serverMark } from '../../core/exchange/ingest.js';
 import { version } from '../../core/kit/version.js';
-import type { Pools } from '../../core/tasks/tasks.js';
+import type { Pools, ReportingPools } from '../../core/tasks/tasks.js';
 import { AlertStream } from '../../services/alerts/stream.js';
 import { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
@@ -13,6 +13,7 @@ import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
 import { HostChecks } from '../../services/observability/host-checks.js';
 import { Observer } from '../../services/observability/observer.js';
+import { ProcessReports } from '../../services/observability/process-reports.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -62,6 +63,7 @@ export interface Foundation extends GatewayOptions {
   readonly peers: Peers;
   readonly alerts: AlertStream;
   readonly observer: Observer;
+  readonly reports: ProcessReports;
   readonly hostChecks: HostChecks;
 }
 
@@ -76,6 +78,7 @@ export async function layFoundation(
   const { config, log } = options;
   const dataDir = resolve(config.data.directory);
   const state = await openConfiguredState(config);
+  state.statements.recorder.slowMs = config.observability.slowStatementMs;
   const instance = instanceName();
   const cluster = await Cluster.open({
     state,
@@ -114,6 +117,7 @@ export async function layFoundation(
       current: () => cluster.pauses.current(),
     }),
     observer,
+    reports: new ProcessReports({ instance, peers, pools, state: state.statements.recorder }),
     hostChecks: new HostChecks({
       certificate: config.server.tls.cert || undefined,
       readStateTime: () => state.instances.readTime(),
@@ -122,7 +126,7 @@ export async function layFoundation(
   };
 }
 
-function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark: string): Pools {
+function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark: string): ReportingPools {
   return createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
@@ -136,6 +140,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
     runDir,
     overviews: join(dataDir, 'overviews'),
     dataDir,
+    slowStatementMs: config.observability.slowStatementMs,
     onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
 }

@@ -40,12 +40,15 @@ import { events } from '../observability/admin/events.js';
 import { exceptions } from '../observability/admin/exceptions.js';
 import { observability } from '../observability/admin/observability.js';
 import { opsHealth } from '../observability/admin/ops-health.js';
+import { performanceCache } from '../observability/admin/performance-cache.js';
+import { queries } from '../observability/admin/queries.js';
+import { resources } from '../observability/admin/resources.js';
+import { performanceSummary } from '../observability/admin/summary.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
 import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
-import { performance } from '../operations/admin/performance.js';
 import {
   compliance,
   deploy,
@@ -123,8 +126,11 @@ export const GROUPS: readonly OperationGroup[] = [
   packageOperations,
   platformRelease,
   proposals,
-  performance,
+  queries,
+  resources,
   exceptions,
+  performanceCache,
+  performanceSummary,
   rateLimits,
   rowPolicies,
   roles,

@@ -2,6 +2,7 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { Config, Setting } from '../../core/config/config.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { version } from '../../core/kit/version.js';
+import type { HeldResource } from '../../core/observability/held.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { type AccessPolicy, isUnrestricted } from '../../services/access/access.js';
 import type { CertificateTrust } from '../../services/access/certificates/trust.js';
@@ -64,8 +65,10 @@ import { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
+import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
+import type { ProcessReports } from '../../services/observability/process-reports.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
@@ -125,6 +128,7 @@ export interface ManagementOptions {
   alertDispatch: AlertDispatch;
   observer: Observer;
   opsHealth: OpsHealth;
+  reports: ProcessReports;
   alertRules: AlertRules;
   streams: SessionDirectory;
   replicas: Replicas;
@@ -171,6 +175,7 @@ export function startManagement(options: ManagementOptions): Management {
     requireCaller: (caller) => options.presentRights.requireCaller(caller),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
+  options.reports.addResources(() => listSessions(options.streams, jobs));
   /** Before a job succeeds, all processes show the data that it created. */
   const publish = async (reason: string, changes: readonly SourceChange[] = []) => {
     await state.announcements.add('catalog', { reason, changes });
@@ -409,6 +414,7 @@ export function startManagement(options: ManagementOptions): Management {
     alertDispatch: options.alertDispatch,
     observer: options.observer,
     opsHealth: options.opsHealth,
+    reports: options.reports,
     alertRules: options.alertRules,
     streams: options.streams,
     config: createConfigDocument(options.settings),
@@ -474,4 +480,16 @@ export function startManagement(options: ManagementOptions): Management {
     endWaits: () => jobs.endWaits(),
     isStopping: () => jobs.isStopping,
   };
+}
+
+/** Sessions and leases of this process. The client, or the job, keeps them on purpose. */
+function listSessions(streams: SessionDirectory, jobs: JobEngine): HeldResource[] {
+  const sessions = streams.own.map(({ sessionId, transport, connectedAt }) => ({
+    ...{ id: sessionId, kind: 'stream-session' as const, label: transport, isAlive: true },
+    ...{ since: Date.parse(connectedAt), keptBy: 'client' },
+  }));
+  const leases = jobs.leases.map(({ id, kind, since }) => ({
+    ...{ id, kind: 'job-lease' as const, label: kind, isAlive: true, since, keptBy: 'job' },
+  }));
+  return [...sessions, ...leases];
 }

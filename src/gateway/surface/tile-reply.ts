@@ -108,6 +108,8 @@ function detached(x: Exchange): TaskContext {
   return {
     span: x.span,
     caller: x.caller,
+    correlationId: x.correlationId,
     timing: (stage, ms) => x.timing(stage, ms),
+    stage: (stage, ms, place) => x.stage?.(stage, ms, place),
   };
 }

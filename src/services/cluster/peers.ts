@@ -36,7 +36,7 @@ export class Peers {
     this.#tell = tell;
   }
 
-  /** Sets the function that returns this gateway's response for a topic. */
+  /** Sets the function that returns this gateway's response for a topic, or a promise of it that does not reject. */
   answer(topic: string, answer: (about: unknown) => unknown): void {
     this.#topics.set(topic, answer);
   }
@@ -51,7 +51,7 @@ export class Peers {
     const own = this.#topics.get(topic)!(about);
     const missing = new Set(this.#others());
     const answers: unknown[] = [own];
-    if (missing.size === 0) return { answers: answers as T[], missing: [] };
+    if (missing.size === 0) return { answers: [(await own) as T], missing: [] };
     const ask = randomUUID();
     let late: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
@@ -60,6 +60,7 @@ export class Peers {
       this.#tell({ ask, topic, about });
     });
     clearTimeout(late);
+    answers[0] = await own;
     this.#questions.delete(ask);
     return { answers: answers as T[], missing: [...missing] };
   }
@@ -67,8 +68,11 @@ export class Peers {
   /** Processes a request or a response of another gateway. */
   hear(note: AskNote | AnswerNote): void {
     if ('ask' in note) {
-      const answer = this.#topics.get(note.topic);
-      if (answer) this.#tell({ answerTo: note.ask, from: this.#instance, answer: answer(note.about) });
+      const answer = this.#topics.get(note.topic)?.(note.about);
+      const tell = (it: unknown) => this.#tell({ answerTo: note.ask, from: this.#instance, answer: it });
+      if (!this.#topics.has(note.topic)) return;
+      if (answer instanceof Promise) void answer.then(tell, () => {});
+      else tell(answer);
       return;
     }
     const question = this.#questions.get(note.answerTo);

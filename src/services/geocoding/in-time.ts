@@ -26,6 +26,8 @@ export async function inTime<T>(
     signal,
     span: x.span,
     timing: (stage, time) => x.timing(stage, time),
+    stage: (stage, time, place) => x.stage?.(stage, time, place),
+    ...(x.correlationId === undefined ? {} : { correlationId: x.correlationId }),
     ...(x.hold ? { hold: x.hold } : {}),
     ...(x.caller ? { caller: x.caller } : {}),
   });

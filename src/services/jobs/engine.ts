@@ -71,7 +71,7 @@ export class JobEngine {
   readonly #kinds = new Map<string, JobKind>();
   readonly #runs: JobRuns;
   readonly #parts: JobParts;
-  readonly #running = new Map<string, { run: JobRun; done: Promise<void> }>();
+  readonly #running = new Map<string, { run: JobRun; done: Promise<void>; since: number }>();
   /** The part that is done here: each keeps all threads of this process busy. */
   #part: { run: PartRun; done: Promise<void> } | undefined;
   readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
@@ -105,6 +105,11 @@ export class JobEngine {
   /** Undefined for a kind that is not known here: a row of another version can name one. */
   kindOf(name: string): JobKind | undefined {
     return this.#kinds.get(name);
+  }
+
+  /** Leases of the jobs that this instance runs. Milliseconds since 1970. */
+  get leases(): readonly { id: string; kind: string; since: number }[] {
+    return [...this.#running].map(([id, { run, since }]) => ({ id, kind: run.kind.kind, since }));
   }
 
   get kinds(): readonly JobKind[] {
@@ -420,7 +425,7 @@ export class JobEngine {
         if (ended) this.#tell(job.id, news(ended));
         this.#look();
       });
-    this.#running.set(job.id, { run, done });
+    this.#running.set(job.id, { run, done, since: Date.now() });
   }
 }
 

@@ -1,8 +1,9 @@
 import { TaskFailure } from '../../core/errors/failure.js';
+import type { ResponseStage } from '../../core/http/operation.js';
 import type { Caller } from '../../core/kit/callers.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Loss } from '../../core/rasters/rasters.js';
-import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
+import type { Pools, TaskInput, TaskName, TaskOutput, TaskWork } from '../../core/tasks/tasks.js';
 import type { Hold } from '../../core/values/presence.js';
 import * as metrics from '../telemetry/metrics.js';
 import type { RequestSpan } from '../telemetry/spans.js';
@@ -18,7 +19,11 @@ export interface TaskContext {
   readonly caller?: Caller;
   /** Presence of a request that other processes can report as lost. */
   readonly hold?: Hold;
+  /** Id of the request in log lines and slow statements. */
+  readonly correlationId?: string;
   timing(stage: string, milliseconds: number): void;
+  /** Adds to the time of a stage, which callers with a key see. */
+  stage?(stage: ResponseStage, milliseconds: number, place?: string): void;
 }
 
 export interface TaskRunOptions {
@@ -35,6 +40,30 @@ export interface TaskRunOptions {
   layerId?: number | 'several';
 }
 
+/** Tasks whose work is drawing, of images or of coverages. */
+const DRAWING: ReadonlySet<TaskName> = new Set(['map.render', 'raster.image', 'raster.coverage']);
+
+/** Measures the stages of a task for a caller with a key, in addition to its span. */
+function watchWork(
+  x: TaskContext,
+  name: TaskName,
+  since: number,
+  trace: ((work: TaskWork) => void) | undefined,
+): { onWork?: (work: TaskWork) => void } {
+  if (!x.stage || x.caller?.class !== 'keyed') return {};
+  const onWork = (work: TaskWork) => {
+    trace?.(work);
+    const { startMs, endMs, databaseMs = 0, pid, thread } = work;
+    const ms = endMs - startMs;
+    x.stage?.('queue', Math.max(0, startMs - since), `process ${pid} thread ${thread}`);
+    if (DRAWING.has(name)) return x.stage?.('render', ms);
+    if (databaseMs === 0) return;
+    x.stage?.('database', databaseMs);
+    x.stage?.('encode', Math.max(0, ms - databaseMs));
+  };
+  return { onWork };
+}
+
 /** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
 export async function runTask<N extends TaskName>(
   x: TaskContext,
@@ -49,8 +78,10 @@ export async function runTask<N extends TaskName>(
   let admission = 'admitted';
   try {
     const bounds = toTheEnd ? { stop } : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    const about = { begun, caller: x.caller, request: x.correlationId, ...bounds };
+    const since = performance.timeOrigin + started;
     output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
-      pools.run(name, input, { begun, caller: x.caller, ...bounds, ...traced }),
+      pools.run(name, input, { ...about, ...traced, ...watchWork(x, name, since, traced.onWork) }),
     );
     outcome = 'ok';
     metrics.scenesLost.cell().inc((output as Loss | null)?.lost?.length ?? 0);

@@ -35,9 +35,11 @@ const SUMMARY = 500;
 /** The sessions of all gateways of the server. */
 export class SessionDirectory {
   readonly #peers: Peers;
+  readonly #hub: Hub;
 
   constructor(hub: Hub, peers: Peers) {
     this.#peers = peers;
+    this.#hub = hub;
     peers.answer(LIST, () => buildSessions(hub));
     peers.answer(END, (id) => hub.disconnect(String(id)));
   }
@@ -50,6 +52,11 @@ export class SessionDirectory {
       heartbeatsSent: parts.reduce((sum, part) => sum + part.heartbeatsSent, 0),
       sessions: parts.flatMap(({ sessions }) => sessions),
     };
+  }
+
+  /** Sessions of this gateway. */
+  get own(): readonly Pick<SessionView, 'sessionId' | 'transport' | 'connectedAt'>[] {
+    return [...this.#hub.sessions.values()].map(sessionView);
   }
 
   /** Ends a session with AdminDisconnect; false when there is none of this id. */

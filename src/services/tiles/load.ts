@@ -30,7 +30,35 @@ export function loadTile(
 ): Promise<Tile> {
   const maxAge = findMaxAge(request);
   if (!isDrawn(request) || !tiles.keeps)
-    return tiles.load(request, () => makeTile(x, pools, request, coding), maxAge, x.span);
+    return noteLookUp(
+      x,
+      (make) => tiles.load(request, make, maxAge, x.span),
+      () => makeTile(x, pools, request, coding),
+    );
   const block = computeTileBlock(request);
-  return tiles.loadBlock(block, () => drawBlock(x, pools, block), maxAge, x.span);
+  return noteLookUp(
+    x,
+    (make) => tiles.loadBlock(block, make, maxAge, x.span),
+    () => drawBlock(x, pools, block),
+  );
+}
+
+/** Notes the time until a tile was found in the cache, or until it had to be made. */
+async function noteLookUp<T>(
+  x: TaskContext,
+  load: (make: () => Promise<T>) => Promise<Tile>,
+  make: () => Promise<T>,
+): Promise<Tile> {
+  const began = performance.now();
+  let isOver = false;
+  const end = () => {
+    if (!isOver) x.stage?.('cache', performance.now() - began);
+    isOver = true;
+  };
+  const tile = await load(() => {
+    end();
+    return make();
+  });
+  end();
+  return tile;
 }

@@ -12,7 +12,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { StateLink } from '../../workers/state/link.js';
+import type { StatementEnd } from '../../core/observability/statements.js';
+import { StateLink } from '../../workers/state/link.js';
 import { AuditedConnection } from '../audit/audited-connection.js';
 import { SQLITE } from '../schema/vocabulary.js';
 import { StateSignals } from './signals.js';
@@ -103,6 +104,8 @@ class StateDriver implements Driver {
   }
 }
 
+type StateRows = Awaited<ReturnType<StateLink['run']>>;
+
 class StateConnection extends AuditedConnection {
   constructor(
     readonly link: StateLink,
@@ -114,17 +117,34 @@ class StateConnection extends AuditedConnection {
   protected control(word: 'begin' | 'commit' | 'rollback'): Promise<unknown> {
     // IMMEDIATE takes the write lock at the start. Otherwise a transaction that first reads and then writes can fail
     // halfway.
-    this.statements.value++;
-    return this.link.run(word === 'begin' ? 'begin immediate' : word, []);
+    return this.#send(word === 'begin' ? 'begin immediate' : word, []);
   }
 
   protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    this.statements.value++;
-    const { rows, changes, lastRowId } = await this.link.run(sql, parameters);
+    const { rows, changes, lastRowId } = await this.#send(sql, parameters);
     return {
       rows: rows as R[],
       ...(changes === undefined ? {} : { numAffectedRows: BigInt(changes) }),
       ...(lastRowId === undefined ? {} : { insertId: BigInt(lastRowId) }),
     };
+  }
+
+  #send(sql: string, parameters: readonly unknown[]): Promise<StateRows> {
+    const { recorder } = this.statements;
+    this.statements.value++;
+    return recorder.run(
+      'state',
+      sql,
+      () => this.link.run(sql, parameters),
+      (result) => this.#describe(result),
+    );
+  }
+
+  #describe(result: StateRows | undefined): StatementEnd {
+    if (!result) return {};
+    const { rows, prepared } = result;
+    if (prepared !== undefined)
+      this.statements.recorder.countPrepared = () => ({ prepared, capacity: StateLink.maxPrepared });
+    return { rows: rows.length, reused: prepared === undefined };
   }
 }

@@ -16,6 +16,7 @@ import {
 import pg from 'pg';
 import { ApiError } from '../../core/errors/errors.js';
 import { STATE_UNREACHABLE } from '../../core/errors/storage-faults.js';
+import { heldResources } from '../../core/observability/held.js';
 import { StateError } from '../../workers/state/link.js';
 import { AuditedConnection } from '../audit/audited-connection.js';
 import { POSTGRESQL } from '../schema/vocabulary.js';
@@ -67,7 +68,11 @@ export class PostgresStateDialect implements Dialect {
     // An idle connection breaks: the next statement gets another one.
     this.#pool.on('error', () => {});
     // One that breaks in use: its statement fails, or the next one of its transaction.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {});
+      heldResources.opened('postgres-connection', 'state database', client).keep('connection pool');
+    });
+    this.#pool.on('remove', (client) => heldResources.closed(client));
   }
 
   createDriver(): Driver {
@@ -180,7 +185,10 @@ class PostgresStateConnection extends AuditedConnection {
   protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     this.statements.value++;
     try {
-      const { command, rowCount, rows } = await this.client.query(sql, [...parameters]);
+      const { recorder } = this.statements;
+      const send = () => this.client.query(sql, [...parameters]);
+      const describe = (result: pg.QueryResult | undefined) => ({ rows: result?.rowCount ?? undefined });
+      const { command, rowCount, rows } = await recorder.run('state', sql, send, describe);
       return {
         rows: rows ?? [],
         ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}),

@@ -5,8 +5,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BACKGROUND, type Caller, type CallerClass } from '../../core/kit/callers.js';
+import type { WorkerReport } from '../../core/observability/worker-report.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskWork } from '../../core/tasks/tasks.js';
 import { FairQueue } from '../threads/fair-queue.js';
+import { ThreadReports } from '../threads/look.js';
 import { busy, Pace } from '../threads/pace.js';
 import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
@@ -34,7 +36,7 @@ interface Job {
   task: EngineTaskName;
   input: unknown;
   onProgress?: (fraction: number) => void;
-  traceparent?: string;
+  request?: string;
   caller: Caller;
   heavy?: boolean;
   onWork?: (work: TaskWork) => void;
@@ -75,6 +77,7 @@ export class EnginePool {
   /** Number of tasks in engines by class, and number of tasks without a key by engine. */
   readonly #atEngines = { keyed: 0, anonymous: 0, background: 0 };
   readonly #unkeyed = new Map<EngineLink, number>();
+  readonly #reports = new Map<EngineLink, ThreadReports>();
   #closed = false;
 
   constructor({
@@ -97,7 +100,7 @@ export class EnginePool {
     input: TaskInput<N>,
     options: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
-    const { signal, deadlineMs, onProgress, traceparent, onWork, caller = BACKGROUND, heavy } = options;
+    const { signal, deadlineMs, onProgress, request, onWork, caller = BACKGROUND, heavy } = options;
     if (!ENGINE_TASKS.has(task))
       return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
     if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
@@ -112,7 +115,7 @@ export class EnginePool {
         task,
         input,
         onProgress,
-        traceparent,
+        request,
         caller,
         heavy,
         onWork,
@@ -160,6 +163,30 @@ export class EnginePool {
     const links = [...this.#links.values()];
     const workers = links.filter(({ ready }) => ready).length;
     return [{ name: 'engine', workers, queued: this.#waiting, running: this.#running, healthy: workers > 0 }];
+  }
+
+  /** Reports of the threads of all engines. */
+  async look(): Promise<readonly WorkerReport[]> {
+    const links = [...this.#links.values()].filter(({ ready }) => ready);
+    for (const link of this.#reports.keys()) if (!links.includes(link)) this.#reports.delete(link);
+    return (await Promise.all(links.map((link) => this.#lookAt(link)))).flat();
+  }
+
+  #lookAt(link: EngineLink): Promise<readonly WorkerReport[]> {
+    let reports = this.#reports.get(link);
+    if (!reports) this.#reports.set(link, (reports = new ThreadReports()));
+    return reports.read(
+      () =>
+        new Promise((resolve, reject) => {
+          link.send({
+            task: 'engine.look',
+            input: {},
+            resolve: (value) => resolve(value as readonly WorkerReport[]),
+            reject,
+            lost: (reason) => reject(new TaskFailure('worker-lost', reason)),
+          });
+        }),
+    );
   }
 
   /** Resolves to true when an engine is available, or to false after `timeoutMs`. */
@@ -302,7 +329,7 @@ export class EnginePool {
       const { class: name } = caller;
       this.#paces[name].ended(this.#queue.sizeOf(name) + this.#atEngines[name]);
     };
-    const { task, input, onProgress, traceparent, onWork, heavy } = job;
+    const { task, input, onProgress, request, onWork, heavy } = job;
     const deadlineMs = job.deadline === undefined ? undefined : job.deadline - performance.now();
     try {
       const recall = link.send({
@@ -310,7 +337,7 @@ export class EnginePool {
         input,
         deadlineMs,
         onProgress,
-        traceparent,
+        request,
         caller,
         heavy,
         onWork,

@@ -21,7 +21,8 @@ export interface LinkRequest {
   /** Milliseconds left. */
   deadlineMs?: number;
   onProgress?: (fraction: number) => void;
-  traceparent?: string;
+  /** Correlation id of the request that it runs for. */
+  request?: string;
   caller?: Caller;
   heavy?: boolean;
   onWork?: (work: TaskWork) => void;
@@ -69,10 +70,11 @@ export class EngineLink {
   send(request: LinkRequest): () => void {
     const id = this.#nextId;
     this.#nextId = this.#nextId === 0xffffffff ? 1 : this.#nextId + 1;
-    const { task, input, deadlineMs, traceparent, caller, heavy } = request;
+    const { task, input, deadlineMs, caller, heavy, onWork } = request;
     this.#requests.set(id, request);
     try {
-      const about = { deadlineMs, traceparent, caller, heavy };
+      const measured = onWork ? { isMeasured: true as const } : {};
+      const about = { deadlineMs, caller, heavy, request: request.request, ...measured };
       this.#writer!.send({ kind: 'request', id, task, input, ...about });
     } catch (error) {
       this.#requests.delete(id);

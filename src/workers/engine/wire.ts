@@ -26,7 +26,10 @@ export const CHUNK_BYTES = 256 << 10;
 export const STREAM_ABOVE_BYTES = 1 << 20;
 
 /** Tasks that engines run. */
-export type EngineTaskName = Extract<TaskName, `raster.${string}` | `map.${string}` | `ogr.${string}`>;
+export type EngineTaskName = Extract<
+  TaskName,
+  `engine.${string}` | `raster.${string}` | `map.${string}` | `ogr.${string}`
+>;
 
 export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'raster.layers',
@@ -45,6 +48,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'ogr.unpack',
   'raster.import',
   'raster.process',
+  'engine.look',
 ]);
 
 export const KIND = {
@@ -70,7 +74,8 @@ export type WireMessage =
       task: EngineTaskName;
       input: unknown;
       deadlineMs?: number;
-      traceparent?: string;
+      isMeasured?: true;
+      request?: string;
       caller?: Caller;
       heavy?: boolean;
     }

@@ -1,4 +1,6 @@
 import { workerData } from 'piscina';
+import { statements } from '../../core/observability/statements.js';
+import { inTaskScope, TaskScope } from '../../core/observability/task-scope.js';
 import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/processes/feature-processes.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks/tasks.js';
 import { processFeatures } from '../processes/features.js';
@@ -8,7 +10,8 @@ import { stageFeatures } from '../processes/stage.js';
 import { limitConnections } from '../providers/postgis/connections/database.js';
 import { boundStatements } from '../providers/postgis/connections/session.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { runTaskBody } from '../threads/failure.js';
+import { runTaskBody, type TaskResponse } from '../threads/failure.js';
+import { reportThread } from '../threads/look.js';
 import { lowerPriority, PROCESS_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { ENTRY_LIMITS } from './limits.js';
@@ -20,9 +23,12 @@ export interface ProcessThreadData {
   /** Connections that it may open to each database, and where it counts them. */
   connections: number;
   counts: SharedArrayBuffer;
+  /** Milliseconds from which a statement is slow. */
+  slowMs: number;
 }
 
-const { connections, counts } = workerData as ProcessThreadData;
+const { connections, counts, slowMs } = workerData as ProcessThreadData;
+statements.slowMs = slowMs;
 limitConnections(connections, counts);
 boundStatements(ENTRY_LIMITS.processStatementMs, ENTRY_LIMITS.processClientMs);
 lowerPriority(PROCESS_NICENESS);
@@ -42,6 +48,10 @@ const TASKS: {
   'process.map-page': writeMapPage,
 };
 
-export default function runTask({ name, input, flag }: OneThreadMessage<keyof FeatureProcessTasks>) {
-  return runTaskBody(async () => TASKS[name](input as never, new Cancellation(flag)));
+export default async function runTask(message: OneThreadMessage<keyof FeatureProcessTasks>) {
+  const { name, input, flag } = message;
+  const work = () => TASKS[name](input as never, new Cancellation(flag));
+  const result: TaskResponse = await runTaskBody<unknown>(() => inTaskScope(new TaskScope(name), work));
+  result.report = reportThread('process');
+  return result;
 }

@@ -2,6 +2,7 @@
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
+import { inTaskScope, TaskScope } from '../../core/observability/task-scope.js';
 import type { TaskInput } from '../../core/tasks/tasks.js';
 import { inspectCsv } from '../exchange/csv/inspect.js';
 import { listRasterLayers } from '../exchange/ogr/layers.js';
@@ -15,7 +16,8 @@ import { inspectRaster } from '../rasters/inspect.js';
 import { histograms } from '../rasters/pixels/histograms.js';
 import { position } from '../rasters/position.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { runTaskBody, type TaskResponse } from '../threads/failure.js';
+import { preciseNow, runTaskBody, type TaskResponse, workSince } from '../threads/failure.js';
+import { reportThread } from '../threads/look.js';
 import { moved, type ThreadTask } from '../threads/thread.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
@@ -46,13 +48,16 @@ const TASKS = {
   'ogr.inspectCsv': (input: TaskInput<'ogr.inspectCsv'>) => inspectCsv(input),
 };
 
-export default async function run({ task, input, flag }: ThreadTask): Promise<TaskResponse> {
+export default async function run({ task, input, flag, request }: ThreadTask): Promise<TaskResponse> {
+  const start = preciseNow();
   const body = TASKS[task as keyof typeof TASKS] as
     | ((input: unknown, cancellation: Cancellation) => Promise<unknown>)
     | undefined;
+  if (task === 'engine.look') return runTaskBody(async () => reportThread('raster'));
   const result = await runTaskBody(async () => {
     if (!body) throw new TaskFailure('invalid-input', 'Unknown task.');
-    return body(input, new Cancellation(flag));
+    return inTaskScope(new TaskScope(task, request), () => body(input, new Cancellation(flag)));
   });
+  result.work = workSince(start);
   return moved(result);
 }

@@ -3,6 +3,7 @@ import Database from '../../native/sqlite.js';
 import { useWal } from '../files/wal-mode.js';
 import {
   CHANGED,
+  MAX_PREPARED,
   type StateFault,
   type StateReady,
   type StateReply,
@@ -16,7 +17,6 @@ import {
  * disk.
  */
 
-const MAX_STATEMENTS = 300;
 /** Milliseconds between two checks for changes by other processes, which are detected within a second. */
 const WATCH_MS = 400;
 const port = parentPort!;
@@ -35,7 +35,7 @@ function prepare(db: Database.Database, sql: string): Database.Statement<unknown
   let statement = statements.get(sql);
   if (!statement) {
     statement = db.prepare<unknown[]>(sql);
-    if (statements.size >= MAX_STATEMENTS) statements.delete(statements.keys().next().value!);
+    if (statements.size >= MAX_PREPARED) statements.delete(statements.keys().next().value!);
     statements.set(sql, statement);
   }
   return statement;
@@ -45,10 +45,13 @@ function run(db: Database.Database, { id, sql, parameters }: StateRequest): Stat
   try {
     // A full disk may have undone the transaction already.
     if (sql === 'rollback' && !db.inTransaction) return { id, rows: [] };
+    const isKnown = statements.has(sql);
     const statement = prepare(db, sql);
-    if (statement.reader) return { id, rows: statement.all(...parameters) as Record<string, unknown>[] };
+    const fresh = isKnown ? {} : { prepared: statements.size };
+    if (statement.reader)
+      return { id, rows: statement.all(...parameters) as Record<string, unknown>[], ...fresh };
     const { changes, lastInsertRowid } = statement.run(...parameters);
-    return { id, rows: [], changes, lastRowId: Number(lastInsertRowid) };
+    return { id, rows: [], changes, lastRowId: Number(lastInsertRowid), ...fresh };
   } catch (error) {
     return fault(id, error);
   }

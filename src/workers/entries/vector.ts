@@ -4,6 +4,8 @@ import type { AnalyticsQuery, AnalyticsResult } from '../../core/features/analyt
 import { createFeatureSet } from '../../core/features/feature-set.js';
 import { type FeatureQuery, NO_LOSSES } from '../../core/features/features.js';
 import { BodyError, readBody } from '../../core/http/body.js';
+import { statements } from '../../core/observability/statements.js';
+import { inTaskScope, TaskScope } from '../../core/observability/task-scope.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
 import { listCrs } from '../../native/index.js';
@@ -31,14 +33,14 @@ import { placeById, reverseGeocode } from '../geocoding/reverse.js';
 import { suggest } from '../geocoding/suggest.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import type { FeatureStore } from '../providers/feature-store.js';
-import { closeAll } from '../providers/geopackage/connection.js';
+import { closeAll, countPreparedInFiles } from '../providers/geopackage/connection.js';
 import { readStoreId } from '../providers/geopackage/edits/outbox.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/edits/writer.js';
 import { findSlowViews } from '../providers/geopackage/schema/slow-views.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
 import { keepOverviewsIn } from '../providers/overviews/file.js';
 import { tableActivity } from '../providers/postgis/connections/activity.js';
-import { limitConnections } from '../providers/postgis/connections/database.js';
+import { countPreparedInDatabases, limitConnections } from '../providers/postgis/connections/database.js';
 import { capture } from '../providers/postgis/edits/capture.js';
 import { validateTable } from '../providers/postgis/edits/validate.js';
 import { discoverTables, ping } from '../providers/postgis/schema/discover.js';
@@ -50,6 +52,7 @@ import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
 import { Cancellation, type CancellationFlag } from '../threads/cancellation.js';
 import { preciseNow, runTaskBody, toFailure, workSince } from '../threads/failure.js';
+import { reportThread } from '../threads/look.js';
 import { lowerPriority } from '../threads/niceness.js';
 import { moved } from '../threads/thread.js';
 import { archive, archiveTiles } from '../tiles/archive.js';
@@ -80,24 +83,34 @@ export interface VectorThreadData {
   niceness: number;
   /** Data folder, for the ledger of SQLite files; none is kept without it. */
   dataDir: string | undefined;
+  /** Milliseconds from which a statement is slow. */
+  slowMs: number;
 }
 
 export interface VectorMessage {
   name: VectorTaskName;
   input: unknown;
-  /** Trace of a task whose work is measured. */
-  traceparent?: string;
+  /** Correlation id of the request that it runs for. */
+  request?: string;
+  /** Whether its work is measured. */
+  isMeasured?: true;
   /** Set when the task is no longer needed. */
   flag?: CancellationFlag;
 }
 
-const { connections, counts, remoteHosts, overviews, retention, niceness, dataDir } =
+const { connections, counts, remoteHosts, overviews, retention, niceness, dataDir, slowMs } =
   workerData as VectorThreadData;
 limitConnections(connections, counts);
 allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
 keepEvents(retention);
 keepLedgerIn(dataDir);
+statements.slowMs = slowMs;
+statements.countPrepared = () => {
+  const [files, databases] = [countPreparedInFiles(), countPreparedInDatabases()];
+  const prepared = files.prepared + databases.prepared;
+  return { prepared, capacity: files.capacity + databases.capacity };
+};
 
 // Linux gives each thread a separate priority: encoding yields to the event loop if cores are short.
 lowerPriority(niceness);
@@ -113,6 +126,7 @@ const TASKS: {
   'vector.slowViews': findSlowViews,
   'vector.discover': discoverTables,
   'vector.capture': capture,
+  'vector.look': () => reportThread('vector'),
   'vector.ping': ping,
   'vector.crsList': () => listCrs(),
   'vector.tables': databaseTables,
@@ -212,10 +226,12 @@ function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
   }
 }
 
-export default async function runTask({ name, input, flag, traceparent }: VectorMessage) {
-  const start = traceparent === undefined ? 0 : preciseNow();
-  const result = await runTaskBody(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
-  if (traceparent !== undefined) result.work = workSince(start);
+export default async function runTask({ name, input, flag, request, isMeasured }: VectorMessage) {
+  const start = isMeasured ? preciseNow() : 0;
+  const task = new TaskScope(name, request);
+  const work = () => attempt(name, unpacked(input), flag && new Cancellation(flag));
+  const result = await runTaskBody(() => inTaskScope(task, work));
+  if (isMeasured) result.work = { ...workSince(start), databaseMs: task.databaseMs };
   return moved(result, readBuffers);
 }
 

@@ -5,5 +5,8 @@
 
 import './proj-guard.js';
 import gdal from 'gdal-async';
+import { watchDatasets } from './watched-datasets.js';
+
+watchDatasets(gdal);
 
 export default gdal;

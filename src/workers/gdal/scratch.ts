@@ -2,6 +2,7 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { heldResources } from '../../core/observability/held.js';
 import { scratchStem } from '../engine/settings.js';
 import { type Dataset, gdal, scratchPath } from './gdal.js';
 
@@ -16,10 +17,13 @@ export async function openInScratch(
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     const dataset = await open(folder);
+    const token = {};
+    heldResources.opened('temporary-folder', folder, token);
     const close = dataset.close.bind(dataset);
     dataset.close = () => {
       close();
       remove();
+      heldResources.closed(token);
     };
     return dataset;
   } catch (error) {

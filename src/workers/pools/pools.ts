@@ -5,7 +5,7 @@ import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.j
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { SymbolTasks } from '../../core/styles/symbols.js';
-import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
+import type { ReportingPools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
 import { EnginePool } from '../engine/client.js';
 import type { ArchiveTaskName } from '../entries/archive.js';
 import { Admission } from '../threads/admission.js';
@@ -38,6 +38,8 @@ export interface PoolsOptions {
   overviews?: string;
   /** Data folder, for the ledger of SQLite files. Default: no ledger. */
   dataDir?: string;
+  /** Milliseconds from which a statement is slow. Default: 250. */
+  slowStatementMs?: number;
   /** Called when an engine is available again, with the milliseconds without an engine. */
   onEnginesBack?(absenceMs: number): void;
 }
@@ -59,6 +61,7 @@ type PoolName =
 const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
   archive: 'archives',
   diagnostics: 'diagnostics',
+  engine: 'engines',
   geocoding: 'geocoding',
   ingest: 'ingest',
   map: 'engines',
@@ -81,7 +84,7 @@ function findPool(name: TaskName): PoolName {
 }
 
 /** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
-export function createPools(options: PoolsOptions): Pools {
+export function createPools(options: PoolsOptions): ReportingPools {
   const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention, dataDir } = options;
   const threads = options.vectorThreads || availableParallelism();
   const vector = new VectorPool({
@@ -93,6 +96,7 @@ export function createPools(options: PoolsOptions): Pools {
     overviews,
     retention,
     dataDir,
+    slowMs: options.slowStatementMs,
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
   const archives = new OccasionalPool<ArchiveTaskName>({
@@ -127,13 +131,15 @@ export function createPools(options: PoolsOptions): Pools {
     maxQueue: BUNDLE_LIMITS.bundleQueue,
     listMemory: (input) => (input as TaskInput<'diagnostics.bundle'>).parts.map(({ buffer }) => buffer),
   });
-  const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
+  const { slowStatementMs: slowMs } = options;
+  const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes, slowMs });
   const geometries = new ProcessPool({
     name: 'geometry',
     size: threads,
     reserved: 1,
     maxBytes: POOL_LIMITS.geometryMemoryBytes,
     maxQueue: POOL_LIMITS.geometryQueue,
+    slowMs,
   });
   const pools = {
     ...{ vector, engines, archives, symbols, storage, ingest, geocoding, diagnostics, processes, geometries },
@@ -150,6 +156,10 @@ export function createPools(options: PoolsOptions): Pools {
       ) as Promise<TaskOutput<N>>;
     },
     status: () => Object.values(pools).flatMap((pool) => pool.status()),
+    look: async () => {
+      const reports = await Promise.all([vector, engines, processes, geometries].map((pool) => pool.look()));
+      return reports.flat();
+    },
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },

@@ -1,5 +1,6 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { heldResources } from '../../core/observability/held.js';
 import { requirePlainPath } from '../files/plain-path.js';
 
 export interface KeptOpenOptions {
@@ -17,7 +18,7 @@ export interface KeptOpen<T> {
 }
 
 /** Opens files once per thread and keeps the most recently used ones. */
-export function keptOpen<T>(
+export function keptOpen<T extends object>(
   open: (path: string) => T,
   close: (file: T) => void,
   options: KeptOpenOptions,
@@ -27,6 +28,7 @@ export function keptOpen<T>(
     const entry = files.get(path);
     if (!entry) return;
     files.delete(path);
+    heldResources.closed(entry.file);
     close(entry.file);
   };
   const get = (path: string): T => {
@@ -41,6 +43,7 @@ export function keptOpen<T>(
     drop(path);
     requirePlainPath(path);
     const file = open(path);
+    heldResources.opened('archive-file', path, file).keep('open files');
     files.set(path, { file, stamp });
     while (files.size > options.max) drop(files.keys().next().value!);
     return file;

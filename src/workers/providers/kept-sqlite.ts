@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { heldResources } from '../../core/observability/held.js';
 import type { FileFinding } from '../../core/sources/file-findings.js';
 import Database from '../../native/sqlite.js';
 import {
@@ -27,6 +28,8 @@ export interface KeptSqlite<T> {
   isCurrent(path: string): boolean;
   /** Returns the known state of an open file. */
   settled(path: string): SettledFile | undefined;
+  /** The open files. */
+  list(): T[];
   /** Closes every file of this thread. */
   closeAll(): void;
 }
@@ -79,7 +82,9 @@ export function keptSqlite<T>(
   const drop = (path: string) => {
     const entry = files.get(path);
     files.delete(path);
-    if (entry) databaseOf(entry.file).close();
+    if (!entry) return;
+    heldResources.closed(databaseOf(entry.file));
+    databaseOf(entry.file).close();
   };
   const get = (path: string): T => {
     const entry = files.get(path);
@@ -91,6 +96,7 @@ export function keptSqlite<T>(
     }
     drop(path);
     const opened = openSettled(path, open, databaseOf);
+    heldResources.opened('sqlite-file', path, databaseOf(opened.file)).keep('open files');
     files.set(path, opened);
     while (files.size > max) drop(files.keys().next().value!);
     return opened.file;
@@ -103,6 +109,7 @@ export function keptSqlite<T>(
       return entry !== undefined && isUnchanged(path, entry, true);
     },
     settled: (path) => files.get(path)?.settled,
+    list: () => [...files.values()].map(({ file }) => file),
     closeAll: () => {
       for (const path of [...files.keys()]) drop(path);
     },

@@ -2,6 +2,7 @@
 
 import { isDistant } from '../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { HoldGroup, inHoldGroup } from '../../core/observability/task-scope.js';
 import type { Loss, RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
 import { type Dataset, gdal, unreadable } from '../gdal/gdal.js';
 import { getQueueLength, oneAtATime } from '../gdal/lock.js';
@@ -33,13 +34,17 @@ export class RasterHandle {
   readonly lost: readonly string[];
   /** Area of the raster that it read last, whose blocks are still in memory. */
   lane: HandleLane | undefined;
+  /** Its datasets, which are kept and taken together. */
+  readonly holds: HoldGroup;
   /** Lets other uses of the lane continue with other handles. Call it before long operations. */
   leaveLane: () => void = () => {};
 
   constructor(
     { key, stamp, origin, lost = [] }: Pick<RasterOpener, 'key' | 'stamp' | 'origin' | 'lost'>,
     opened: OpenRaster,
+    holds = new HoldGroup(),
   ) {
+    this.holds = holds;
     this.lost = lost;
     this.key = key;
     this.origin = origin;
@@ -91,8 +96,8 @@ export class RasterHandle {
     const key = copies.join();
     let moved = this.#moved.get(key);
     if (!moved) {
-      const { dataset, close } = await repeated(this.dataset, copies, period);
-      moved = new RasterHandle(this, { dataset, driver: this.driver, close });
+      const { dataset, close } = await inHoldGroup(this.holds, () => repeated(this.dataset, copies, period));
+      moved = new RasterHandle(this, { dataset, driver: this.driver, close }, this.holds);
       this.#moved.set(key, moved);
     }
     return moved;
@@ -101,7 +106,8 @@ export class RasterHandle {
   #open(numbers: readonly number[], overview: number | undefined): Promise<Dataset> {
     const selection = numbers.flatMap((band) => ['-b', String(band)]);
     const level = overview === undefined ? [] : ['-ovr', String(overview)];
-    return gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection, ...level]);
+    const args = ['-of', 'VRT', ...selection, ...level];
+    return inHoldGroup(this.holds, () => gdal.translateAsync('', this.dataset, args));
   }
 
   #forgetOldest(): void {
@@ -180,7 +186,8 @@ async function withHandle<T>(
   lane?: HandleLane,
   leave: () => void = () => {},
 ): Promise<T> {
-  const handle = takeIdle(opening, lane) ?? new RasterHandle(opening, await opening.open());
+  const handle = takeIdle(opening, lane) ?? (await openHandle(opening));
+  handle.holds.take();
   if (lane !== undefined) handle.lane = lane;
   handle.leaveLane = () => {
     handle.lane = undefined;
@@ -195,6 +202,11 @@ async function withHandle<T>(
     else handle.close();
     throw error;
   }
+}
+
+async function openHandle(opening: RasterOpener): Promise<RasterHandle> {
+  const holds = new HoldGroup();
+  return new RasterHandle(opening, await inHoldGroup(holds, () => opening.open()), holds);
 }
 
 /** After a failed read the driver's state is not to be trusted, and a file that misses something may get it (a world file). */
@@ -237,6 +249,7 @@ function giveBack(handle: RasterHandle): void {
     handle.close();
     return;
   }
+  handle.holds.keep('raster handles');
   idle.push(handle);
   if (idle.length > IDLE_TOTAL) idle.shift()!.close();
 }

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import {
   CHANGED,
+  MAX_PREPARED,
   type StateReady,
   type StateReply,
   type StateRequest,
@@ -40,6 +41,8 @@ export class StateLink {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiter>();
   readonly #exited: Promise<void>;
+  /** Statements that the thread keeps prepared. */
+  static readonly maxPrepared = MAX_PREPARED;
   /** Called when another connection has written to the file. */
   onChange: () => void = () => {};
   #next = 1;

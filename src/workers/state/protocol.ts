@@ -12,6 +12,8 @@ export interface StateRows {
   /** Rows that an INSERT, UPDATE or DELETE touched; absent for statements that return rows. */
   changes?: number;
   lastRowId?: number;
+  /** Number of prepared statements, after the statement was prepared. Absent if it was prepared before. */
+  prepared?: number;
 }
 
 export interface StateFault {
@@ -25,6 +27,9 @@ export interface StateFault {
 export type StateReady = { opened: true } | { opened: false; message: string };
 
 export type StateReply = StateRows | StateFault;
+
+/** Statements that the thread keeps prepared. */
+export const MAX_PREPARED = 300;
 
 /** Sent when another connection has written to the file. */
 export const CHANGED = 'changed';

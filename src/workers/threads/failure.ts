@@ -9,12 +9,15 @@ import {
   type TaskFailureCode,
 } from '../../core/errors/failure.js';
 import { storageFailure } from '../../core/errors/storage-faults.js';
+import type { WorkerReport } from '../../core/observability/worker-report.js';
 import type { TaskWork } from '../../core/tasks/tasks.js';
 
 /** Response of a worker thread or process to one task. */
 export type TaskResponse<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
   /** Measured work of a traced task. */
   work?: TaskWork;
+  /** Report of a thread that ends soon after its tasks. */
+  report?: WorkerReport;
 };
 
 const CODES: ReadonlySet<string> = new Set(TASK_FAILURE_CODES);

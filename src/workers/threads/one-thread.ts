@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
+import type { WorkerReport } from '../../core/observability/worker-report.js';
 import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
 import { Cancellation, type CancellationFlag } from './cancellation.js';
 import { failureFrom, type TaskResponse } from './failure.js';
@@ -33,6 +34,8 @@ export interface OneThreadOptions {
   concurrency?: number;
   /** Memory of an input that moves to the thread. Default: inputs are copied. */
   listMemory?(input: unknown): ArrayBuffer[];
+  /** Called with the report of a thread that sends one with its responses. */
+  onReport?(report: WorkerReport): void;
 }
 
 /** A task until it ends. */
@@ -85,6 +88,7 @@ export class OccasionalPool<Names extends TaskName> {
       const answer = (await this.#pool.run(message, {
         transferList: this.options.listMemory?.(input) ?? [],
       })) as TaskResponse<TaskOutput<N>>;
+      if (answer.report) this.options.onReport?.(answer.report);
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } catch (error) {

@@ -8,6 +8,8 @@ export interface ThreadTask {
   task: string;
   input: unknown;
   flag: CancellationFlag;
+  /** Correlation id of the request that it runs for. */
+  request?: string;
 }
 
 /** Allows the bytes of a response to change threads without a copy if their memory can be transferred. */

@@ -60,6 +60,7 @@ import { HealthMinutes } from '../../../src/services/observability/latency/healt
 import { LatencyRecorder } from '../../../src/services/observability/latency/latencies.js';
 import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
+import { ProcessReports } from '../../../src/services/observability/process-reports.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
@@ -326,6 +327,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
     alerts,
     observer: new Observer('test', peers),
     opsHealth: createOpsHealth(t.state, peers),
+    reports: new ProcessReports({
+      ...{ instance: 'test', peers, state: t.state.statements.recorder },
+      pools: { look: async () => [] },
+    }),
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },

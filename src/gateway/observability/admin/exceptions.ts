@@ -7,6 +7,7 @@ import {
   getCategory,
   RATE_MINUTES,
 } from '../../../services/observability/exceptions.js';
+import type { Services } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
@@ -41,36 +42,22 @@ const ExceptionSchema = Type.Object({
   }),
 });
 
+export const ExceptionStatistics = Type.Object({
+  totalExceptions: I,
+  criticalExceptions: I,
+  exceptionsPerMinute: Type.Number(),
+  byCategory: Counts,
+  bySeverity: Counts,
+  mostCommonTypes: Type.Array(Type.Object({ exceptionType: S, count: I, lastOccurred: TimestampSchema })),
+  collectedAt: TimestampSchema,
+});
+
 /** Exceptions of the processes of the server. */
 export const exceptions = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
   report('GET /performance/enhanced/exceptions/statistics', 'Get exception statistics', {
     description: `Numbers since the start of each process. The rate is of the last ${RATE_MINUTES} minutes.`,
-    data: Type.Object({
-      totalExceptions: I,
-      criticalExceptions: I,
-      exceptionsPerMinute: Type.Number(),
-      byCategory: Counts,
-      bySeverity: Counts,
-      mostCommonTypes: Type.Array(Type.Object({ exceptionType: S, count: I, lastOccurred: TimestampSchema })),
-      collectedAt: TimestampSchema,
-    }),
-    async answer(_x, { observer }) {
-      const { counts } = await observer.exceptionCounts();
-      const { bySeverity, byCategory, types, lately } = counts;
-      return {
-        totalExceptions: Object.values(bySeverity).reduce((sum, count) => sum + count, 0),
-        criticalExceptions: bySeverity.Critical,
-        exceptionsPerMinute: lately / RATE_MINUTES,
-        byCategory,
-        bySeverity,
-        mostCommonTypes: types.slice(0, MOST_COMMON).map(({ type, count, lastAt }) => ({
-          exceptionType: type,
-          count,
-          lastOccurred: timestamp(lastAt),
-        })),
-        collectedAt: new Date().toISOString(),
-      };
-    },
+    data: ExceptionStatistics,
+    answer: (_x, { observer }) => describeExceptions(observer),
   }),
   report('GET /performance/enhanced/exceptions/recent', 'Get recent exceptions', {
     description: 'Newest first, of all processes. They are kept in memory.',
@@ -98,6 +85,25 @@ export const exceptions = group({ tag: 'Performance', scope: 'performance', enve
     },
   }),
 ]);
+
+/** Numbers of exceptions of all processes since their start. */
+export async function describeExceptions(observer: Services<'observer'>['observer']) {
+  const { counts } = await observer.exceptionCounts();
+  const { bySeverity, byCategory, types, lately } = counts;
+  return {
+    totalExceptions: Object.values(bySeverity).reduce((sum, count) => sum + count, 0),
+    criticalExceptions: bySeverity.Critical,
+    exceptionsPerMinute: lately / RATE_MINUTES,
+    byCategory,
+    bySeverity,
+    mostCommonTypes: types.slice(0, MOST_COMMON).map(({ type, count, lastAt }) => ({
+      exceptionType: type,
+      count,
+      lastOccurred: timestamp(lastAt),
+    })),
+    collectedAt: new Date().toISOString(),
+  };
+}
 
 function exceptionView(record: ExceptionRecord) {
   const severity = EXCEPTION_SEVERITIES.indexOf(record.severity) + 1;

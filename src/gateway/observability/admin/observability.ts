@@ -3,6 +3,7 @@ import { withDeadline } from '../../../services/kit/deadline.js';
 import { Observer } from '../../../services/observability/observer.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
+import { MissingInstances } from './missing-instances.js';
 
 const SERVICES = ['observer', 'config', 'state'] as const;
 const { report } = createRowBuilders(SERVICES);
@@ -11,10 +12,6 @@ const S = Type.String();
 const I = Type.Integer();
 const B = Type.Boolean();
 const Names = Type.Array(S);
-/** Extension of the contract: processes of the server that did not respond, so that their records are missing. */
-const missingInstances = Type.Array(S, {
-  description: 'Processes that did not respond within a second. Their records are missing.',
-});
 const NO_REQUEST = '-';
 
 /** Failed requests, log lines, telemetry and the schema of the state. */
@@ -36,7 +33,7 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           instanceId: S,
         }),
       ),
-      missingInstances,
+      missingInstances: MissingInstances,
     }),
     async answer(_x, { observer }) {
       const { items, missing } = await observer.failures();
@@ -68,7 +65,7 @@ export const observability = group({ tag: 'Observability', scope: 'observability
           instanceId: S,
         }),
       ),
-      missingInstances,
+      missingInstances: MissingInstances,
     }),
     async answer(_x, { observer }) {
       const { items, missing } = await observer.lines();

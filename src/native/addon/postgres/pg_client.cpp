@@ -52,6 +52,11 @@ class Client {
   /** Whether no job runs and no transaction is open. */
   bool idle() const { return !busy_ && idle_; }
 
+  /** Whether the last statement was prepared before it was sent. */
+  bool reused() const { return reused_; }
+  /** Number of statements that are prepared now. */
+  uint32_t preparedCount() const { return prepared_; }
+
   void cancel() {
     if (busy_) session_.connection.requestCancel();
   }
@@ -97,6 +102,8 @@ class Client {
     if (job.error || job.endsStatement()) session_.connection.finish();
     alive_ = session_.connection.alive();
     idle_ = session_.connection.settled();
+    reused_ = session_.connection.reused();
+    prepared_ = session_.connection.preparedCount();
   }
 
   /** Node's thread: resolves or rejects the promise of a job. */
@@ -153,6 +160,8 @@ class Client {
   /** Written before a job is returned, and read afterwards. */
   bool alive_ = false;
   bool idle_ = false;
+  bool reused_ = false;
+  uint32_t prepared_ = 0;
   PgSession session_;
 };
 
@@ -258,6 +267,16 @@ napi_value idle(napi_env env, napi_callback_info info) {
   return toBoolean(env, clientOf(env, arguments.self).idle());
 }
 
+napi_value reused(napi_env env, napi_callback_info info) {
+  const Arguments<0> arguments(env, info);
+  return toBoolean(env, clientOf(env, arguments.self).reused());
+}
+
+napi_value prepared(napi_env env, napi_callback_info info) {
+  const Arguments<0> arguments(env, info);
+  return toNumber(env, clientOf(env, arguments.self).preparedCount());
+}
+
 napi_value close(napi_env env, napi_callback_info info) {
   const Arguments<0> arguments(env, info);
   clientOf(env, arguments.self).close();
@@ -277,6 +296,8 @@ napi_value definePostgresConnection(napi_env env) {
       method("tile", guarded<tile>),       method("cancel", guarded<cancel>), method("close", guarded<close>),
       method("notified", guarded<notified>),
       {"idle", nullptr, nullptr, guarded<idle>, nullptr, nullptr, napi_default, nullptr},
+      {"reused", nullptr, nullptr, guarded<reused>, nullptr, nullptr, napi_default, nullptr},
+      {"prepared", nullptr, nullptr, guarded<prepared>, nullptr, nullptr, napi_default, nullptr},
   };
   napi_value constructor;
   check(napi_define_class(env, "PostgresConnection", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,

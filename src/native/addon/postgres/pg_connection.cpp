@@ -208,6 +208,7 @@ void PgConnection::forgetCancel() {
 /** The kept statement of a text, now the latest; its second use prepares it. */
 PgConnection::Statement& PgConnection::statementOf(const std::string& sql) {
   const auto found = byText_.find(sql);
+  reused_ = found != byText_.end() && !found->second->name.empty();
   if (found != byText_.end()) {
     statements_.splice(statements_.begin(), statements_, found->second);
     if (statements_.front().name.empty()) prepare(statements_.front());
@@ -229,10 +230,12 @@ void PgConnection::prepare(Statement& statement) {
   const std::string name = "s" + std::to_string(++prepared_);
   runSimple(PQsendPrepare(connection_, name.c_str(), statement.sql.c_str(), 0, nullptr) == 1);
   statement.name = name;
+  ++kept_;
 }
 
 void PgConnection::deallocate(const Statement& statement) {
   runSimple(PQsendQuery(connection_, ("DEALLOCATE " + statement.name).c_str()) == 1);
+  --kept_;
 }
 
 /** Completes statements that return no rows. */

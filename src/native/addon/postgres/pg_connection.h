@@ -48,6 +48,11 @@ class PgConnection {
   /** True when no transaction is open: another user may have the connection. */
   bool settled() const { return alive_ && PQtransactionStatus(connection_) == PQTRANS_IDLE; }
 
+  /** Whether the last statement was prepared before it was sent. */
+  bool reused() const { return reused_; }
+  /** Number of statements that are prepared now. */
+  uint32_t preparedCount() const { return kept_; }
+
   /** Sends a statement; next() reads its rows, finish() must follow. */
   void send(const std::string& sql, const PgParams& params);
   /** The next row as a result of one row; null after the last. Valid until the next call. Throws PgError. */
@@ -105,6 +110,8 @@ class PgConnection {
   Statements statements_;
   std::unordered_map<std::string, Statements::iterator> byText_;
   uint64_t prepared_ = 0;
+  uint32_t kept_ = 0;
+  bool reused_ = false;
 };
 
 }  // namespace graticule::addon

@@ -71,7 +71,8 @@ export class EngineConnection {
     task,
     input,
     deadlineMs,
-    traceparent,
+    isMeasured,
+    request,
     caller,
     heavy,
   }: Extract<WireMessage, { kind: 'request' }>): Promise<void> {
@@ -84,15 +85,20 @@ export class EngineConnection {
     try {
       if (this.#draining) throw new TaskFailure('worker-lost', 'The engine is shutting down.');
       const onProgress = this.#progressOf(id);
-      const start = traceparent === undefined ? undefined : preciseNow();
+      const start = preciseNow();
+      let work: TaskWork | undefined;
       const value = await this.runTask(task, input, {
         signal: abort.signal,
         deadlineMs,
         onProgress,
         caller,
         heavy,
+        request,
+        onWork: (done) => {
+          work = work ? { ...done, startMs: work.startMs } : done;
+        },
       });
-      this.#sendResult(id, value, start === undefined ? undefined : workSince(start));
+      this.#sendResult(id, value, isMeasured ? (work ?? workSince(start)) : undefined);
     } catch (error) {
       this.#send({ kind: 'failure', id, failure: failureMessage(error) });
     } finally {

@@ -91,6 +91,7 @@ server.on('connection', (socket) => {
   const connection = new EngineConnection(
     socket,
     (task, input, options) => {
+      if (task === 'engine.look') return threads.look();
       if (isTranslatorTask(task)) return translators.run(task, input as TaskInput<typeof task>, options);
       // The threads of other tasks load GDAL.
       translators.begin();

@@ -3,8 +3,9 @@
 import { Piscina } from 'piscina';
 import { isDistant } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import type { WorkerReport } from '../../../core/observability/worker-report.js';
 import type { ImageResult, RasterSource } from '../../../core/rasters/rasters.js';
-import type { TaskInput } from '../../../core/tasks/tasks.js';
+import type { TaskInput, TaskWork } from '../../../core/tasks/tasks.js';
 import { type LaneTaskOptions, TaskLane } from '../../engine/lane.js';
 import type { EngineTaskName } from '../../engine/wire.js';
 import { Cancellation } from '../../threads/cancellation.js';
@@ -31,6 +32,10 @@ export interface EngineThreadsOptions {
 
 export interface EngineTaskOptions extends LaneTaskOptions {
   onProgress?: (fraction: number) => void;
+  /** Correlation id of the request that the task runs for. */
+  request?: string;
+  /** Called with the time of the work in each thread. */
+  onWork?: (work: TaskWork) => void;
 }
 
 /** Exactly one thread that stays until the process ends: a second one could not load the same native code. */
@@ -129,12 +134,20 @@ export class EngineThreads {
     if (this.#rasterThread) await this.#call(this.#rasterThread, 'close', null, new Cancellation());
   }
 
+  /** Reports of the threads that run. */
+  async look(): Promise<readonly WorkerReport[]> {
+    const threads = [this.#rasterThread, this.#mapThread].filter((thread) => thread !== undefined);
+    const looks = threads.map((thread) => this.#call(thread, 'engine.look', {}, new Cancellation()));
+    return (await Promise.all(looks)) as WorkerReport[];
+  }
+
   /** Runs one task. Rejects with `TaskFailure`. */
   run(task: EngineTaskName, input: unknown, options: EngineTaskOptions): Promise<unknown> {
     if (task === 'map.render') return this.#render(input as TaskInput<'map.render'>, options);
     const { source } = input as { source?: RasterSource };
     const lane = source && isDistant(source) ? this.#distantLane : this.#rasterLane;
-    return lane.run((cancellation) => this.#call(this.#raster, task, input, cancellation), options);
+    const call = (cancellation: Cancellation) => this.#call(this.#raster, task, input, cancellation, options);
+    return lane.run(call, options);
   }
 
   /** Georeferenced TIFFs are drawn by Mapnik and written by GDAL, which live on different threads. */
@@ -142,7 +155,7 @@ export class EngineThreads {
     const started = performance.now();
     const task = { ...input, format: input.format === 'tiff' ? 'raw' : input.format };
     const image = (await this.#mapLane.run(
-      (cancellation) => this.#call(this.#map, 'map.render', task, cancellation),
+      (cancellation) => this.#call(this.#map, 'map.render', task, cancellation, options),
       options,
     )) as ImageResult;
     if (input.format !== 'tiff') return image;
@@ -151,20 +164,27 @@ export class EngineThreads {
     const left =
       options.deadlineMs === undefined ? undefined : options.deadlineMs - (performance.now() - started);
     const data = await this.#rasterLane.run(
-      (cancellation) => this.#call(this.#raster, 'raster.encode-tiff', tiff, cancellation),
+      (cancellation) => this.#call(this.#raster, 'raster.encode-tiff', tiff, cancellation, options),
       { ...options, deadlineMs: left },
     );
     return { ...image, data, mediaType: 'image/tiff; application=geotiff' };
   }
 
-  async #call(pool: Piscina, task: string, input: unknown, cancellation: Cancellation): Promise<unknown> {
-    const message: ThreadTask = { task, input, flag: cancellation.shared };
+  async #call(
+    pool: Piscina,
+    task: string,
+    input: unknown,
+    cancellation: Cancellation,
+    { request, onWork }: Pick<EngineTaskOptions, 'request' | 'onWork'> = {},
+  ): Promise<unknown> {
+    const message: ThreadTask = { task, input, flag: cancellation.shared, request };
     let result: TaskResponse;
     try {
       result = await pool.run(message, { transferList: movableBuffers(input) });
     } catch (error) {
       throw new TaskFailure('worker-lost', 'The worker that ran the task stopped. Retry.', String(error));
     }
+    if (result.work) onWork?.(result.work);
     if (result.ok) return result.value;
     throw failureFrom(result.failure);
   }

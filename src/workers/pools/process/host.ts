@@ -4,6 +4,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
+import type { WorkerReport } from '../../../core/observability/worker-report.js';
 import type { FeatureProcessTasks } from '../../../core/processes/feature-processes.js';
 import { ConnectionCounts } from '../../../core/sources/connection-counts.js';
 import type { TaskUsage } from '../../../core/tasks/tasks.js';
@@ -14,7 +15,9 @@ import { peakMemory, resetPeakMemory } from '../../threads/peak-memory.js';
 
 export type ToHost = { name: keyof FeatureProcessTasks; input: object } | 'cancel';
 
-export type FromHost = { usage: TaskUsage; isOutgrown?: true } | { answer: TaskResponse; usage: TaskUsage };
+export type FromHost =
+  | { usage: TaskUsage; isOutgrown?: true }
+  | { answer: TaskResponse; usage: TaskUsage; report: WorkerReport | undefined };
 
 /** Milliseconds between two checks of the progress and memory of a task. */
 const LOOK_MS = 100;
@@ -22,16 +25,20 @@ const LOOK_MS = 100;
 const OOM_SCORE = '500';
 
 process.title = 'graticule: process';
-const maxBytes = Number(process.argv[2]);
+const [maxBytes = 0, slowMs = 0] = process.argv.slice(2).map(Number);
 // The server has ended, and the server that continues the job writes the same files.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 preferEnd();
 
+let report: WorkerReport | undefined;
 const threads = new OccasionalPool<keyof FeatureProcessTasks>({
   name: 'process',
   worker: new URL('../../entries/process.js', import.meta.url),
-  workerData: { connections: 1, counts: new ConnectionCounts().shared } satisfies ProcessThreadData,
+  workerData: { connections: 1, counts: new ConnectionCounts().shared, slowMs } satisfies ProcessThreadData,
   isKept: true,
+  onReport: (one) => {
+    report = one;
+  },
 });
 let stop = new AbortController();
 
@@ -54,7 +61,7 @@ async function run({ name, input }: Exclude<ToHost, 'cancel'>): Promise<void> {
   }, LOOK_MS);
   const end = await runTaskBody(() => threads.run(name, { ...input, count: shared } as never, { signal }));
   clearInterval(timer);
-  send({ answer: end, usage: { count: count(), memoryBytes: peakMemory() } });
+  send({ answer: end, usage: { count: count(), memoryBytes: peakMemory() }, report });
 }
 
 function send(message: FromHost, then?: () => void): void {

@@ -2,6 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
+import { joinStatements } from '../../../core/observability/statements.js';
+import type { WorkerReport } from '../../../core/observability/worker-report.js';
 import type { FeatureProcessTasks } from '../../../core/processes/feature-processes.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskUsage } from '../../../core/tasks/tasks.js';
 import { failureFrom, type TaskResponse } from '../../threads/failure.js';
@@ -23,6 +25,8 @@ export interface ProcessPoolOptions {
   maxQueue?: number;
   /** Milliseconds without work after which a process ends. Default: one minute. */
   idleMs?: number;
+  /** Milliseconds from which a statement is slow. */
+  slowMs?: number;
 }
 
 /** Milliseconds without work after which a process ends: starting one takes longer than a small task. */
@@ -34,6 +38,7 @@ const IDLE_MS = 60_000;
 const REUSE_BYTES = 400 << 20;
 /** Milliseconds in which a cancelled task can end normally and close its database connections. */
 const STOP_MS = 2000;
+const SLOW_MS = 250;
 /** Maximum characters that are kept of a process's error output. */
 const COMPLAINTS = 2000;
 
@@ -42,6 +47,7 @@ export class ProcessPool {
   readonly #hosts = new Set<Host>();
   readonly #lane: FairLane<Turn>;
   #isClosed = false;
+  #ended: WorkerReport | undefined;
 
   constructor(private readonly options: ProcessPoolOptions) {
     const { size: common, reserved = 0 } = options;
@@ -88,6 +94,27 @@ export class ProcessPool {
     return { name: this.options.name ?? 'process', ...counts, healthy: true };
   }
 
+  /** Reports of the processes that run, and the statements of former processes. */
+  async look(): Promise<readonly WorkerReport[]> {
+    const reports = [...this.#hosts].map(({ report }) => report);
+    return [this.#ended, ...reports].filter((report) => report !== undefined);
+  }
+
+  /** Adds the statements of a process that has ended. */
+  #end(host: Host): void {
+    const { report } = host;
+    if (!this.#hosts.delete(host) || !report) return;
+    const before = this.#ended;
+    const statements = before ? [before.statements, report.statements] : [report.statements];
+    const disposed = report.resources.disposed + report.resources.held.length;
+    const collected = report.resources.collected + (before?.resources.collected ?? 0);
+    this.#ended = {
+      ...report,
+      statements: { ...joinStatements(statements), prepared: 0, capacity: 0 },
+      resources: { held: [], disposed: disposed + (before?.resources.disposed ?? 0), collected },
+    };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { giveUp } of [...this.#lane.queue]) giveUp(cancelled());
@@ -130,9 +157,9 @@ export class ProcessPool {
 
   /** Throws `worker-lost` where the system has no room for a process. */
   #start(): Host {
-    const { maxBytes, idleMs = IDLE_MS } = this.options;
+    const { maxBytes, idleMs = IDLE_MS, slowMs = SLOW_MS } = this.options;
     try {
-      const host: Host = new Host({ maxBytes, idleMs, onEnd: () => this.#hosts.delete(host) });
+      const host: Host = new Host({ maxBytes, idleMs, slowMs, onEnd: () => this.#end(host) });
       this.#hosts.add(host);
       return host;
     } catch (error) {
@@ -152,18 +179,27 @@ interface Work {
   onUsage?: ((usage: TaskUsage) => void) | undefined;
 }
 
+interface HostOptions {
+  maxBytes: number;
+  idleMs: number;
+  slowMs: number;
+  onEnd(): void;
+}
+
 /** Process with its current work. */
 class Host {
   #work: Work | undefined;
   #isOutgrown = false;
   #isReusable = true;
   #complaints = '';
+  /** Report of its thread after its last task. */
+  report: WorkerReport | undefined;
   #idle: NodeJS.Timeout | undefined;
   readonly #child: ChildProcess;
   readonly #closed: Promise<void>;
 
-  constructor(private readonly options: { maxBytes: number; idleMs: number; onEnd(): void }) {
-    this.#child = fork(new URL('./host.js', import.meta.url), [`${options.maxBytes}`], {
+  constructor(private readonly options: HostOptions) {
+    this.#child = fork(new URL('./host.js', import.meta.url), [`${options.maxBytes}`, `${options.slowMs}`], {
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -232,8 +268,11 @@ class Host {
   #onMessage(message: FromHost): void {
     this.#work?.onUsage?.(message.usage);
     if (message.usage.memoryBytes > REUSE_BYTES) this.#isReusable = false;
-    if ('answer' in message) this.#work?.settle(message.answer);
-    else this.#isOutgrown ||= message.isOutgrown === true;
+    if ('answer' in message) {
+      this.report = message.report ?? this.report;
+      this.#work?.settle(message.answer);
+    }
+    if ('isOutgrown' in message) this.#isOutgrown ||= message.isOutgrown === true;
   }
 
   #onEnd(why: string): void {

@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
+import type { WorkerReport } from '../../../core/observability/worker-report.js';
 import { ConnectionCounts, sumConnectionCounts } from '../../../core/sources/connection-counts.js';
 import { formatTableName, type VectorSource } from '../../../core/sources/vector-source.js';
 import { type Retention, USUAL_RETENTION } from '../../../core/streams/events.js';
@@ -11,6 +12,7 @@ import { packed } from '../../features/sources.js';
 import { Cancellation } from '../../threads/cancellation.js';
 import { failureFrom, type TaskResponse } from '../../threads/failure.js';
 import { FairLane } from '../../threads/fair-lane.js';
+import { ThreadReports } from '../../threads/look.js';
 import { KEYED_NICENESS, WORKER_NICENESS } from '../../threads/niceness.js';
 import { busy } from '../../threads/pace.js';
 import type { Seat } from '../../threads/seats.js';
@@ -30,7 +32,9 @@ interface WaitingTask {
   table: string;
   /** Only for tasks that can be stopped while they run. */
   cancellation: Cancellation | undefined;
-  traceparent: string | undefined;
+  /** Correlation id of the request that it runs for. */
+  request: string | undefined;
+  isMeasured: boolean;
   /** Start of the wait, by performance.now(). */
   readonly since: number;
   /** To be called when it starts. */
@@ -60,6 +64,8 @@ export interface VectorPoolOptions {
   retention?: Retention;
   /** Data folder, for the ledger of SQLite files. Default: no ledger. */
   dataDir?: string;
+  /** Milliseconds from which a statement is slow. */
+  slowMs?: number;
   /** Milliseconds for which background work waits for a thread that runs, before another thread starts for it. */
   patienceMs?: number;
 }
@@ -68,6 +74,7 @@ export interface VectorPoolOptions {
 class Thread {
   readonly load = new ThreadLoad();
   readonly counts = new ConnectionCounts();
+  readonly #reports = new ThreadReports();
   #pool: Piscina | undefined;
 
   constructor(
@@ -77,6 +84,14 @@ class Thread {
 
   get pool(): Piscina {
     return (this.#pool ??= thread(this.dataOf(this.counts)));
+  }
+
+  /** Report of the thread; empty before its start. */
+  look(): Promise<readonly WorkerReport[]> {
+    const pool = this.#pool;
+    if (!pool) return Promise.resolve([]);
+    const message: VectorMessage = { name: 'vector.look', input: {} };
+    return this.#reports.read(async () => [unwrapReport(await pool.run(message))]);
   }
 
   get isStarted(): boolean {
@@ -92,6 +107,8 @@ class Thread {
     await this.#pool?.close();
   }
 }
+
+const SLOW_MS = 250;
 
 /** Another thread takes 0.1 s of processor time and 20 MB of memory, and most background tasks take a few milliseconds. */
 const PATIENCE_MS = 50;
@@ -135,7 +152,7 @@ export class VectorPool {
     const { connections, threads } = options;
     const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
     const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
-    const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
+    const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir, slowMs = SLOW_MS } = options;
     const buildData =
       (perDatabase: number, niceness: number) =>
       (counts: ConnectionCounts): VectorThreadData => ({
@@ -146,6 +163,7 @@ export class VectorPool {
         retention,
         niceness,
         dataDir,
+        slowMs,
       });
     const common = buildData(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();
@@ -209,7 +227,8 @@ export class VectorPool {
         task.started = true;
       },
       started: false,
-      traceparent: options.traceparent,
+      request: options.request,
+      isMeasured: options.onWork !== undefined,
       since: performance.now(),
       cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
       done: false,
@@ -326,9 +345,10 @@ export class VectorPool {
   }
 
   async #start(task: WaitingTask, { pool, load }: Thread): Promise<void> {
-    const { name, input, lane, cancellation, traceparent } = task;
+    const { name, input, lane, cancellation, request, isMeasured } = task;
     const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
-    if (traceparent !== undefined) message.traceparent = traceparent;
+    if (request !== undefined) message.request = request;
+    if (isMeasured) message.isMeasured = true;
     const { tasks, tables } = this.#laneOf(lane);
     this.#running++;
     load.began(lane);
@@ -366,6 +386,12 @@ export class VectorPool {
     };
   }
 
+  /** Reports of the threads that run. */
+  async look(): Promise<readonly WorkerReport[]> {
+    const threads = [...this.#threads, this.#reserved];
+    return (await Promise.all(threads.map((one) => one.look()))).flat();
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#retry);
     for (const { tasks } of this.#lanes.values())
@@ -373,6 +399,11 @@ export class VectorPool {
     const threads = [...this.#threads, this.#reserved];
     await Promise.all([this.#overviews.close(), ...threads.map((one) => one.close())]);
   }
+}
+
+function unwrapReport(answer: TaskResponse<WorkerReport>): WorkerReport {
+  if (!answer.ok) throw failureFrom(answer.failure);
+  return answer.value;
 }
 
 /** The table of a database whose statement a task is. */

@@ -4,6 +4,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { storageFailure } from '../../../core/errors/storage-faults.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
+import { watchDatabase } from '../../files/watched-database.js';
 import { keptSqlite, openDatabase } from '../kept-sqlite.js';
 import { addMasks } from './queries/masks.js';
 
@@ -34,6 +35,13 @@ export function reader(path: string): Db {
 /** Closes every connection of this thread. */
 export const { closeAll } = opened;
 
+/** Prepared statements that this thread keeps, and the most that it can keep. */
+export function countPreparedInFiles(): { prepared: number; capacity: number } {
+  const files = opened.list();
+  const prepared = files.reduce((sum, { statements }) => sum + statements.size, 0);
+  return { prepared, capacity: files.length * MAX_STATEMENTS };
+}
+
 /** A prepared statement of a file, kept with its connection. */
 export function statement(path: string, sql: string): Database.Statement {
   const entry = opened.get(path);
@@ -54,7 +62,7 @@ export function connect(path: string, readonly: boolean): Db {
     db.pragma(`cache_size = -${CACHE_KIB}`);
     db.loadExtension(sqliteExtensionPath());
     addMasks(db);
-    return db;
+    return watchDatabase(db, path);
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
     const failure = storageFailure(error);

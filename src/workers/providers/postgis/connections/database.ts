@@ -7,6 +7,8 @@ import { ConnectionPool } from './pool.js';
 import { statementBound } from './session.js';
 
 const DEFAULT_CONNECTIONS = 2;
+/** Statements that a connection keeps (kMaxStatements of the native code). */
+const MAX_PREPARED = 64;
 
 const pools = new Map<string, ConnectionPool>();
 let perThread = DEFAULT_CONNECTIONS;
@@ -25,6 +27,13 @@ export function getConnectionPool(url: string): ConnectionPool {
     pools.set(url, pool);
   }
   return pool;
+}
+
+/** Statements that are prepared in the open connections of this thread, and the most that they can have. */
+export function countPreparedInDatabases(): { prepared: number; capacity: number } {
+  const connections = [...pools.values()].flatMap((pool) => pool.connections);
+  const prepared = connections.reduce((sum, connection) => sum + connection.prepared, 0);
+  return { prepared, capacity: connections.length * MAX_PREPARED };
 }
 
 /** Closes the idle connections of this thread. */

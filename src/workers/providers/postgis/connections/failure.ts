@@ -21,9 +21,18 @@ export function isRepeatable({ code, alive }: PgError): boolean {
   return !alive || REPEATABLE.test(code);
 }
 
+/** Classes of SQLSTATE whose messages name conditions and objects. Other messages can contain values of rows. */
+const WITHOUT_VALUES = /^(08|0A|25|26|28|2B|3D|3F|40|42|53|55|57|58)/;
+
+/** Describes an error for the log. Details, hints and contexts can contain values of rows as well. */
+export function describePgError({ code, message }: PgError): string {
+  const text = WITHOUT_VALUES.test(code) ? message.split('\n')[0] : 'the message can contain values';
+  return `${code}: ${text}`;
+}
+
 /** Converts a database error to the failure that a client receives. */
 export function convertPgError(error: PgError, cancelled: boolean): TaskFailure {
-  const cause = `${error.code}: ${error.message}`;
+  const cause = describePgError(error);
   if (cancelled) return new TaskFailure('cancelled', 'The task was cancelled.');
   if (error.code === CANCELED)
     return new TaskFailure('deadline-exceeded', 'The database did not respond in time. Retry later.', cause);

@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TaskFailure } from '../../../../core/errors/failure.js';
+import { heldResources } from '../../../../core/observability/held.js';
+import type { HoldGroup } from '../../../../core/observability/task-scope.js';
 import { ConnectionCounts } from '../../../../core/sources/connection-counts.js';
+import { withoutPassword } from '../../../../core/sources/database-url.js';
 import type { PgError, PostgresConnection } from '../../../../native/postgres.js';
 import { isPgError } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
@@ -24,9 +27,11 @@ const WAIT_MS = 20_000;
 export class ConnectionPool {
   readonly #idle: { connection: PostgresConnection; since: number }[] = [];
   readonly #waiting: (() => void)[] = [];
+  readonly #open = new Set<PostgresConnection>();
   /** Open, or being opened. */
   #count = 0;
   #shortUntil = 0;
+  readonly #label: string;
   #down: { until: number; failure: TaskFailure } | undefined;
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -36,6 +41,12 @@ export class ConnectionPool {
     private readonly counts = new ConnectionCounts(),
   ) {
     counts.add('capacity', max);
+    this.#label = withoutPassword(url).split('?')[0]!;
+  }
+
+  /** Open connections, in use or idle. */
+  get connections(): readonly PostgresConnection[] {
+    return [...this.#open];
   }
 
   /** True when every connection is in use. */
@@ -66,13 +77,13 @@ export class ConnectionPool {
     for (;;) {
       this.#check(cancellation);
       const idle = this.#idle.pop();
-      if (idle) return idle.connection;
+      if (idle) return this.#taken(idle.connection);
       if (!this.#mayOpen()) {
         await this.#turn(cancellation);
         continue;
       }
-      const opened = await this.#open(cancellation);
-      if (!('failure' in opened)) return opened.connection;
+      const opened = await this.#connect(cancellation);
+      if (!('failure' in opened)) return this.#taken(opened.connection);
       this.#shortUntil = performance.now() + SHORTAGE_MS;
       if (this.#count > 0) continue;
       if (performance.now() > giveUp) {
@@ -89,6 +100,7 @@ export class ConnectionPool {
     // A connection with an open transaction must not be used by the next task.
     if (!connection.idle) return this.#drop(connection);
     this.#idle.push({ connection, since: performance.now() });
+    this.#holdOf(connection).keep('connection pool');
     this.#sweeper ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref();
     this.#wake();
   }
@@ -121,7 +133,7 @@ export class ConnectionPool {
   }
 
   /** Opens a connection; returns the failure if the server has no free connections. */
-  async #open(
+  async #connect(
     cancellation: Cancellation | undefined,
   ): Promise<{ connection: PostgresConnection } | { failure: TaskFailure }> {
     if (this.#down && performance.now() < this.#down.until) throw this.#down.failure;
@@ -133,6 +145,8 @@ export class ConnectionPool {
         unwatch = cancellation?.onRequest(() => opening.cancel());
       });
       this.#down = undefined;
+      this.#open.add(connection);
+      this.#holdOf(connection);
       if (room >= MARGIN || this.#count === 1) return { connection };
       this.#drop(connection);
       return { failure: createUnavailableFailure('the server is short of connections') };
@@ -150,7 +164,18 @@ export class ConnectionPool {
     }
   }
 
+  #holdOf(connection: PostgresConnection): HoldGroup {
+    return heldResources.opened('postgres-connection', this.#label, connection);
+  }
+
+  #taken(connection: PostgresConnection): PostgresConnection {
+    this.#holdOf(connection).take();
+    return connection;
+  }
+
   #drop(connection: PostgresConnection): void {
+    this.#open.delete(connection);
+    heldResources.closed(connection);
     connection.close();
     this.#count--;
     this.counts.add('open', -1);

@@ -24,6 +24,7 @@ import {
   storedFeature,
 } from '../../../edits/session.js';
 import { withConnection } from '../connections/database.js';
+import { describePgError } from '../connections/failure.js';
 import { SqlParams } from '../connections/params.js';
 import { buildWhere } from '../queries/filter.js';
 import { PostgisFilterWriter } from '../queries/filter-sql.js';
@@ -329,7 +330,7 @@ function asUnknown(error: unknown): never {
   throw new TaskFailure(
     'outcome-unknown',
     'The connection to the database failed during the commit. The edit may have been stored.',
-    `${error.code}: ${error.message}`,
+    describePgError(error),
   );
 }
 

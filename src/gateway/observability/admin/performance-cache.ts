@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { TileUse } from '../../../services/tiles/cache/effectiveness.js';
+import type { Services } from '../../admin/deps.js';
 import { TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
@@ -11,7 +12,7 @@ const { action, report } = createRowBuilders(SERVICES);
 const I = Type.Integer();
 const D = Type.Number();
 
-const CacheStatistics = Type.Object({
+export const CacheStatisticsSchema = Type.Object({
   totalRequests: I,
   cacheHits: I,
   cacheMisses: I,
@@ -53,33 +54,12 @@ const CacheInvalidated = Type.Object({
   invalidatedAt: TimestampSchema,
 });
 
-/** Figures of queries, resources, exceptions and caches. */
-export const performance = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
-  report('GET /performance/database/query-cache/statistics', 'Get prepared statement cache statistics'),
-  report('GET /performance/enhanced/database/query-performance', 'Get database query performance statistics'),
-  report('GET /performance/enhanced/database/slow-queries', 'Get recent slow queries'),
-  report('GET /performance/enhanced/resources/tracking', 'Get resource tracking statistics'),
-  report('GET /performance/enhanced/resources/potential-leaks', 'Get potential resource leaks'),
-  action('POST /performance/enhanced/resources/scan-leaks', 'Scan for resource leaks'),
+/** Figures of the cache of tiles. */
+export const performanceCache = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
   report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics', {
     description: 'The results that are kept are tiles.',
-    data: CacheStatistics,
-    answer(_x, { cache }) {
-      const { hits, misses, bytes, entries, meanMakingMs } = cache.status();
-      const requests = hits + misses;
-      return {
-        totalRequests: requests,
-        cacheHits: hits,
-        cacheMisses: misses,
-        totalCacheMemoryBytes: bytes,
-        totalTimeSavedMs: Math.round(hits * meanMakingMs),
-        currentCacheSize: entries,
-        hitRatio: requests === 0 ? 0 : hits / requests,
-        avgMissExecutionTimeMs: meanMakingMs,
-        byQueryType: { tile: { requests, hits, avgExecutionTimeMs: meanMakingMs } },
-        collectedAt: new Date().toISOString(),
-      };
-    },
+    data: CacheStatisticsSchema,
+    answer: (_x, { cache }) => describeCache(cache),
   }),
   report('GET /performance/enhanced/cache/effectiveness', 'Get cache effectiveness metrics', {
     description:
@@ -111,5 +91,22 @@ export const performance = group({ tag: 'Performance', scope: 'performance', env
       return { pattern, entriesInvalidated, invalidatedAt: new Date().toISOString() };
     },
   }),
-  report('GET /performance/enhanced/summary', 'Get overall performance summary'),
 ]);
+
+/** Figures of the tile cache of the responding gateway process. */
+export function describeCache(cache: Services<'cache'>['cache']) {
+  const { hits, misses, bytes, entries, meanMakingMs } = cache.status();
+  const requests = hits + misses;
+  return {
+    totalRequests: requests,
+    cacheHits: hits,
+    cacheMisses: misses,
+    totalCacheMemoryBytes: bytes,
+    totalTimeSavedMs: Math.round(hits * meanMakingMs),
+    currentCacheSize: entries,
+    hitRatio: requests === 0 ? 0 : hits / requests,
+    avgMissExecutionTimeMs: meanMakingMs,
+    byQueryType: { tile: { requests, hits, avgExecutionTimeMs: meanMakingMs } },
+    collectedAt: new Date().toISOString(),
+  };
+}
