@@ -60,6 +60,8 @@ const layerOf = (path) => path.split('/')[1];
 /** Undefined for a file beside the rooms of its layer. */
 const roomOf = (path) => (path.split('/').length > 3 ? path.split('/')[2] : undefined);
 /** Most files of one folder. */
+/** Number of used rooms from which the table names the unused ones. */
+const MANY_USES = 20;
 const MAX_FILES = 25;
 
 function roomFault(path, target, rooms) {
@@ -178,11 +180,18 @@ export function roomTable(rooms = ROOMS) {
         '| Module | Content | Uses |',
         '|---|---|---|',
         ...Object.entries(table).map(
-          ([room, { holds, uses }]) => `| src/${layer}/${room} | ${holds} | ${uses.join(', ')} |`,
+          ([room, { holds, uses }]) => `| src/${layer}/${room} | ${holds} | ${listUses(room, uses, table)} |`,
         ),
       ].join('\n'),
     )
     .join('\n\n');
+}
+
+/** Rooms that a room uses. If these are many, the others are named. */
+function listUses(room, uses, table) {
+  if (uses.length <= MANY_USES) return uses.join(', ');
+  const others = Object.keys(table).filter((one) => one !== room && !uses.includes(one));
+  return others.length === 0 ? 'all' : `all except ${others.join(', ')}`;
 }
 
 export function sources() {

@@ -1,3 +1,4 @@
+import { CHANNELS, formatLane } from '../../core/alerts/alerts.js';
 import { version } from '../../core/kit/version.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import { BACKEND } from '../../services/jobs/kinds.js';
@@ -8,6 +9,7 @@ import { LatencyRecorder } from '../../services/observability/latency/latencies.
 import { StateClock } from '../../services/observability/latency/state-clock.js';
 import { PROCESS_KIND } from '../../services/processes/service.js';
 import { exception } from '../../services/telemetry/log.js';
+import { CDN_LANE } from '../../services/webhooks/index.js';
 import { REMOVAL_STEPS } from '../../stores/state/migrations.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
@@ -29,6 +31,17 @@ export function createReadiness({ pools, state, dataFolder }: Foundation, data: 
     databaseStatus: (patienceMs) => data.databases.status(patienceMs),
     outboxStatus: () => data.events.outboxStatus(),
   };
+}
+
+/** Lanes of webhooks, CDN purges and alert channels by the names that operators know. */
+async function readReceivers({ config, state }: Foundation) {
+  const names = new Map([
+    ...config.events.webhooks.map(({ name }) => [name, `webhook ${name}`] as const),
+    ...(config.cdn.purge.url === '' ? [] : [[CDN_LANE, 'CDN purges'] as const]),
+    ...CHANNELS.map((channel) => [formatLane(channel), `alert channel ${channel}`] as const),
+  ]);
+  const lanes = await state.deliveries.laneStates([...names.keys()]);
+  return lanes.map(({ name, failures, pending }) => ({ name: names.get(name)!, failures, pending }));
 }
 
 export function createHealth(
@@ -53,6 +66,7 @@ export function createHealth(
         .map((one) => ({ status: one.state, backend: BACKEND, count: one.count }));
     },
     channels: () => alertDispatch.list(),
+    receivers: () => readReceivers(foundation),
     dispatch: () => ({ ...alertDispatch.activity, isEnabled: alertDispatch.configured.size > 0 }),
     async pendingMigrations() {
       const { pending } = await state.migrationSteps();

@@ -39,7 +39,7 @@ export interface Webhooks {
 }
 
 /** Name of the CDN among the receivers; no webhook can have it. */
-const CDN = ':cdn';
+export const CDN_LANE = ':cdn';
 
 /**
  * Sends the events of the feed to the receivers of the configuration, and purges to the CDN. Throws `ConfigError` for a
@@ -54,7 +54,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
     matcher: new EventMatcher(webhook, pools),
   }));
   if (cdn && cdn.purge.url !== '')
-    receivers.push({ name: CDN, sender: new PurgeReceiver(cdn, allowed), matcher: new Purges() });
+    receivers.push({ name: CDN_LANE, sender: new PurgeReceiver(cdn, allowed), matcher: new Purges() });
   const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined)

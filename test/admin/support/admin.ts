@@ -424,6 +424,7 @@ function createOpsHealth(state: State, peers: Peers): OpsHealth {
     quarantined: () => 0,
     openJobs: async () => [],
     channels: async () => [],
+    receivers: async () => [],
     dispatch: () => ({ isEnabled: false, isRunning: true, isFailing: false, at: undefined }),
     pendingMigrations: async () => ({ count: 0, removals: 0 }),
     releases: async () => [],

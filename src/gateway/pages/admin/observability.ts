@@ -2,7 +2,6 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { buildFrame } from '../crumbs.js';
 import { page, renderSection } from '../layout.js';
 import { anchor, representationLine } from '../links.js';
-import { formatMilliseconds } from '../processes/duration.js';
 import { stackedTable } from '../table.js';
 import { formatCount, propertyValue, renderTime } from '../values.js';
 import type { AdminPage } from './jobs.js';
@@ -44,7 +43,7 @@ export function adminObservabilityPage(x: AdminPage): string | undefined {
   const body = html`<h1>${title}</h1>
 ${representationLine([x.json])}
 ${BODIES[path]!(x)}
-<nav aria-label="Other pages"><p class="actions">${listOthers(x)}</p></nav>`;
+<nav class="part" aria-label="Other pages"><p class="actions">${listOthers(x)}</p></nav>`;
   return page({
     ...buildFrame(x),
     crumbs: path === HEALTH ? [health] : [health, { title, href: `${baseUrl}${path}` }],
@@ -103,6 +102,10 @@ const SEVERITY_OF: Readonly<Record<string, string>> = {
 const badge = (text: string) =>
   html`<span class="severity" data-severity="${SEVERITY_OF[text] ?? 'info'}">${text}</span>`;
 
+/** `0.4 ms`, `35 ms`, `1.2 s`. */
+const formatDuration = (ms: number) =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+
 function healthBody({ overallStatus, generatedAt, health, servingLatency }: HealthDocument) {
   const entries = health.entries.map(({ name, status, description }) => [
     name,
@@ -111,7 +114,7 @@ function healthBody({ overallStatus, generatedAt, health, servingLatency }: Heal
   ]);
   const protocols = servingLatency.protocols.map(({ protocol, requestCount, errorCount, ...times }) => [
     ...[protocol, formatCount(requestCount), formatCount(errorCount)],
-    ...[times.p50Ms, times.p95Ms, times.p99Ms, times.maxMs].map(formatMilliseconds),
+    ...[times.p50Ms, times.p95Ms, times.p99Ms, times.maxMs].map(formatDuration),
   ]);
   const columns = ['API', 'Requests', 'Errors', '50 %', '95 %', '99 %', 'Longest'];
   const minutes = Math.max(1, Math.round(servingLatency.windowSeconds / 60));
@@ -269,7 +272,7 @@ function slowBody({ document, baseUrl }: AdminPage) {
   const { slowQueries } = document as SlowDocument;
   const rows = slowQueries.map(
     ({ queryType, executionTimeMs, executedAt, failed, rowCount, queryText, correlationId }) => [
-      ...[renderTime(executedAt, 'second'), formatMilliseconds(executionTimeMs)],
+      ...[renderTime(executedAt, 'second'), formatDuration(executionTimeMs)],
       html`<div><code>${propertyValue(queryText)}</code>${failed ? html`<br><strong>failed</strong>` : undefined}</div>`,
       ...[queryType, propertyValue(rowCount), requestLink(baseUrl, correlationId)],
     ],

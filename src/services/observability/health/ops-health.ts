@@ -61,6 +61,8 @@ export interface OpsHealthDeps extends ReadinessDeps {
   quarantined(): number;
   openJobs(): Promise<WorkCount[]>;
   channels(): Promise<ChannelBacklog[]>;
+  /** Receivers of webhooks and alerts, with the failed attempts since their last success. */
+  receivers(): Promise<{ readonly name: string; readonly failures: number; readonly pending: number }[]>;
   dispatch(): DispatchActivity;
   /** Steps that the schema of the state lacks, and those of them that remove parts. */
   pendingMigrations(): Promise<{ readonly count: number; readonly removals: number }>;
@@ -136,6 +138,7 @@ export class OpsHealth {
   readonly #ping: () => Promise<void>;
   readonly #jobs: () => Promise<WorkCount[]>;
   readonly #channels: () => Promise<ChannelBacklog[]>;
+  readonly #receivers: OpsHealthDeps['receivers'];
   readonly #deploy: () => Promise<DeployState>;
 
   constructor(deps: OpsHealthDeps) {
@@ -144,6 +147,7 @@ export class OpsHealth {
     this.#ping = shareWork(() => deps.pingState());
     this.#jobs = shareWork(() => deps.openJobs());
     this.#channels = shareWork(() => deps.channels());
+    this.#receivers = shareWork(() => deps.receivers());
     this.#deploy = shareWork(() => this.#readDeploy());
   }
 
@@ -240,7 +244,10 @@ export class OpsHealth {
 
   async #check(): Promise<HealthEntry[]> {
     const deps = { ...this.#deps, pingState: this.#ping };
-    const checks = await checkReadiness(deps, PATIENCE_MS);
+    const [checks, receivers] = await Promise.all([
+      checkReadiness(deps, PATIENCE_MS),
+      inTime(this.#receivers()),
+    ]);
     const { isFailing } = this.#deps.dispatch();
     const quarantined = this.#deps.quarantined();
     const entry = (name: string, problem: string | undefined): HealthEntry => ({
@@ -261,6 +268,7 @@ export class OpsHealth {
         description: status === 'Healthy' ? null : description,
       })),
       entry('catalog', quarantined > 0 ? `${quarantined} sources or layers are not published` : undefined),
+      entry('deliveries', describeReceivers(receivers ?? [])),
       entry('alert-dispatch', isFailing ? 'waiting alerts cannot be read from the state' : undefined),
     ];
   }
@@ -271,6 +279,19 @@ export class OpsHealth {
     const skewed = running.filter((one) => one.release !== release).map(({ name }) => name);
     return { pendingMigrations: pending.count, pendingRemovals: pending.removals, release, skewed };
   }
+}
+
+/** Failed attempts from which a receiver is a problem: also the first repetition failed. */
+const FAILING = 2;
+
+function describeReceivers(receivers: Awaited<ReturnType<OpsHealthDeps['receivers']>>): string | undefined {
+  const failing = receivers.filter(({ failures }) => failures >= FAILING);
+  if (failing.length === 0) return undefined;
+  return failing
+    .map(
+      ({ name, failures, pending }) => `${name} failed ${failures} times in a row, ${pending} messages wait`,
+    )
+    .join('; ');
 }
 
 /** Undefined if the work fails or takes too long. */
