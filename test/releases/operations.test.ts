@@ -23,6 +23,7 @@ afterAll(() => postgres?.stop());
 describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (store) => {
   let server: TestServer;
   let setup: Parameters<typeof startServerProcess>[0];
+  let author: string;
   beforeAll(async () => {
     const url: Record<string, string> =
       store === 'SQLite' ? {} : { SVC_STATE__URL: await makeDatabase(postgres.url) };
@@ -30,6 +31,7 @@ describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (
     const dataDir = mkdtempSync(join(tmpdir(), 'graticule-rollouts-'));
     setup = { sources: ['demo/data/world_map.gpkg'], env, dataDir };
     server = await startServerProcess(setup);
+    author = await makeKey();
   });
   afterAll(async () => {
     await server?.stop();
@@ -44,6 +46,13 @@ describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (
     });
     return { status: response.status, body: await response.json() };
   }
+
+  const makeKey = async (maker?: string): Promise<string> => {
+    const permissions = ['admin:releases:write', 'admin:metadata:write', 'admin:api-keys:write'];
+    return (await admin('POST', '/api-keys', { name: 'author', permissions }, maker)).body.data.key;
+  };
+  /** Another person than the administrator, who approves. */
+  const releaser = (method: string, path: string, body: unknown) => admin(method, path, body, author);
 
   /** Until the gateway that takes the place of a killed one answers. */
   async function answering(): Promise<void> {
@@ -88,7 +97,7 @@ describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (
   const plain = (packageId: string, more: object = {}) =>
     admin('POST', `${PLAIN}/operations`, request(packageId, more));
   const coordinated = (packageId: string, more: object = {}) =>
-    admin('POST', `${COORDINATED}/operations`, {
+    releaser('POST', `${COORDINATED}/operations`, {
       ...request(packageId, more),
       ...{ containerTargetId: 'web', desiredImage: 'graticule:2' },
     });
@@ -148,6 +157,12 @@ describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (
     expect((await approve(id, 'data')).status).toBe(400);
     expect((await approve(id, 'gate')).status).toBe(400);
     expect((await approve('none', 'container')).status).toBe(404);
+    // The author, and keys that the author made, are the same person.
+    for (const key of [author, await makeKey(author)]) {
+      const path = `${COORDINATED}/operations/${id}/approve/container`;
+      const refused = await admin('POST', path, undefined, key);
+      expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('same person')]);
+    }
     const first = await approve(id, 'Container', { reason: 'tested' });
     expect(first.body).toMatchObject({ containerGateApproved: true, currentPhase: 'data' });
     expect(first.body.steps[1].detail).toMatch(/approved by .+ at .+: tested\./);

@@ -6,5 +6,5 @@ export const BUNDLE_LIMITS = {
   bundleValues: 20_000,
   bundleNames: 10_000,
   /** Bundles that are validated at the same time or wait for it, per process. */
-  bundleQueue: 4,
+  bundleQueue: 16,
 } as const;

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { formatFieldError } from '../../core/errors/field-errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
+import { sharesOrigin } from '../../services/access/origins.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { Services } from '../admin/deps.js';
 import type { ApplyDeps } from '../manifest/carry-out.js';
@@ -73,7 +74,7 @@ const isWaiting = ({ body }: StoredRelease, { packageId, targetEnvironment }: Bo
   body.request.packageId === packageId &&
   body.request.targetEnvironment === targetEnvironment;
 
-/** Throws `not-found`, and `invalid-request` for a gate that is not the next one, or objects that cannot be applied. */
+/** Throws `not-found`, `forbidden` for the person who created it, and `invalid-request` for a gate that is not the next one, or objects that cannot be applied. */
 export async function approve(
   id: string,
   gate: Gate,
@@ -81,7 +82,13 @@ export async function approve(
   principal: Principal,
   deps: ApplyDeps & Services<'releases'>,
 ): Promise<View> {
-  const { request } = (await required(id, deps)).body;
+  const { body, createdBy } = await required(id, deps);
+  const { request } = body;
+  if (createdBy !== null && (await sharesOrigin(formatActor(principal), createdBy, deps.state)))
+    throw new ApiError(
+      'forbidden',
+      'A gate cannot be approved by the author of the release, or with a key that the author or the same person made. Use the key of another person.',
+    );
   const approval: Approval = { by: formatActor(principal), at: Date.now(), reason: reason ?? null };
   const change = (body: Body) => approved(body, gate, approval);
   const isHere = request.targetEnvironment === deps.releases.environment;

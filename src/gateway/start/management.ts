@@ -11,6 +11,7 @@ import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
 import { StateCipher } from '../../services/access/keys/state-cipher.js';
+import { sharesOrigin } from '../../services/access/origins.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import { listPermissions } from '../../services/access/rules/policy.js';
@@ -262,6 +263,7 @@ export function startManagement(options: ManagementOptions): Management {
     documents: state.documents,
     jobs: state.jobs,
     execute: executeApproved(processes, options.presentRights),
+    sharesOrigin: (decider, author) => sharesOrigin(decider, author, state),
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({

@@ -71,6 +71,8 @@ export interface ProposalsDeps {
    * valid.
    */
   execute(draft: ProposalDraft, jobId: string): Promise<unknown>;
+  /** See `sharesOrigin`. */
+  sharesOrigin(decider: string, author: string): Promise<boolean>;
 }
 
 const PROPOSAL = 'process proposal';
@@ -157,13 +159,16 @@ export class Proposals {
 
   /**
    * Executes a proposal with the present rights of the proposer. If a crash prevented the execution, a repeated call
-   * executes it. Throws `forbidden` for the proposer, and `conflict` for a decided proposal.
+   * executes it. Throws `forbidden` for the person of the proposer, and `conflict` for a decided proposal.
    */
   async approve(id: string, approver: Principal): Promise<Proposal & { readonly draft: ProposalDraft }> {
     const { body } = await this.#required(id, approver);
     const by = formatActor(approver);
-    if (by === formatActor(body.proposer))
-      throw new ApiError('forbidden', 'A proposal cannot be approved by the user who made it.');
+    if (await this.#deps.sharesOrigin(by, formatActor(body.proposer)))
+      throw new ApiError(
+        'forbidden',
+        'A proposal cannot be approved by its author, or with a key that the author or the same person made. Use the key of another person.',
+      );
     const isCutOff = body.status === 'Executing' && !(await this.#deps.jobs.get(body.jobId));
     if (!isCutOff) await this.#resolve(id, by, 'Executing', null);
     try {

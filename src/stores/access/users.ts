@@ -24,6 +24,8 @@ export interface StoredUser {
   readonly failures: number;
   readonly lockedUntil: number;
   readonly createdAt: number;
+  /** In the notation of `formatActor`. Null for users of a provider, and users of older releases. */
+  readonly createdBy: string | null;
   readonly updatedAt: number;
 }
 
@@ -214,6 +216,7 @@ function buildRow(user: StoredUser): UserTable {
     failures: user.failures,
     locked_until: user.lockedUntil,
     created_at: user.createdAt,
+    created_by: user.createdBy,
     updated_at: user.updatedAt,
   };
 }
@@ -235,6 +238,7 @@ function stored(row: Selectable<UserTable>): StoredUser {
     failures: row.failures,
     lockedUntil: row.locked_until,
     createdAt: row.created_at,
+    createdBy: row.created_by,
     updatedAt: row.updated_at,
   };
 }

@@ -333,6 +333,7 @@ export interface UserTable {
   failures: number;
   locked_until: number;
   created_at: number;
+  created_by: string | null;
   updated_at: number;
 }
 

@@ -40,6 +40,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0030-alert-changes': { up: alertChanges },
   '0031-health-periods': { up: (db) => runAll(db, HEALTH_PERIODS) },
   '0033-diagnostics': { up: (db) => runAll(db, DIAGNOSTICS) },
+  '0034-user-origins': { up: (db) => runAll(db, ['ALTER TABLE users ADD COLUMN created_by TEXT']) },
 };
 
 /** Steps that remove parts. */

@@ -72,7 +72,7 @@ it('a right password is remembered as long as its hash is stored, and no longer'
     countFailure: async () => {},
   };
   const users = new Users(store as never, {} as never, async () => {});
-  await users.create({ name: 'ada', password: 'correct horse battery' });
+  await users.create({ name: 'ada', password: 'correct horse battery' }, 'system');
   const expectRight = async (password: string, isRight: boolean) =>
     expect((await users.withPassword('ada', password, '')) !== undefined).toBe(isRight);
   await expectRight('correct horse battery', true);
@@ -80,7 +80,7 @@ it('a right password is remembered as long as its hash is stored, and no longer'
   await expectRight('wrong horse battery', false);
   // Another password makes the first one wrong at once.
   const other = new Users(store as never, {} as never, async () => {});
-  await other.create({ name: 'ada', password: 'another horse battery' });
+  await other.create({ name: 'ada', password: 'another horse battery' }, 'system');
   await expectRight('correct horse battery', false);
   await expectRight('another horse battery', true);
   user = { ...user, lockedUntil: Date.now() + 60_000 };

@@ -357,6 +357,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       documents: t.state.documents,
       jobs: t.state.jobs,
       execute: () => Promise.reject(new Error('no processes here')),
+      sharesOrigin: async (decider, author) => decider === author,
     }),
     cache: {
       status: () => figures,

@@ -23,6 +23,8 @@ const square = {
   ],
 };
 
+const sharesOrigin = async (decider: string, author: string) => decider === author;
+
 describe('a server', () => {
   let server: TestServer;
   let analyst: ProcessClient;
@@ -36,6 +38,7 @@ describe('a server', () => {
       'processes:read',
       'admin:import:write',
       'admin:proposals:write',
+      'admin:api-keys:write',
     ];
     const adminKey = await keyOf('analyst', permissions);
     analyst = new ProcessClient({ url: server.url, adminKey });
@@ -84,6 +87,14 @@ describe('a server', () => {
       ...{ diff: ['The collection together is made.'], dryRun: [`${UNION}: features is sent by value`] },
     });
     expect((await proposer('POST', `/proposals/${id}/approve`)).status).toBe(403);
+    // Nor with a key that the proposer makes, or with one that this key makes.
+    const rights = { name: 'second', permissions: ['admin:proposals:write', 'admin:api-keys:write'] };
+    let helper = proposer;
+    for (let i = 0; i < 2; i++) {
+      helper = askerOf((await helper('POST', '/api-keys', rights)).body.data.key);
+      const refused = await helper('POST', `/proposals/${id}/approve`);
+      expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('same person')]);
+    }
     const approval = await chief('POST', `/proposals/${id}/approve`);
     expect([approval.status, approval.body.resolvedBy]).toEqual([200, expect.stringMatching(/^api-key:/)]);
     expect((await analyst.ended(approval.body.executionOperationId)).status).toBe('successful');
@@ -165,7 +176,7 @@ describe('proposals', () => {
   it('are those of a tenant, and bounded for each caller', async () => {
     const t = await temporaryState();
     const { documents, jobs } = t.state;
-    const proposals = new Proposals({ documents, jobs, execute: async () => {} });
+    const proposals = new Proposals({ documents, jobs, sharesOrigin, execute: async () => {} });
     const id = await proposals.propose(draft(caller('a', 'north')));
     expect(await codeOf(proposals.get(id, caller('b', 'south')))).toBe('not-found');
     expect((await proposals.list(caller('b', 'south'))).length).toBe(0);
@@ -193,7 +204,7 @@ describe('proposals', () => {
   it('are gone with what they proposed, long after they were decided', async () => {
     const t = await temporaryState();
     const { documents, jobs } = t.state;
-    const proposals = new Proposals({ documents, jobs, execute: async () => {} });
+    const proposals = new Proposals({ documents, jobs, sharesOrigin, execute: async () => {} });
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const day = 86_400_000;
@@ -221,7 +232,7 @@ describe('proposals', () => {
     const ids: string[] = [];
     let isDown = true;
     const proposals = new Proposals({
-      ...{ documents, jobs },
+      ...{ documents, jobs, sharesOrigin },
       execute: async (_draft, jobId) => {
         ids.push(jobId);
         if (isDown) throw new Error('killed');

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../../core/http/media.js';
 import type { BodySpec, Operation, Principal } from '../../../core/http/operation.js';
-import { defineOperation } from '../../../core/http/operation.js';
+import { defineOperation, formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { Bearers } from '../../../services/access/identity/bearers.js';
 import { requireHeld } from '../../../services/access/permissions.js';
@@ -215,7 +215,7 @@ function addUser({ users, rules }: AccountDeps): Operation {
     async run({ body, principal }) {
       requireRights(body, principal, rules());
       requireBound(principal, body, rules());
-      const user = userView(await users.create(body));
+      const user = userView(await users.create(body, formatActor(principal)));
       return {
         ...createPrivateReply(201, user),
         headers: { location: `/api/v1/admin/users/${user.userId}` },

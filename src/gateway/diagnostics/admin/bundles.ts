@@ -60,7 +60,7 @@ export const diagnosticBundles = group({ tag: 'Diagnostics', scope: 'diagnostics
     },
     data: SummarySchema,
     status: 201,
-    errors: [400, 409, 413],
+    errors: [400, 409, 413, 503],
     location: ({ bundleId }: Summary) => `/diagnostics/bundles/${bundleId}`,
     async answer({ body, principal, signal, caller }, { bundles }) {
       const parts = body as unknown as Uint8Array<ArrayBuffer>[];

@@ -18,6 +18,9 @@ const KINDS = {
   revocation: 'revocation of a client certificate',
 } as const;
 
+/** Kind of the documents that say whose a certificate is. */
+export const MAPPING_KIND = KINDS.mapping;
+
 /** Whether documents of a kind determine the holders of certificates. */
 export const isAboutCertificates = (kind: string) => Object.values<string>(KINDS).includes(kind);
 

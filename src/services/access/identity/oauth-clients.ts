@@ -29,7 +29,7 @@ export interface OAuthScope {
 export type StoredClient = StoredDocument<OAuthClient>;
 export type StoredScope = StoredDocument<OAuthScope>;
 
-const CLIENT = 'OAuth client';
+export const CLIENT_KIND = 'OAuth client';
 const SCOPE = 'OAuth scope';
 const USE = 'OAuth client use';
 const SECRET_MARK = 'grs_';
@@ -51,16 +51,16 @@ export class OAuthClients {
   }
 
   list(): Promise<StoredClient[]> {
-    return this.plain.list<OAuthClient>(CLIENT);
+    return this.plain.list<OAuthClient>(CLIENT_KIND);
   }
 
   /** Throws `not-found`. */
   async get(id: string): Promise<StoredClient> {
-    return (await this.find(id)) ?? missing(CLIENT, id);
+    return (await this.find(id)) ?? missing(CLIENT_KIND, id);
   }
 
   find(id: string): Promise<StoredClient | undefined> {
-    return this.plain.get<OAuthClient>(CLIENT, id);
+    return this.plain.get<OAuthClient>(CLIENT_KIND, id);
   }
 
   /** Creates a client. Only this response contains the secret. */
@@ -75,7 +75,7 @@ export class OAuthClients {
       secretPrefix: secret?.slice(0, PREFIX_LENGTH) ?? null,
       revokedAt: null,
     };
-    const client = await this.#documents.create(CLIENT, randomUUID(), body, by);
+    const client = await this.#documents.create(CLIENT_KIND, randomUUID(), body, by);
     await this.settle();
     return { client, secret };
   }
@@ -84,7 +84,7 @@ export class OAuthClients {
   async revoke(id: string, by: string): Promise<StoredClient> {
     const revokedAt = Date.now();
     const change = (body: OAuthClient) => ({ ...body, revokedAt: body.revokedAt ?? revokedAt });
-    const client = await this.#documents.update<OAuthClient>(CLIENT, id, by, change);
+    const client = await this.#documents.update<OAuthClient>(CLIENT_KIND, id, by, change);
     await this.settle();
     return client;
   }

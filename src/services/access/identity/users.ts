@@ -63,10 +63,11 @@ export class Users {
   }
 
   /** Throws `conflict` when the name is taken, and `invalid-body` for a password that is too short. */
-  async create(request: NewUser): Promise<StoredUser> {
+  async create(request: NewUser, by: string): Promise<StoredUser> {
     const passwordHash = request.password === undefined ? null : await newHash(request.password);
     const user = {
       ...blank(request.name),
+      createdBy: by,
       displayName: request.displayName ?? request.name,
       email: request.email ?? null,
       passwordHash,
@@ -195,6 +196,7 @@ function blank(name: string): StoredUser {
     failures: 0,
     lockedUntil: 0,
     createdAt: now,
+    createdBy: null,
     updatedAt: now,
   };
 }
