@@ -38,3 +38,19 @@ it('a change that was made and cannot be recorded is said to be made', async () 
   const made = trail.run(request('features'), async () => ({ status: 201, body: '' }) as never);
   await expect(made).rejects.toMatchObject({ code: 'outcome-unknown' });
 });
+
+it.each([
+  ['api-key', 'unavailable'],
+  ['anonymous', undefined],
+])('an export of a caller of the kind %s that cannot be recorded is %s', async (kind, code) => {
+  const { trail, errors } = fullTrail();
+  const asked = {
+    operation: { id: 'x', method: 'GET', path: '/x', surface: 'features', exports: true, responses: {} },
+    ...{ path: '/x', principal: { id: 'a', kind }, correlationId: 'c', remoteIp: '127.0.0.1' },
+  } as never;
+  const reply = { status: 200, body: 'data' } as never;
+  const sent = trail.run(asked, async () => reply);
+  if (code !== undefined) return expect(sent).rejects.toMatchObject({ code });
+  expect(await sent).toBe(reply);
+  expect(errors.length).toBe(1);
+});

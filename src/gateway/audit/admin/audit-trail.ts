@@ -69,13 +69,20 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Requ
     const event = auditEvent(request, facts);
     return request.operation.surface === 'admin' ? state.audit.append(event) : record(event);
   };
-  /** Without its row, an export must not leave the server. Rows of anonymous callers are bounded. */
+  /**
+   * Without its row, an export must not leave the server. Rows of anonymous callers are bounded, and public data is
+   * also served while the state cannot be written.
+   */
   const writeExport = async (request: AuditedRequest, reply: Reply, facts: Facts) => {
-    const left = request.principal.kind === 'anonymous' ? takeRefusal(request, facts.status) : 0;
-    if (left === undefined) return;
-    const details = left > 0 ? { ...facts.details, leftOut: left } : facts.details;
+    if (request.principal.kind === 'anonymous') {
+      const left = takeRefusal(request, facts.status);
+      if (left === undefined) return;
+      const details = left > 0 ? { ...facts.details, leftOut: left } : facts.details;
+      await append(request, { ...facts, ...(details ? { details } : {}) }).catch(onError);
+      return;
+    }
     try {
-      await append(request, { ...facts, ...(details ? { details } : {}) });
+      await append(request, facts);
     } catch (cause) {
       reply.sent?.();
       throw new ApiError('unavailable', UNRECORDED_EXPORT, { cause });
