@@ -157,17 +157,25 @@ export class StatementRecorder {
     if (this.#slow.length > MAX_SLOW) this.#slow.shift();
   }
 
-  /** Runs a statement and records its end. `rows` counts the rows of its result. */
-  async run<T>(
+  /** Runs a statement and records its end. An error of `work` before its promise is thrown immediately. */
+  run<T>(
     store: StatementStore,
     sql: string,
     work: () => Promise<T>,
     describe?: (result: T | undefined) => StatementEnd,
   ): Promise<T> {
-    const statement = this.find(store, sql);
     const started = performance.now();
+    return this.#record(this.find(store, sql), started, work(), describe);
+  }
+
+  async #record<T>(
+    statement: WatchedStatement,
+    started: number,
+    work: Promise<T>,
+    describe?: (result: T | undefined) => StatementEnd,
+  ): Promise<T> {
     try {
-      const result = await work();
+      const result = await work;
       this.ended(statement, performance.now() - started, describe?.(result));
       return result;
     } catch (error) {

@@ -5,7 +5,7 @@ import { CLIENT_KIND } from './identity/oauth-clients.js';
 type Stores = Pick<State, 'apiKeys' | 'documents' | 'users'>;
 type Find = (id: string, stores: Stores) => Promise<string | null | undefined>;
 
-/** Who created a credential, in the notation of `formatActor`. The first keys of a server have no such creator. */
+/** Creators of credentials, in the notation of `formatActor`. The first keys of a server have no such creator. */
 const CREATORS: Readonly<Record<string, Find>> = {
   'api-key': async (id, { apiKeys }) => (await apiKeys.get(id))?.createdBy,
   user: async (id, { users }) => (await users.get(id))?.createdBy,
@@ -18,8 +18,8 @@ const CREATORS: Readonly<Record<string, Find>> = {
 const MAX_LENGTH = 100;
 
 /**
- * Whether two callers can be the same person, so that the decision of one about the work of the other is not
- * independent: the author made the credential of the decider, or the same person made both. The first key of a server
+ * Whether two callers can be the same person: the author made the credential of the decider, or the same person made
+ * both. Then the decision of one about the work of the other is not independent. The first key of a server
  * makes the keys of several people, so it links only itself with what it made. Users are different people.
  */
 export async function sharesOrigin(decider: string, author: string, stores: Stores): Promise<boolean> {
@@ -27,7 +27,7 @@ export async function sharesOrigin(decider: string, author: string, stores: Stor
   return deciding.includes(author) || findRoot(deciding) === findRoot(writing);
 }
 
-/** The caller, the one who created its credential, and so on to the first key or a person whom nobody created. */
+/** The caller, the one who created its credential, and so on to the first key or a user without a creator. */
 async function listOrigins(actor: string, stores: Stores): Promise<string[]> {
   const chain: string[] = [];
   let next: string | null | undefined = actor;
