@@ -102,7 +102,9 @@ export const ConfigSchema = section({
         'Role of this process tree. A worker runs jobs of servers with the same state; it serves only probes and metrics.',
       default: 'server',
     }),
-    publicUrl: text('Origin and path prefix of all links. Default: taken from each request.', ''),
+    publicUrl: text('Origin and path prefix of all links. Default: taken from each request.', '', {
+      format: 'public-url',
+    }),
     trustProxy: Type.Array(Type.String({ format: 'network' }), {
       description:
         'Addresses and networks of trusted proxies. The server ignores X-Forwarded-For, -Proto, -Host and -Prefix of other clients.',

@@ -9,6 +9,7 @@ import type { LogLevel } from '../kit/log-events.js';
 import { Networks } from '../kit/networks.js';
 import { basemapSetting } from '../maps/basemap.js';
 import { isDatabase } from '../sources/database-url.js';
+import { hideSecrets } from '../sources/hidden-secrets.js';
 import { parseBucketUrl } from '../sources/storage.js';
 import { ConfigSchema } from './config-schema.js';
 
@@ -192,6 +193,7 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
+ajv.addFormat('public-url', (text) => text === '' || isPublicUrl(text));
 ajv.addFormat('storage-url', (text) => text === '' || parseBucketUrl(text) !== undefined);
 ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
 ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
@@ -213,8 +215,15 @@ function describeSetting(path: string, error: FieldError, source: ConfigSource):
   const name = member === 'body' ? path : `${path}${member.startsWith('[') ? '' : '.'}${member}`;
   const { received, ...others } = error;
   const from = `from the ${source}`;
-  const shown = isSecret || received === undefined ? `a value ${from}` : `${received} ${from}`;
+  const shown = isSecret || received === undefined ? `a value ${from}` : `${hideSecrets(received)} ${from}`;
   return formatFieldError({ ...others, name, path: name, received: shown });
+}
+
+/** Every link starts with it, so it has no secret and nothing after its path. */
+function isPublicUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && username + password + search + hash === '' && !/[?#]/.test(text);
 }
 
 function isPostgresUrl(text: string): boolean {

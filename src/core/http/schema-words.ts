@@ -44,6 +44,8 @@ export const FORMAT_WORDS: Readonly<Record<string, string>> = {
   int32: 'an integer from -2147483648 to 2147483647',
   int64: 'an integer from -9223372036854775808 to 9223372036854775807',
   network: "an IP address or a network, for example '10.0.0.0/8'",
+  'public-url':
+    "an http or https URL without user, query and fragment, for example 'https://maps.example.org/base'",
   'storage-url': "the URL of a bucket, for example 's3://bucket/prefix'",
   'state-url': "the URL of a PostgreSQL database, for example 'postgresql://user@host/database'",
   basemap: 'none, bundled, or the URL of a style or of tiles',

@@ -107,6 +107,33 @@ describe('a wrong configuration', () => {
   });
 });
 
+describe('the public URL', () => {
+  const load = (url: string) => ({ env: { SVC_SERVER__PUBLIC_URL: url } });
+
+  test('is one of http or https with a path, or none', () => {
+    for (const url of ['', 'https://maps.example.org', 'http://10.0.0.1:8080/base/'])
+      expect(loadConfig(load(url)).config.server.publicUrl).toBe(url);
+  });
+
+  test('has no secret and nothing behind its path, because every link starts with it', () => {
+    for (const url of [
+      'foo',
+      '/base',
+      'ftp://a/b',
+      'https://me:Sesame-4711@a/',
+      'https://a/?k=1',
+      'https://a/#b',
+    ]) {
+      expect(problemsOf(load(url))).toEqual([
+        expect.stringMatching(
+          /^server\.publicUrl: must be an http or https URL without user, .*received '.+'/,
+        ),
+      ]);
+      expect(problemsOf(load(url)).join()).not.toContain('Sesame');
+    }
+  });
+});
+
 describe('the URL of the state', () => {
   const problems = (url: string) => problemsOf({ env: { SVC_STATE__URL: url } });
 
