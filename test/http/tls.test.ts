@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get as getPlain, type IncomingHttpHeaders } from 'node:http';
 import { Agent, get } from 'node:https';
@@ -7,6 +6,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { makeServerCertificate } from '../support/certificates.js';
 import { freePort } from '../support/ports.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -18,40 +18,7 @@ const key = join(folder, 'key.pem');
 let server: TestServer;
 let redirectPort: number;
 
-/** A certificate of its own authority, with its key, for this machine. */
-function makeCertificate(name: string): { cert: string; key: string } {
-  const files = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) };
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...[
-        '-subj',
-        `/CN=${name}`,
-        '-addext',
-        'subjectAltName=IP:127.0.0.1',
-        '-keyout',
-        files.key,
-        '-out',
-        files.cert,
-      ],
-    ],
-    { stdio: 'ignore' },
-  );
-  return files;
-}
-
-const [first, second] = [makeCertificate('first'), makeCertificate('second')];
+const [first, second] = [makeServerCertificate(folder, 'first'), makeServerCertificate(folder, 'second')];
 
 function use(files: { cert: string; key: string }): void {
   // The key first: what does not fit together is not taken over.

@@ -119,7 +119,8 @@ describe('checks of the machine', () => {
       });
       const metrics = await read('/metrics');
       expect(Number(/^svc_clock_skew_seconds ([\d.]+)/m.exec(metrics)![1])).toBeCloseTo(90, -1);
-      expect(server.log()).toContain('"@i":1108');
+      // Lines of the log are written a moment later.
+      await expect.poll(() => server.log()).toContain('"@i":1108');
     } finally {
       await server.stop();
       await postgres.stop();

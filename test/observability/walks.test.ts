@@ -1,20 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
+import { makeServerCertificate } from '../support/certificates.js';
+import { fillDisk } from '../support/full-disk.js';
 import { freePort } from '../support/ports.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
@@ -23,7 +15,6 @@ import { until } from '../webhooks/receiver.js';
 /** Faults of a server, whose causes the management API names. The guide "Find the cause" has the same walks. */
 
 const ADMIN = '/api/v1/admin';
-const MIB = 1 << 20;
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member
 type Document = any;
 
@@ -134,6 +125,7 @@ describe('the cause of', () => {
       statusCode: failed.status,
       path: '/ogc/features/collections/countries/items',
     });
+    server.reload();
     await until(async () => {
       const { data } = await ask('/sources?state=refused');
       return data.sources.some(
@@ -141,6 +133,7 @@ describe('the cause of', () => {
       );
     });
     copyFileSync('demo/data/world_map.gpkg', file);
+    server.reload();
     await until(async () => (await ask('/sources?state=refused')).data.total === 0);
   });
 
@@ -204,25 +197,7 @@ describe('the cause of', () => {
 describe('the cause of refused connections and wrong times', () => {
   it('is an expired certificate, and a wrong clock', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'graticule-walks-'));
-    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    execFileSync(
-      'openssl',
-      [
-        ...[
-          'req',
-          '-x509',
-          '-newkey',
-          'ec',
-          '-pkeyopt',
-          'ec_paramgen_curve:prime256v1',
-          '-nodes',
-          '-days',
-          '2',
-        ],
-        ...['-subj', '/CN=maps', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
-      ],
-      { stdio: 'ignore' },
-    );
+    const { cert, key } = makeServerCertificate(folder, 'maps');
     const postgres = await startPostgres();
     const server = await startServerProcess({
       sources: ['demo/data/world_map.gpkg'],
@@ -276,7 +251,7 @@ it('the cause of refused edits is a full disk', async () => {
   try {
     expect((await disk()).status).toBe('Healthy');
     const filler = `/proc/${server.process.pid}/root${dataDir}/filler`;
-    fill(filler);
+    fillDisk(filler);
     const refused = await sender(server.url, server.adminKey)('POST', 'spots/items', {
       ...{ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { name: 'a' } },
     });
@@ -291,17 +266,3 @@ it('the cause of refused edits is a full disk', async () => {
     rmSync(parent, { recursive: true, force: true });
   }
 });
-
-/** Takes the free space of a disk, to the last block. */
-function fill(path: string): void {
-  const file = openSync(path, 'a');
-  for (const size of [MIB, 4096]) {
-    const block = Buffer.alloc(size);
-    try {
-      while (writeSync(file, block) === size);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
-    }
-  }
-  closeSync(file);
-}

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
+import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
 import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { LatencyTable, VitalsTable } from '../schema/observability-tables.js';
 import { getVocabulary } from '../schema/vocabulary.js';
@@ -76,24 +76,20 @@ export class HealthPeriodStore {
   }
 
   /** Latency by period, replica and protocol. */
-  latency({ resolution, from, to }: PeriodRange): Promise<LatencyRow[]> {
+  latency(range: PeriodRange): Promise<LatencyRow[]> {
     return this.db
       .selectFrom('latency_periods')
       .selectAll()
-      .where('resolution', '=', resolution)
-      .where('bucket_start', '>=', from)
-      .where('bucket_start', '<', to)
+      .where(isIn(range))
       .orderBy('bucket_start')
       .execute();
   }
 
-  vitals({ resolution, from, to }: PeriodRange): Promise<VitalsRow[]> {
+  vitals(range: PeriodRange): Promise<VitalsRow[]> {
     return this.db
       .selectFrom('vital_periods')
       .selectAll()
-      .where('resolution', '=', resolution)
-      .where('bucket_start', '>=', from)
-      .where('bucket_start', '<', to)
+      .where(isIn(range))
       .orderBy('bucket_start')
       .execute();
   }
@@ -110,6 +106,9 @@ export class HealthPeriodStore {
           .execute();
   }
 }
+
+const isIn = ({ resolution, from, to }: PeriodRange) =>
+  sql<SqlBool>`resolution = ${resolution} AND bucket_start >= ${from} AND bucket_start < ${to}`;
 
 function divide<T>(rows: readonly T[]): T[][] {
   const parts: T[][] = [];

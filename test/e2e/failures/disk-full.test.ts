@@ -1,20 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProcessClient } from '../../processes/support.js';
+import { fillDisk } from '../../support/full-disk.js';
 import { startServerProcess, type TestServer } from '../../support/server.js';
 import { isFullRun } from '../../support/soak.js';
 
@@ -54,20 +45,7 @@ afterAll(async () => {
 
 const filler = () => join(disk, 'filler');
 
-/** Takes what is left of the disk, to the last block. */
-function fill(): void {
-  const file = openSync(filler(), 'a');
-  for (const size of [MIB, 4096]) {
-    const block = Buffer.alloc(size);
-    try {
-      while (writeSync(file, block) === size);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
-    }
-  }
-  closeSync(file);
-}
-
+const fill = () => fillDisk(filler());
 const free = () => rmSync(filler(), { force: true });
 
 async function send(path: string, init: RequestInit & { headers?: Record<string, string> }) {

@@ -1,4 +1,5 @@
 import { html, type Markup } from '../../../core/values/html.js';
+import { renderSeverity } from '../alerts/parts.js';
 import { buildFrame } from '../crumbs.js';
 import { page, renderSection } from '../layout.js';
 import { anchor, representationLine } from '../links.js';
@@ -99,8 +100,7 @@ const SEVERITY_OF: Readonly<Record<string, string>> = {
   Unhealthy: 'critical',
   ...{ info: 'info', notice: 'info', warning: 'warning', error: 'critical', critical: 'critical' },
 };
-const badge = (text: string) =>
-  html`<span class="severity" data-severity="${SEVERITY_OF[text] ?? 'info'}">${text}</span>`;
+const badge = (text: string) => renderSeverity(SEVERITY_OF[text] ?? 'info', text);
 
 /** `0.4 ms`, `35 ms`, `1.2 s`. */
 const formatDuration = (ms: number) =>

@@ -45,8 +45,9 @@ export function alertsHead(baseUrl: string): Markup {
   return html`${mapHead(baseUrl)}<link rel="stylesheet" href="${assetUrl(baseUrl, 'alerts.css')}">\n`;
 }
 
-export function renderSeverity(severity: string): Markup {
-  return html`<span class="severity" data-severity="${severity}">${severity}</span>`;
+/** `label`: text in place of the severity. */
+export function renderSeverity(severity: string, label = severity): Markup {
+  return html`<span class="severity" data-severity="${severity}">${label}</span>`;
 }
 
 /** Option elements. `names` are the labels by value. */
