@@ -84,6 +84,25 @@ export interface TableReport {
 /** The layer, or why it cannot be one now. */
 export type TableLayer = { layer: VectorLayerInfo } | { problem: string };
 
+/** Counters of a table since they were reset, and its last analysis. */
+export interface TableStatistics {
+  /** False for views, and for partitioned and foreign tables. */
+  isTable: boolean;
+  hasSpatialIndex: boolean;
+  /** Estimated number of rows. */
+  rows: number;
+  bytes: number;
+  /** Rows at the last analysis. Null: it was never analysed. */
+  analysedRows: number | null;
+  /** Milliseconds since 1970. */
+  analysedAt: number | null;
+  changesSinceAnalysis: number;
+  sequentialScans: number;
+  rowsReadBySequentialScans: number;
+  /** Inserted, updated and deleted rows. */
+  writes: number;
+}
+
 export interface TableTasks {
   /** All tables and views of a database. */
   'vector.tables': { input: { database: string }; output: DatabaseTables };
@@ -95,6 +114,11 @@ export interface TableTasks {
   'vector.fingerprints': { input: { database: string; tables: TableName[] }; output: (string | null)[] };
   /** Counters of the writes to tables, with schema-qualified names; null if a table does not exist. */
   'vector.activity': { input: { database: string; tables: string[] }; output: (Activity | null)[] };
+  /** Statistics of tables with their geometry columns; null if a table does not exist. */
+  'vector.table-statistics': {
+    input: { database: string; tables: (TableName & { geometryColumn: string })[] };
+    output: (TableStatistics | null)[];
+  };
   /**
    * Identifiers that are the same whenever the same table is inspected, whatever the address of its database; empty
    * if there are none.

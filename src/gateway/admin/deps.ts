@@ -41,6 +41,8 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { Autonomy } from '../../services/operate/autonomy/autonomy.js';
+import type { Findings } from '../../services/operate/findings/findings.js';
 import type { Proposals } from '../../services/processes/proposals.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
@@ -110,6 +112,8 @@ export interface AdminDeps {
   readonly bundles: DiagnosticBundles;
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;
+  readonly findings: Findings;
+  readonly autonomy: Autonomy;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };

@@ -29,6 +29,7 @@ import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } f
 import { createHealth, type Health } from './health.js';
 import { type Management, startManagement } from './management.js';
 import { dataOperations, workerOperations } from './operations.js';
+import { createFindings } from './ops-findings.js';
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {
@@ -148,6 +149,7 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
+    createFindings: (audit) => createFindings(foundation, data, audit),
     ...services,
     tiles,
     cache: control,

@@ -34,14 +34,17 @@ export function createReadiness({ pools, state, dataFolder }: Foundation, data: 
 }
 
 /** Lanes of webhooks, CDN purges and alert channels by the names that operators know. */
-async function readReceivers({ config, state }: Foundation) {
+export async function readReceivers({ config, state }: Pick<Foundation, 'config' | 'state'>) {
   const names = new Map([
     ...config.events.webhooks.map(({ name }) => [name, `webhook ${name}`] as const),
     ...(config.cdn.purge.url === '' ? [] : [[CDN_LANE, 'CDN purges'] as const]),
     ...CHANNELS.map((channel) => [formatLane(channel), `alert channel ${channel}`] as const),
   ]);
   const lanes = await state.deliveries.laneStates([...names.keys()]);
-  return lanes.map(({ name, failures, pending }) => ({ name: names.get(name)!, failures, pending }));
+  return lanes.map(({ name, failures, pending, dead, isPaused }) => ({
+    ...{ name: names.get(name)!, failures, pending, dead, isPaused },
+    channel: CHANNELS.find((channel) => formatLane(channel) === name),
+  }));
 }
 
 export function createHealth(

@@ -44,6 +44,8 @@ import { performanceCache } from '../observability/admin/performance-cache.js';
 import { queries } from '../observability/admin/queries.js';
 import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
+import { autonomy } from '../operate/admin/autonomy.js';
+import { opsFindings } from '../operate/admin/findings.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -57,7 +59,6 @@ import {
   forms,
   license,
   networkDatasets,
-  operateWorkflow,
   packageOperations,
   platformRelease,
   scenes,
@@ -115,7 +116,8 @@ export const GROUPS: readonly OperationGroup[] = [
   alertEvents,
   events,
   observability,
-  operateWorkflow,
+  opsFindings,
+  autonomy,
   opsHealth,
   audit,
   oidc,

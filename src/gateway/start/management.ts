@@ -70,6 +70,8 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import { Autonomy } from '../../services/operate/autonomy/autonomy.js';
+import type { Findings } from '../../services/operate/findings/findings.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
@@ -129,6 +131,8 @@ export interface ManagementOptions {
   alertDispatch: AlertDispatch;
   observer: Observer;
   opsHealth: OpsHealth;
+  /** Findings of all servers, from facts that include those of the audit trail. */
+  createFindings(audit: Pick<AuditCheckpoints, 'verify'>): Findings;
   reports: ProcessReports;
   alertRules: AlertRules;
   streams: SessionDirectory;
@@ -345,7 +349,16 @@ export function startManagement(options: ManagementOptions): Management {
     sealing,
     log,
   });
+  const findings = options.createFindings(checkpoints);
+  const autonomy = new Autonomy({
+    store: state.autonomy,
+    rules: findings.rules,
+    hasOwnKey: sealing.encrypts,
+    trackRecords: async () => new Map(),
+  });
   const deps: AdminDeps = {
+    findings,
+    autonomy,
     bundles,
     checkpoints,
     access: options.access,

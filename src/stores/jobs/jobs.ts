@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { JOB_PRIORITIES, type JobPriority } from '../../core/jobs/job-priority.js';
 import { encodeStoredJson } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
@@ -134,6 +134,19 @@ export class JobStore {
       );
     }
     return (await rows.limit(query.limit).execute()) as JobRow[];
+  }
+
+  /** Running jobs that no server continues: their lease ended at least some milliseconds ago. */
+  async stuck(silentMs: number): Promise<JobRow[]> {
+    const oldest = sql<number>`${getVocabulary(this.db).now()} - ${silentMs}`;
+    return (await this.db
+      .selectFrom('jobs')
+      .selectAll()
+      .where('state', '=', 'Running')
+      .where('lease_expires_at', '<', oldest)
+      .orderBy('id')
+      .limit(100)
+      .execute()) as JobRow[];
   }
 
   /**

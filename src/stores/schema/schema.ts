@@ -12,6 +12,12 @@ import type {
   DiagnosticEnvelopeTable,
 } from './diagnostic-tables.js';
 import type {
+  AutonomyActionTable,
+  AutonomyPolicyTable,
+  AutonomySettingTable,
+  FindingTable,
+} from './finding-tables.js';
+import type {
   InvestigationLinkTable,
   InvestigationPinTable,
   InvestigationTable,
@@ -519,6 +525,10 @@ export interface StateTables {
   investigations: InvestigationTable;
   investigation_pins: InvestigationPinTable;
   investigation_links: InvestigationLinkTable;
+  ops_findings: FindingTable;
+  autonomy_policies: AutonomyPolicyTable;
+  autonomy_settings: AutonomySettingTable;
+  autonomy_actions: AutonomyActionTable;
   diagnostic_bundles: DiagnosticBundleTable;
   diagnostic_envelopes: DiagnosticEnvelopeTable;
   audit_checkpoints: AuditCheckpointTable;

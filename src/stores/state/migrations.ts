@@ -41,6 +41,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0031-health-periods': { up: (db) => runAll(db, HEALTH_PERIODS) },
   '0033-diagnostics': { up: (db) => runAll(db, DIAGNOSTICS) },
   '0034-user-origins': { up: (db) => runAll(db, ['ALTER TABLE users ADD COLUMN created_by TEXT']) },
+  '0036-findings': { up: (db) => runAll(db, FINDINGS) },
 };
 
 /** Steps that remove parts. */
@@ -439,6 +440,18 @@ const DIAGNOSTICS = [
   `CREATE TABLE audit_checkpoints (
     row_count INTEGER PRIMARY KEY, last_id INTEGER NOT NULL, last_hash TEXT NOT NULL,
     created_at INTEGER NOT NULL, signature TEXT NOT NULL) STRICT`,
+];
+
+const FINDINGS = [
+  'CREATE TABLE ops_findings (id TEXT PRIMARY KEY, rule TEXT NOT NULL, detected_at INTEGER NOT NULL) STRICT',
+  `CREATE TABLE autonomy_policies (
+    rule TEXT PRIMARY KEY, mode TEXT NOT NULL, max_blast_radius INTEGER NOT NULL, max_actions INTEGER NOT NULL,
+    window_seconds INTEGER NOT NULL, version INTEGER NOT NULL, failed_in_row INTEGER NOT NULL DEFAULT 0,
+    updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL) STRICT`,
+  `CREATE TABLE autonomy_settings (
+    id INTEGER PRIMARY KEY, kill_switch INTEGER NOT NULL, updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL) STRICT`,
+  'CREATE TABLE autonomy_actions (proposal_id TEXT PRIMARY KEY, rule TEXT NOT NULL, at INTEGER NOT NULL) STRICT',
+  'CREATE INDEX autonomy_actions_by_rule ON autonomy_actions (rule, at)',
 ];
 
 /** Numbers of the changes of alert events, after which streams resume. */

@@ -37,6 +37,8 @@ import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { HealthPeriodStore } from '../observability/health-periods.js';
 import { RecentRecordStore } from '../observability/recent-records.js';
+import { AutonomyStore } from '../operate/autonomy.js';
+import { FindingStore } from '../operate/findings.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
 import { ReplicaStore } from '../replicas/replicas.js';
@@ -82,6 +84,8 @@ export interface State {
   readonly alertEvents: AlertEventStore;
   readonly alertEvaluation: AlertEvaluationStore;
   readonly investigations: InvestigationStore;
+  readonly findings: FindingStore;
+  readonly autonomy: AutonomyStore;
   readonly diagnosticBundles: DiagnosticBundleStore;
   readonly healthPeriods: HealthPeriodStore;
   readonly recentRecords: RecentRecordStore;
@@ -182,6 +186,8 @@ function buildStores(db: StateDb): State {
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
+    findings: new FindingStore(db),
+    autonomy: new AutonomyStore(db),
     diagnosticBundles: new DiagnosticBundleStore(db),
     healthPeriods: new HealthPeriodStore(db),
     recentRecords: new RecentRecordStore(db),

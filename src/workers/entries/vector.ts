@@ -45,6 +45,7 @@ import { capture } from '../providers/postgis/edits/capture.js';
 import { validateTable } from '../providers/postgis/edits/validate.js';
 import { discoverTables, ping } from '../providers/postgis/schema/discover.js';
 import { tableLayers } from '../providers/postgis/schema/table-layers.js';
+import { tableStatistics } from '../providers/postgis/schema/table-statistics.js';
 import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/schema/tables.js';
 import { getFeatureStore, inspectTables, listOtherTables } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
@@ -134,6 +135,7 @@ const TASKS: {
   'vector.layers': tableLayers,
   'vector.fingerprints': fingerprints,
   'vector.activity': tableActivity,
+  'vector.table-statistics': tableStatistics,
   'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),

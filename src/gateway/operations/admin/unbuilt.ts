@@ -1,4 +1,4 @@
-import { action, group, report, resource, setting } from '../../admin/kit.js';
+import { action, group, report, resource } from '../../admin/kit.js';
 
 /** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
@@ -95,21 +95,6 @@ export const networkDatasets = group(
     report('GET /network-datasets/{id}/promotions', 'List Topology Promotions'),
   ],
 );
-
-/** Findings and their actions. */
-export const operateWorkflow = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
-  ...resource('/observability/autonomy/policies/{rule}', {
-    list: 'List Ops Autonomy Policies',
-    get: 'Get Ops Autonomy Policy',
-    update: 'Set Ops Autonomy Policy',
-  }),
-  ...setting('/observability/autonomy/settings', {
-    get: 'Get Ops Autonomy Settings',
-    set: 'Set Ops Autonomy Settings',
-  }),
-  report('GET /observability/findings', 'Get Ops Findings'),
-  action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
-]);
 
 /** Review of packages before they run. */
 export const packageOperations = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [

@@ -41,6 +41,17 @@ function finding(
   return { collection, role, message };
 }
 
+/** Layers that are closed now, and the reasons. */
+export function listClosedLayers(
+  rules: RuleSet,
+  catalog: CatalogSnapshot,
+): Pick<Finding, 'collection' | 'message'>[] {
+  return [
+    ...catalog.vectors.flatMap((one) => findFindings(rules, one)),
+    ...describeRenames(rules, catalog).map(({ collection, warning: message }) => ({ collection, message })),
+  ];
+}
+
 /** Reports each finding once, for as long as it lasts. */
 export class FindingWatch {
   /** Findings by collection. Collections without findings are omitted. */

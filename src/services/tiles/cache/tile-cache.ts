@@ -3,6 +3,7 @@ import * as caches from '../../telemetry/cache-metrics.js';
 import * as metrics from '../../telemetry/metrics.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../request.js';
 import type { KeyedTileRequest, Tile } from '../tile.js';
+import { type CollectionUse, CollectionUses, type UseCount } from './collection-uses.js';
 import { type TileUses, tileUses } from './effectiveness.js';
 import { type CacheReach, TileLevels, type TimedTile } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
@@ -31,6 +32,8 @@ export interface TileSlot {
   readonly key: string;
   readonly at: TileAddress;
   readonly pyramid: Pyramid<TileSlot>;
+  /** Undefined for tiles of several collections. */
+  readonly source: UseCount | undefined;
 }
 
 /** A tile that is being rendered. */
@@ -88,6 +91,7 @@ export class TileCache {
   readonly #tiles = new Map<string, TileSlot>();
   readonly #pyramids = new Map<string, Pyramid<TileSlot>>();
   readonly #shared = new SharedTiles();
+  readonly #collectionUses = new CollectionUses(() => this.#tiles.values());
   readonly #making = new Map<string, PendingTile>();
   readonly #drawing = new Map<string, PendingBlock>();
   readonly #maxBytes: number;
@@ -250,6 +254,7 @@ export class TileCache {
           metrics.tileCacheGenerated.cell().inc();
           this.#generations++;
           this.#generationMs += madeMs;
+          this.#collectionUses.addMade(request, madeMs);
         }
         if (making.stale || tile.isLossy) return tile;
         this.#put(request, tile, { maxAgeMs, madeMs });
@@ -295,6 +300,7 @@ export class TileCache {
       key,
       at,
       pyramid,
+      source: this.#collectionUses.find(request),
     };
     this.#tiles.set(key, slot);
     pyramid.add(at, slot, tile.bytes);
@@ -327,7 +333,8 @@ export class TileCache {
 
   /** Returns the bytes that this set free. */
   #remove(slot: TileSlot): number {
-    const { key, at, pyramid, tile } = slot;
+    const { key, at, pyramid, tile, source, uses } = slot;
+    if (source) source.formerHits += uses;
     this.#removed++;
     slot.live = false;
     this.#tiles.delete(key);
@@ -395,6 +402,11 @@ export class TileCache {
   /** The tiles with exceptional usage. */
   uses(): Promise<TileUses> {
     return tileUses(this.#tiles.values(), this.#tiles.size);
+  }
+
+  /** Uses of the tiles of collections in the last minutes. */
+  collectionUses(): Promise<CollectionUse[]> {
+    return this.#collectionUses.recent();
   }
 
   /** Tiles and their bytes by collection; a tile of several collections counts for each of them. */

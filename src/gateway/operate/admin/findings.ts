@@ -1,0 +1,81 @@
+import Type from 'typebox';
+import {
+  ACTION_KINDS,
+  FINDING_SEVERITIES,
+  type FindingAction,
+  type FindingSubject,
+  type OpsFinding,
+} from '../../../services/operate/findings/finding.js';
+import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const { action, report } = createRowBuilders(['findings']);
+
+const S = Type.String();
+const SUBJECT = ['operationId', 'workloadId', 'targetId', 'channel', 'protocol', 'releaseVersion'] as const;
+
+const SubjectSchema = Type.Object({
+  operationId: OptionalStringSchema,
+  workloadId: OptionalStringSchema,
+  targetId: OptionalStringSchema,
+  channel: OptionalStringSchema,
+  protocol: OptionalStringSchema,
+  releaseVersion: OptionalStringSchema,
+});
+const ActionSchema = Type.Object({
+  kind: Type.Enum([...ACTION_KINDS]),
+  summary: S,
+  reason: S,
+  autoSafe: Type.Boolean({ description: 'Whether a policy may take it without a person.' }),
+  blastRadius: Type.Integer({ description: 'Number of things that it changes.' }),
+});
+const FindingSchema = Type.Object({
+  id: Type.String({ description: 'The same on every server, and after each restart.' }),
+  rule: S,
+  severity: Type.Enum([...FINDING_SEVERITIES]),
+  title: S,
+  explanation: S,
+  detectedAt: TimestampSchema,
+  evidenceRefs: Type.Array(S),
+  subject: SubjectSchema,
+  recommendedAction: Type.Union([ActionSchema, Type.Null()], {
+    description: 'Null if the server cannot remove the cause.',
+  }),
+});
+
+/** Findings about the servers and their data, and the proposals that they lead to. */
+export const opsFindings = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
+  report('GET /observability/findings', 'Get Ops Findings', {
+    description:
+      'Reads the facts of all servers again and evaluates all rules. A rule whose facts are incomplete is itself a finding (`evidence-incomplete`).',
+    data: Type.Object({ generatedAt: TimestampSchema, findings: Type.Array(FindingSchema) }),
+    errors: [503],
+    async answer(_, { findings }) {
+      const { at, findings: found } = await findings.evaluate();
+      return { generatedAt: timestamp(at), findings: found.map(describeFinding) };
+    },
+  }),
+  action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
+]);
+
+export function describeFinding(finding: OpsFinding) {
+  const { id, rule, severity, title, explanation, detectedAt, evidenceRefs, subject, action } = finding;
+  return {
+    ...{ id, rule, severity, title, explanation },
+    detectedAt: timestamp(detectedAt),
+    evidenceRefs: [...evidenceRefs],
+    subject: describeSubject(subject),
+    recommendedAction: action ? describeAction(action) : null,
+  };
+}
+
+function describeSubject(subject: FindingSubject) {
+  return Object.fromEntries(SUBJECT.map((name) => [name, subject[name] ?? null])) as Record<
+    (typeof SUBJECT)[number],
+    string | null
+  >;
+}
+
+function describeAction({ kind, summary, reason, isAutoSafe, blastRadius }: FindingAction) {
+  return { kind, summary, reason, autoSafe: isAutoSafe, blastRadius };
+}
