@@ -239,6 +239,16 @@ program
   .action(loaded(async () => (await import('./support/bundle.js')).writeSupportBundle));
 
 program
+  .command('diagnose')
+  .description('write the evidence of a finding, and ask the command of operate.diagnose for its cause')
+  .argument('<finding>', 'id of the finding')
+  .option('--out <folder>', 'folder to write (default: diagnosis-<finding>)')
+  .option('--config <file>', 'configuration file (YAML)')
+  .option('--url <url>', 'URL of the server (default: http://localhost and its port)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
+  .action(loaded(async () => (await import('./diagnose/diagnose.js')).diagnose));
+
+program
   .command('doctor')
   .description('check the requirements of the server on this machine')
   .action(loaded(async () => (await import('./doctor.js')).doctor));

@@ -146,7 +146,7 @@ describeStates('state database', (temporary, database) => {
       ...['investigations', 'investigation_pins', 'investigation_links'],
       ...['diagnostic_bundles', 'diagnostic_envelopes', 'audit_checkpoints'],
       ...['latency_periods', 'vital_periods'],
-      ...['ops_findings', 'autonomy_policies', 'autonomy_settings', 'autonomy_actions'],
+      ...['ops_findings', 'finding_notes', 'autonomy_policies', 'autonomy_settings', 'autonomy_actions'],
     ])
       await t.run(`DROP TABLE ${table}`);
   }

@@ -202,6 +202,13 @@ export const ConfigSchema = section({
       604_800,
     ),
   }),
+  operate: section({
+    diagnose: Type.Array(Type.String(), {
+      description:
+        'Command and arguments that `graticule diagnose` gives its evidence to. Its output becomes a note of the finding. Empty: no command.',
+      default: [],
+    }),
+  }),
   processes: section({
     approval: Type.Array(Type.String(), {
       description: 'Ids of processes that require an approval before execution.',

@@ -45,7 +45,7 @@ import { queries } from '../observability/admin/queries.js';
 import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
 import { autonomy } from '../operate/admin/autonomy.js';
-import { opsFindings } from '../operate/admin/findings.js';
+import { findingDetails, opsFindings } from '../operate/admin/findings.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -159,6 +159,6 @@ export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOp
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
-    ...[diagnosticBundles, auditCheckpoints],
+    ...[diagnosticBundles, auditCheckpoints, findingDetails],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

@@ -1,4 +1,6 @@
+import type { Selectable } from 'kysely';
 import { runInTransaction, type StateDb } from '../schema/database.js';
+import type { FindingNoteTable } from '../schema/finding-tables.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
 export interface FoundFinding {
@@ -6,7 +8,13 @@ export interface FoundFinding {
   readonly rule: string;
 }
 
-/** When findings were first found. */
+export type FindingNoteRow = Selectable<FindingNoteTable>;
+
+/** Days that notes are kept, and the maximum number of notes of a finding. */
+const NOTE_MS = 90 * 86_400_000;
+const MAX_NOTES = 50;
+
+/** When findings were first found, and the notes about them. */
 export class FindingStore {
   constructor(private readonly db: StateDb) {}
 
@@ -39,5 +47,37 @@ export class FindingStore {
   async #read() {
     const rows = await this.db.selectFrom('ops_findings').selectAll().execute();
     return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** The notes of a finding, oldest first. They outlast it. */
+  notes(findingId: string): Promise<FindingNoteRow[]> {
+    return this.db
+      .selectFrom('finding_notes')
+      .selectAll()
+      .where('finding_id', '=', findingId)
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Adds a note, and removes old notes of all findings. Returns false if the finding has the maximum number of notes. */
+  addNote(note: Pick<FindingNoteRow, 'finding_id' | 'author' | 'agent' | 'text'>): Promise<boolean> {
+    return runInTransaction(this.db, async (trx) => {
+      const { now } = getVocabulary(trx);
+      await trx
+        .deleteFrom('finding_notes')
+        .where((e) => e(e(now(), '-', e.ref('at')), '>', NOTE_MS))
+        .execute();
+      const { n } = await trx
+        .selectFrom('finding_notes')
+        .select((e) => e.fn.countAll<number>().as('n'))
+        .where('finding_id', '=', note.finding_id)
+        .executeTakeFirstOrThrow();
+      if (Number(n) >= MAX_NOTES) return false;
+      await trx
+        .insertInto('finding_notes')
+        .values({ ...note, at: now() })
+        .execute();
+      return true;
+    });
   }
 }

@@ -42,3 +42,15 @@ export interface AutonomyActionTable {
   /** Milliseconds since 1970, by the clock of the state. */
   at: number;
 }
+
+/** A diagnosis of a finding by a person or a model. It changes nothing. */
+export interface FindingNoteTable {
+  id: Generated<number>;
+  finding_id: string;
+  /** Milliseconds since 1970, by the clock of the state. */
+  at: number;
+  author: string;
+  /** Name of the program that wrote the text for the author. Null: the author wrote it. */
+  agent: string | null;
+  text: string;
+}

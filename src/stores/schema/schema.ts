@@ -15,6 +15,7 @@ import type {
   AutonomyActionTable,
   AutonomyPolicyTable,
   AutonomySettingTable,
+  FindingNoteTable,
   FindingTable,
 } from './finding-tables.js';
 import type {
@@ -526,6 +527,7 @@ export interface StateTables {
   investigation_pins: InvestigationPinTable;
   investigation_links: InvestigationLinkTable;
   ops_findings: FindingTable;
+  finding_notes: FindingNoteTable;
   autonomy_policies: AutonomyPolicyTable;
   autonomy_settings: AutonomySettingTable;
   autonomy_actions: AutonomyActionTable;

@@ -49,7 +49,8 @@ export type NumberedTable =
   | 'alert_events'
   | 'investigations'
   | 'investigation_pins'
-  | 'investigation_links';
+  | 'investigation_links'
+  | 'finding_notes';
 
 interface Lockable {
   forUpdate(): Lockable;

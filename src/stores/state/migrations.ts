@@ -444,6 +444,10 @@ const DIAGNOSTICS = [
 
 const FINDINGS = [
   'CREATE TABLE ops_findings (id TEXT PRIMARY KEY, rule TEXT NOT NULL, detected_at INTEGER NOT NULL) STRICT',
+  `CREATE TABLE finding_notes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, finding_id TEXT NOT NULL, at INTEGER NOT NULL, author TEXT NOT NULL,
+    agent TEXT, text TEXT NOT NULL) STRICT`,
+  'CREATE INDEX finding_notes_by_finding ON finding_notes (finding_id, id)',
   `CREATE TABLE autonomy_policies (
     rule TEXT PRIMARY KEY, mode TEXT NOT NULL, max_blast_radius INTEGER NOT NULL, max_actions INTEGER NOT NULL,
     window_seconds INTEGER NOT NULL, version INTEGER NOT NULL, failed_in_row INTEGER NOT NULL DEFAULT 0,

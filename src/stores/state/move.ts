@@ -55,6 +55,7 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   investigation_pins: ['id'],
   investigation_links: ['id'],
   ops_findings: ['id'],
+  finding_notes: ['id'],
   autonomy_policies: ['rule'],
   autonomy_settings: ['id'],
   autonomy_actions: ['proposal_id'],
@@ -76,6 +77,7 @@ const NUMBERED: readonly NumberedTable[] = [
   'investigations',
   'investigation_pins',
   'investigation_links',
+  'finding_notes',
 ];
 
 const PAGE = 500;

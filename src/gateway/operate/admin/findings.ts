@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { formatActor } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
 import {
   ACTION_KINDS,
   FINDING_SEVERITIES,
@@ -6,12 +8,14 @@ import {
   type FindingSubject,
   type OpsFinding,
 } from '../../../services/operate/findings/finding.js';
+import type { Findings } from '../../../services/operate/findings/findings.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { createRowBuilders, group } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 
 const { action, report } = createRowBuilders(['findings']);
 
 const S = Type.String();
+const NOTE_CHARACTERS = 20_000;
 const SUBJECT = ['operationId', 'workloadId', 'targetId', 'channel', 'protocol', 'releaseVersion'] as const;
 
 const SubjectSchema = Type.Object({
@@ -58,7 +62,53 @@ export const opsFindings = group({ tag: 'Observability', scope: 'observability',
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
 ]);
 
-export function describeFinding(finding: OpsFinding) {
+const Note = Type.Object({
+  at: TimestampSchema,
+  author: S,
+  agent: Type.Union([S, Type.Null()], { description: 'Program that wrote the text, such as a model.' }),
+  text: S,
+});
+const FindingDetail = Type.Object({
+  ...FindingSchema.properties,
+  facts: Type.Record(S, Type.Unknown(), { description: 'The facts that the rule judged.' }),
+  notes: Type.Array(Note, { description: 'Diagnoses, oldest first. They change nothing.' }),
+});
+const findingId = pathString('findingId', 'Id of a finding.');
+const NoteBody = Type.Object({
+  text: Type.String({ minLength: 1, maxLength: NOTE_CHARACTERS }),
+  agent: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
+});
+
+/** One finding with its facts and notes, in addition to the contract. */
+export const findingDetails = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
+  report('GET /observability/findings/{findingId}', 'Get Ops Finding', {
+    params: { findingId },
+    data: FindingDetail,
+    errors: [404, 503],
+    answer: async ({ params }, { findings }) => describeDetail(await findings.get(params.findingId)),
+  }),
+  action('POST /observability/findings/{findingId}/notes', 'Add Ops Finding Note', {
+    description: 'Keeps a diagnosis as text. Proposals never depend on notes.',
+    params: { findingId },
+    body: jsonBody(NoteBody),
+    data: FindingDetail,
+    errors: [400, 404, 409, 503],
+    async answer({ params, body, principal }, { findings }) {
+      const note = { agent: body.agent ?? null, text: body.text };
+      return describeDetail(await findings.addNote(params.findingId, formatActor(principal), note));
+    },
+  }),
+]);
+
+function describeDetail({ finding, notes }: Awaited<ReturnType<Findings['get']>>) {
+  return {
+    ...describeFinding(finding),
+    facts: { ...finding.facts },
+    notes: notes.map(({ at, author, agent, text }) => ({ at: timestamp(at), author, agent, text })),
+  };
+}
+
+function describeFinding(finding: OpsFinding) {
   const { id, rule, severity, title, explanation, detectedAt, evidenceRefs, subject, action } = finding;
   return {
     ...{ id, rule, severity, title, explanation },

@@ -1,4 +1,5 @@
-import type { FindingStore } from '../../../stores/operate/findings.js';
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import type { FindingNoteRow, FindingStore } from '../../../stores/operate/findings.js';
 import { withDeadline } from '../../kit/deadline.js';
 import { shareWork } from '../../kit/shared-work.js';
 import { createFindingId, type FindingDraft, type OpsFinding, type OpsRule } from './finding.js';
@@ -20,7 +21,7 @@ export interface FindingReport {
 
 export interface FindingsDeps {
   readonly rules: readonly OpsRule[];
-  readonly store: Pick<FindingStore, 'note'>;
+  readonly store: Pick<FindingStore, 'note' | 'notes' | 'addNote'>;
 }
 
 /** Milliseconds for which a rule can read its facts. */
@@ -41,6 +42,24 @@ export class Findings {
   /** Names of the rules, in their order. */
   get rules(): readonly string[] {
     return this.deps.rules.map(({ name }) => name);
+  }
+
+  /** The finding of this id and its notes. Throws `not-found` if there is none now. */
+  async get(
+    id: string,
+  ): Promise<{ readonly finding: OpsFinding; readonly notes: readonly FindingNoteRow[] }> {
+    const [{ findings }, notes] = await Promise.all([this.evaluate(), this.deps.store.notes(id)]);
+    const finding = findings.find((one) => one.id === id);
+    if (!finding) throw notFound('finding', id.slice(0, 200));
+    return { finding, notes };
+  }
+
+  /** Keeps a diagnosis with a finding. Throws `not-found`, and `conflict` if it has too many notes. */
+  async addNote(id: string, author: string, note: { readonly agent: string | null; readonly text: string }) {
+    await this.get(id);
+    const isAdded = await this.deps.store.addNote({ finding_id: id, author, ...note });
+    if (!isAdded) throw new ApiError('conflict', 'The finding has the maximum number of notes.');
+    return this.get(id);
   }
 
   async #evaluate(): Promise<FindingReport> {
