@@ -267,10 +267,24 @@ describe('rules', () => {
     expect(
       (await inspect(createJobRules({ stuckJobs: async () => [job] }), 'job-stuck')).findings,
     ).toMatchObject([{ subject: { operationId: 'j' }, action: { isAutoSafe: false } }]);
+    const raster = (id: string, side: number, overviewCount: number) => ({
+      ...{
+        id,
+        kind: 'raster',
+        file: `/data/${id}.tif`,
+        raster: { width: side, height: side, overviewCount },
+      },
+    });
+    const catalog = () =>
+      ({ collections: [raster('dem', 5000, 0), raster('cog', 5000, 3), raster('small', 4000, 0)] }) as never;
     const closed = ['b', 'a'].map((message) => ({ collection: 'roads', message }));
     expect(
-      (await inspect(createLayerRules({ closedLayers: () => closed }), 'layer-closed')).findings,
+      (await inspect(createLayerRules({ closedLayers: () => closed, catalog }), 'layer-closed')).findings,
     ).toMatchObject([{ facts: { messages: ['a', 'b'] }, severity: 'Critical' }]);
+    const layers = createLayerRules({ closedLayers: () => [], catalog });
+    expect((await inspect(layers, 'raster-overviews-missing')).findings).toMatchObject([
+      { subject: { targetId: 'collection:dem' }, facts: { width: 5000 } },
+    ]);
     const source = (state: string) => ({
       ...{ id: state, source: `/data/${state}.gpkg`, layer: undefined, folder: '/data', state },
       ...{ collections: [], reason: 'It is cut.', remedy: undefined, assumedCrs: undefined, seenSince: 1 },

@@ -18,8 +18,8 @@ const ANSWER_MS = 600_000;
 const KEPT_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR'];
 
 /**
- * `graticule diagnose FINDING`: writes an evidence pack, and gives it to the command of `operate.diagnose`, whose answer
- * becomes a note of the finding.
+ * `graticule diagnose FINDING`: writes an evidence pack, and gives it to the command of `operate.diagnose`. The output of
+ * the command becomes a note of the finding.
  */
 export async function diagnose(findingId: string, options: DiagnoseOptions): Promise<void> {
   const { config } = resolveConfig({}, options.config);

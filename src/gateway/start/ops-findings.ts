@@ -32,7 +32,10 @@ export function createFindings(
     store: state.findings,
     rules: [
       ...createSourceRules({ sources: () => data.sourceStates.list() }),
-      ...createLayerRules({ closedLayers: () => listClosedLayers(data.rules.current, catalog()) }),
+      ...createLayerRules({
+        catalog,
+        closedLayers: () => listClosedLayers(data.rules.current, catalog()),
+      }),
       ...createDeliveryRules({ receivers: () => readReceivers(foundation) }),
       ...createDatabaseRules({ catalog, pools }),
       ...createTileRules({ catalog, tileUses: () => peers.gather<CollectionUse[]>(TILES_TOPIC) }),

@@ -80,7 +80,7 @@ const rule: Param<string> = {
   },
 };
 
-/** How rules act on their findings. */
+/** Automatic actions of rules. */
 export const autonomy = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
   ...resource(
     '/observability/autonomy/policies/{rule}',
@@ -141,7 +141,7 @@ export const autonomy = group({ tag: 'Observability', scope: 'observability', en
       }),
       set: implement({
         description:
-          'The switch holds for all servers, and for actions that have not begun. People can still approve.',
+          'The switch stops policies on all servers, also before an approved action starts. People can still approve.',
         body: jsonBody(SettingsBody),
         data: Settings,
         errors: [400, 503],

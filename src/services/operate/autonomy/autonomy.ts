@@ -15,7 +15,7 @@ export const AUTONOMY_LIMITS = {
   windowSeconds: 30 * 86_400,
 } as const;
 
-/** What became of the proposals of a rule. Times are milliseconds since 1970. */
+/** Outcomes of the proposals of a rule. Times are milliseconds since 1970. */
 export interface TrackRecord {
   readonly raised: number;
   readonly approved: number;
@@ -27,7 +27,7 @@ export interface TrackRecord {
   readonly lastAt: number | null;
 }
 
-/** How the server acts on the findings of a rule. */
+/** Automatic actions that a rule may take on its findings. */
 export interface AutonomyPolicy {
   readonly rule: string;
   readonly mode: AutonomyMode;
@@ -51,7 +51,7 @@ export interface AutonomyChange {
 
 export interface AutonomyDeps {
   readonly store: AutonomyStore;
-  /** What became of all proposals, by rule. */
+  /** Outcomes of all proposals, by rule. */
   trackRecords(): Promise<ReadonlyMap<string, TrackRecord>>;
   /** Names of the rules. */
   readonly rules: readonly string[];

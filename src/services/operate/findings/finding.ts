@@ -6,7 +6,7 @@ export type FindingSeverity = (typeof FINDING_SEVERITIES)[number];
 
 export const ACTION_KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed'] as const;
 
-/** What a finding is about. Members that do not apply are absent. */
+/** Subject of a finding. Members that do not apply are absent. */
 export interface FindingSubject {
   readonly operationId?: string;
   readonly workloadId?: string;

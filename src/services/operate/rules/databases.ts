@@ -30,11 +30,11 @@ interface DatabaseReport {
 const INDEXED_ROWS = 2000;
 /** Rows from which old statistics can lead to a bad plan. */
 const ANALYSED_ROWS = 1000;
-/** Part of the rows that changed since the last analysis. PostgreSQL analyses by itself at a tenth. */
+/** Part of the rows that changed since the last analysis. PostgreSQL analyses automatically at a tenth. */
 const STALE_PART = 0.2;
 const DEADLINE_MS = 3000;
 
-/** Advice about tables of databases. The server does not change the schemas of databases that others own. */
+/** Advice about tables of databases. The server does not change the schemas of databases of other owners. */
 export function createDatabaseRules(deps: DatabaseRuleDeps): OpsRule[] {
   const read = shareWork(() => readTables(deps));
   const rule = (name: string, describe: (table: Table) => FindingDraft | undefined): OpsRule => ({

@@ -4,7 +4,7 @@ import type { FindingDraft, OpsRule } from '../findings/finding.js';
 export interface Receiver {
   /** Name that operators know, such as `webhook erp`. */
   readonly name: string;
-  /** Name of the alert channel. Undefined: it is no alert channel. */
+  /** Name of the alert channel. Undefined for other receivers. */
   readonly channel: string | undefined;
   /** Failed attempts since the last success. */
   readonly failures: number;

@@ -15,10 +15,10 @@ export interface JobRuleDeps {
   stuckJobs(silentMs: number): Promise<readonly StuckJob[]>;
 }
 
-/** Servers take over a job within seconds after its lease ended. */
+/** Other servers continue a job within seconds after its lease ended. */
 const SILENT_MS = 120_000;
 
-/** Work that does not go on. */
+/** Jobs that no server continues. */
 export function createJobRules({ stuckJobs }: JobRuleDeps): OpsRule[] {
   return [
     {
@@ -29,8 +29,8 @@ export function createJobRules({ stuckJobs }: JobRuleDeps): OpsRule[] {
           findings: stuck.map(({ id, kind, folder, attempt, maxAttempts }) => ({
             subject: { operationId: id },
             severity: 'Warning' as const,
-            title: `Job ${id} does not go on`,
-            explanation: `The server that ran this job (${kind}, attempt ${attempt} of ${maxAttempts}) ended, and no other one took it over. ${folder === null ? 'Any server can take it over: look whether one that knows this kind runs.' : 'Its files are in the data folder of that server: start that server again, or cancel the job.'}`,
+            title: `Job ${id} does not continue`,
+            explanation: `The server that ran this job (${kind}, attempt ${attempt} of ${maxAttempts}) ended, and no other one continues it. ${folder === null ? 'Any server can continue it. Start a server that knows this kind of job.' : 'Its files are in the data folder of that server: start that server again, or cancel the job.'}`,
             evidenceRefs: [`job:${id}`],
             facts: { job: id, kind, attempt, folder },
             action: {
@@ -38,7 +38,7 @@ export function createJobRules({ stuckJobs }: JobRuleDeps): OpsRule[] {
               actuator: 'job.cancel',
               parameters: { jobId: id },
               summary: `Cancel job ${id}`,
-              reason: 'It frees what the job holds. The job can be submitted again.',
+              reason: 'It frees the resources of the job. The job can be submitted again.',
               isAutoSafe: false,
               blastRadius: 1,
             },

@@ -1,7 +1,7 @@
 import { groupItems } from '../../../core/values/group-items.js';
 import type { FindingDraft, Inspection, OpsRule } from '../findings/finding.js';
 
-/** What each process knows about its machine. */
+/** Facts of a process about its machine. */
 export interface HostFacts {
   /** Name of the machine. */
   readonly host: string;
@@ -20,7 +20,7 @@ export interface ServerRuleDeps {
   /** Processes that share the state. */
   instances(): Promise<readonly { readonly name: string; readonly host: string; readonly release: string }[]>;
   migrationSteps(): Promise<{ readonly pending: readonly string[]; readonly later: readonly string[] }>;
-  /** Facts of all processes, and the names of those that did not report. */
+  /** Facts of all processes, and the names of silent processes. */
   hosts(): Promise<{ readonly answers: readonly HostFacts[]; readonly missing: readonly string[] }>;
   verifyAudit(): Promise<{ readonly broken?: { readonly id: number; readonly reason: string } }>;
 }

@@ -19,7 +19,7 @@ const MADE_PART = 0.5;
 const SLOW_MS = 20;
 /** Factor by which a zoom has more tiles than the one before. */
 const GROWTH = 4;
-/** Tiles that one proposal renders at most, as if the collection covered all of the world. */
+/** Maximum number of tiles of one proposal. The number assumes a collection that covers the world. */
 const MOST_TILES = GROWTH ** 9;
 
 /** Collections whose tiles are rendered again and again. */
