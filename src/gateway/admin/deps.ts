@@ -41,7 +41,7 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
-import type { Proposals } from '../../services/processes/proposals.js';
+import type { Ledger } from '../../services/operate/ledger.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
 import type { Styles } from '../../services/styles/index.js';
@@ -87,7 +87,7 @@ export interface AdminDeps {
   readonly coverageImports: CoverageImports;
   readonly migrationBatches: MigrationBatches;
   readonly replicas: Replicas;
-  readonly proposals: Proposals;
+  readonly ledger: Ledger;
   readonly geoServerMigrations: GeoServerMigrations;
   readonly styles: Styles;
   readonly layers: Layers;

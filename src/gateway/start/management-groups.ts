@@ -44,6 +44,7 @@ import { performanceCache } from '../observability/admin/performance-cache.js';
 import { queries } from '../observability/admin/queries.js';
 import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
+import { proposals } from '../operate/admin/proposals.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -63,7 +64,6 @@ import {
   scenes,
 } from '../operations/admin/unbuilt.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
-import { proposals } from '../processes/admin/proposals.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';
 import { multidimCoverages } from '../rasters/admin/multidim-coverages.js';
 import { zarrStores } from '../rasters/admin/zarr-stores.js';

@@ -10,8 +10,8 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
+import { SealKeys } from '../../services/access/keys/seal-keys.js';
 import { StateCipher } from '../../services/access/keys/state-cipher.js';
-import { sharesOrigin } from '../../services/access/origins.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import { listPermissions } from '../../services/access/rules/policy.js';
@@ -70,9 +70,8 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
-import { executeApproved } from '../../services/processes/approved-execution.js';
+import { createProcessActuator } from '../../services/processes/actuator.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
-import { Proposals } from '../../services/processes/proposals.js';
 import { Processes } from '../../services/processes/service.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import { objectUrl } from '../../services/storage/places.js';
@@ -99,6 +98,7 @@ import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
+import { createLedger, proposeExecution } from './operate.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -210,6 +210,8 @@ export function startManagement(options: ManagementOptions): Management {
     merges,
   });
   const sealing = new StateCipher(config.security.stateKey);
+  const sealKeys = new SealKeys(state.documents, sealing);
+  const ledger = createLedger({ state, jobs, keys: sealKeys, presentRights: options.presentRights, log });
   const { connections } = options;
   const secrets: SecretSource = {
     allowed: config.connections.secrets,
@@ -249,7 +251,7 @@ export function startManagement(options: ManagementOptions): Management {
     derivations,
     ...archiveNames,
     approval: config.processes.approval,
-    propose: (draft) => proposals.propose(draft),
+    propose: (parameters, requester) => proposeExecution(ledger, parameters, requester),
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
@@ -259,12 +261,7 @@ export function startManagement(options: ManagementOptions): Management {
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
   });
-  const proposals = new Proposals({
-    documents: state.documents,
-    jobs: state.jobs,
-    execute: executeApproved(processes, options.presentRights),
-    sharesOrigin: (decider, author) => sharesOrigin(decider, author, state),
-  });
+  ledger.register(createProcessActuator(processes, jobs, options.presentRights));
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
@@ -341,8 +338,7 @@ export function startManagement(options: ManagementOptions): Management {
   const checkpoints = new AuditCheckpoints({
     audit: state.audit,
     store: state.auditCheckpoints,
-    documents: state.documents,
-    sealing,
+    keys: sealKeys,
     log,
   });
   const deps: AdminDeps = {
@@ -405,7 +401,7 @@ export function startManagement(options: ManagementOptions): Management {
     publishedLayers: options.publishedLayers,
     derivations,
     layerCopies,
-    proposals,
+    ledger,
     sourceLayers: options.sourceLayers,
     sources: options.sourceStates,
     sourceCrs: options.sourceCrs,

@@ -17,6 +17,7 @@ import type {
   InvestigationTable,
 } from './investigation-tables.js';
 import type { LatencyTable, VitalsTable } from './observability-tables.js';
+import type { ProposalTable } from './operate-tables.js';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
@@ -521,6 +522,7 @@ export interface StateTables {
   investigation_links: InvestigationLinkTable;
   diagnostic_bundles: DiagnosticBundleTable;
   diagnostic_envelopes: DiagnosticEnvelopeTable;
+  proposals: ProposalTable;
   audit_checkpoints: AuditCheckpointTable;
   latency_periods: LatencyTable;
   vital_periods: VitalsTable;
