@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyAudit } from '../../src/cli/audit.js';
 import { jsonLine } from '../../src/gateway/audit/admin/audit-export.js';
+import { SealKeys } from '../../src/services/access/keys/seal-keys.js';
 import { StateCipher } from '../../src/services/access/keys/state-cipher.js';
 import { AuditCheckpoints } from '../../src/services/audit/checkpoints.js';
 import { type AuditRow, computeRowHash } from '../../src/stores/audit/audit.js';
@@ -29,8 +30,8 @@ describeStates('checkpoints of the audit trail', (temporary, database) => {
 
   const checkpoints = (state = t.state) =>
     new AuditCheckpoints({
-      ...{ audit: state.audit, store: state.auditCheckpoints, documents: state.documents },
-      ...{ sealing: new StateCipher('a key of the state'), now: () => now },
+      ...{ audit: state.audit, store: state.auditCheckpoints, now: () => now },
+      keys: new SealKeys(state.documents, new StateCipher('a key of the state')),
       log: {
         write: (event: string, properties: object = {}) => void logged.push([event, { ...properties }]),
       } as never,
@@ -159,11 +160,14 @@ describeStates('checkpoints of the audit trail', (temporary, database) => {
     expect((await seals.verify()).broken).toMatchObject({ id: 9 });
     await t.run(`DELETE FROM audit_checkpoints`);
     const forger = new AuditCheckpoints({
-      ...{ audit: t.state.audit, store: t.state.auditCheckpoints, sealing: new StateCipher('') },
-      documents: {
-        get: async () => undefined,
-        create: async (_k: string, _i: string, body: object) => ({ body }),
-      } as never,
+      ...{ audit: t.state.audit, store: t.state.auditCheckpoints },
+      keys: new SealKeys(
+        {
+          get: async () => undefined,
+          create: async (_k: string, _i: string, body: object) => ({ body }),
+        } as never,
+        new StateCipher(''),
+      ),
       log: { write: () => {} },
     });
     await forger.sealIfDue();

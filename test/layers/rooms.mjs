@@ -7,6 +7,7 @@ const ROOMS = {
     errors: { holds: 'errors that clients and operators read; failures of tasks', uses: [] },
     files: { holds: 'paths, folders and states of local files', uses: [] },
     jobs: { holds: 'priorities of jobs', uses: [] },
+    operate: { holds: 'kinds, statuses and plans of proposed actions', uses: [] },
     observability: { holds: 'statements, durations and open resources of a thread', uses: [] },
     geometry: { holds: 'boxes, CRS, spheres, notations and operations of geometries', uses: ['errors'] },
     kit: { holds: 'limits, version, log events, networks, callers', uses: ['errors'] },
@@ -136,6 +137,7 @@ const ROOMS = {
       uses: ['audit', 'jobs', 'replicas', 'schema'],
     },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
+    operate: { holds: 'proposals of actions', uses: ['audit', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
     styles: { holds: 'styles and their versions', uses: ['database', 'schema'] },
@@ -152,6 +154,7 @@ const ROOMS = {
         'investigations',
         'jobs',
         'observability',
+        'operate',
         'rasters',
         'replicas',
         'schema',
@@ -161,6 +164,7 @@ const ROOMS = {
     },
   },
   services: {
+    actions: { holds: 'the interface of typed actions', uses: [] },
     filters: { holds: 'filters of callers', uses: [] },
     storage: { holds: 'folders and buckets', uses: [] },
     telemetry: { holds: 'metrics, spans, log, OTLP', uses: [] },
@@ -197,6 +201,10 @@ const ROOMS = {
     },
     diagnostics: { holds: 'intake and retention of diagnostic bundles', uses: ['access'] },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
+    operate: {
+      holds: 'proposals of actions: seals, approvals, execution, verification, receipts',
+      uses: ['access', 'actions', 'jobs'],
+    },
     maps: {
       holds: 'windows and drawing of maps, legends',
       uses: ['catalog', 'features', 'filters', 'kit', 'rasters', 'styles'],
@@ -291,6 +299,7 @@ const ROOMS = {
       holds: 'processes, their catalogue, inputs, plans and runs',
       uses: [
         'access',
+        'actions',
         'catalog',
         'deliveries',
         'edits',
@@ -422,10 +431,8 @@ const ROOMS = {
       holds: 'management of services and layers',
       uses: ['admin', 'connections', 'geocoding', 'http', 'styles'],
     },
-    processes: {
-      holds: 'OGC API Processes, proposals',
-      uses: ['admin', 'http', 'pages', 'surface'],
-    },
+    processes: { holds: 'OGC API Processes', uses: ['admin', 'http', 'pages', 'surface'] },
+    operate: { holds: 'management of proposals', uses: ['admin'] },
     tiles: {
       holds: 'OGC API Tiles, XYZ, TileJSON, management of caches and tile jobs',
       uses: ['admin', 'http', 'jobs', 'pages', 'surface'],
@@ -469,6 +476,7 @@ const ROOMS = {
         'manifest',
         'maps',
         'observability',
+        'operate',
         'operations',
         'pages',
         'probes',

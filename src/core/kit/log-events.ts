@@ -128,6 +128,11 @@ export const LOG_EVENTS = {
   'job.engine.failed': error(1500, 'the job engine failed: {Error}'),
   'import.files.left': warning(1501, 'leftover files of imports could not be deleted: {Error}'),
   'attachments.left': warning(1502, 'attachments of deleted features could not be deleted: {Error}'),
+  'operate.policies.failed': warning(1503, 'a policy could not act on its findings: {Error}'),
+  'operate.policy.acted': information(
+    1504,
+    'a policy approved proposal {Proposal} for the finding {Finding}; job {Job} executes it',
+  ),
 
   'key.use.failed': warning(1600, 'the last use of API keys could not be stored: {Error}'),
   'audit.failed': error(1601, 'an audit entry could not be written: {Error}'),

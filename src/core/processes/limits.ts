@@ -37,14 +37,6 @@ export const PROCESS_LIMITS = {
   callbackProgressMs: 5000,
   /** Lines of its log that the page of a job shows. */
   processLogLines: 500,
-  /** Executions of one caller and of all that wait for approval, bytes of one, and days that it is kept. */
-  proposals: 100,
-  proposalsOfAll: 1000,
-  proposalBytes: 65_536,
-  proposalDays: 90,
-  /** Proposals in a list, and newest proposals searched for it. */
-  proposalsListed: 1000,
-  proposalsRead: 10_000,
   /** Steps of a plan. */
   planSteps: 50,
   /** Milliseconds that counting features for an estimate may take. */

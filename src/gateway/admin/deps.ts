@@ -42,8 +42,9 @@ import type { OpsHealth } from '../../services/observability/health/ops-health.j
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
 import type { Autonomy } from '../../services/operate/autonomy/autonomy.js';
+import type { FindingActions } from '../../services/operate/findings/finding-actions.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
-import type { Proposals } from '../../services/processes/proposals.js';
+import type { Ledger } from '../../services/operate/ledger.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
 import type { Styles } from '../../services/styles/index.js';
@@ -89,7 +90,7 @@ export interface AdminDeps {
   readonly coverageImports: CoverageImports;
   readonly migrationBatches: MigrationBatches;
   readonly replicas: Replicas;
-  readonly proposals: Proposals;
+  readonly ledger: Ledger;
   readonly geoServerMigrations: GeoServerMigrations;
   readonly styles: Styles;
   readonly layers: Layers;
@@ -113,6 +114,7 @@ export interface AdminDeps {
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;
   readonly findings: Findings;
+  readonly findingActions: Pick<FindingActions, 'propose'>;
   readonly autonomy: Autonomy;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */

@@ -4,7 +4,7 @@ import { type ApiError, fieldFailure } from '../../core/errors/errors.js';
 import type { BodyProblem } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { StoredConnection } from '../../services/connections/connection.js';
-import type { State } from '../../stores/state/state.js';
+import type { AtomicStores } from '../../stores/state/state.js';
 import type { ServicesOf } from '../admin/deps.js';
 import type { RuleTargets } from '../admin/rule-checks.js';
 
@@ -25,7 +25,7 @@ export const KIND_SERVICES = [
 export type KindDeps = ServicesOf<typeof KIND_SERVICES>;
 
 /** Stores that are written in one transaction. */
-export type Stores = Parameters<Parameters<State['atomically']>[0]>[0];
+export type Stores = AtomicStores;
 
 /** One object of the management state, without what only this server gave it. */
 export interface Entry {

@@ -46,6 +46,7 @@ import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
 import { autonomy } from '../operate/admin/autonomy.js';
 import { findingDetails, opsFindings } from '../operate/admin/findings.js';
+import { proposals } from '../operate/admin/proposals.js';
 import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
@@ -64,7 +65,6 @@ import {
   scenes,
 } from '../operations/admin/unbuilt.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
-import { proposals } from '../processes/admin/proposals.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';
 import { multidimCoverages } from '../rasters/admin/multidim-coverages.js';
 import { zarrStores } from '../rasters/admin/zarr-stores.js';

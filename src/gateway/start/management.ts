@@ -10,8 +10,8 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
+import { SealKeys } from '../../services/access/keys/seal-keys.js';
 import { StateCipher } from '../../services/access/keys/state-cipher.js';
-import { sharesOrigin } from '../../services/access/origins.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import { listPermissions } from '../../services/access/rules/policy.js';
@@ -70,11 +70,9 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
-import { Autonomy } from '../../services/operate/autonomy/autonomy.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
-import { executeApproved } from '../../services/processes/approved-execution.js';
+import { createProcessActuator } from '../../services/processes/actuator.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
-import { Proposals } from '../../services/processes/proposals.js';
 import { Processes } from '../../services/processes/service.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import { objectUrl } from '../../services/storage/places.js';
@@ -101,6 +99,7 @@ import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
+import { createLedger, createWorkflow, proposeExecution } from './operate.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -131,6 +130,8 @@ export interface ManagementOptions {
   alertDispatch: AlertDispatch;
   observer: Observer;
   opsHealth: OpsHealth;
+  /** True in one gateway of a server. */
+  first: boolean;
   /** Findings of all servers, from facts that include those of the audit trail. */
   createFindings(audit: Pick<AuditCheckpoints, 'verify'>): Findings;
   reports: ProcessReports;
@@ -214,6 +215,8 @@ export function startManagement(options: ManagementOptions): Management {
     merges,
   });
   const sealing = new StateCipher(config.security.stateKey);
+  const sealKeys = new SealKeys(state.documents, sealing);
+  const ledger = createLedger({ state, jobs, keys: sealKeys, presentRights: options.presentRights, log });
   const { connections } = options;
   const secrets: SecretSource = {
     allowed: config.connections.secrets,
@@ -253,7 +256,7 @@ export function startManagement(options: ManagementOptions): Management {
     derivations,
     ...archiveNames,
     approval: config.processes.approval,
-    propose: (draft) => proposals.propose(draft),
+    propose: (parameters, requester) => proposeExecution(ledger, parameters, requester),
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
@@ -263,12 +266,7 @@ export function startManagement(options: ManagementOptions): Management {
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
   });
-  const proposals = new Proposals({
-    documents: state.documents,
-    jobs: state.jobs,
-    execute: executeApproved(processes, options.presentRights),
-    sharesOrigin: (decider, author) => sharesOrigin(decider, author, state),
-  });
+  ledger.register(createProcessActuator(processes, jobs, options.presentRights));
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
@@ -345,20 +343,15 @@ export function startManagement(options: ManagementOptions): Management {
   const checkpoints = new AuditCheckpoints({
     audit: state.audit,
     store: state.auditCheckpoints,
-    documents: state.documents,
-    sealing,
+    keys: sealKeys,
     log,
   });
   const findings = options.createFindings(checkpoints);
-  const autonomy = new Autonomy({
-    store: state.autonomy,
-    rules: findings.rules,
-    hasOwnKey: sealing.encrypts,
-    trackRecords: async () => new Map(),
-  });
+  const workflow = createWorkflow({ findings, ledger, state, log, hasOwnKey: sealing.encrypts });
   const deps: AdminDeps = {
     findings,
-    autonomy,
+    findingActions: workflow.actions,
+    autonomy: workflow.autonomy,
     bundles,
     checkpoints,
     access: options.access,
@@ -418,7 +411,7 @@ export function startManagement(options: ManagementOptions): Management {
     publishedLayers: options.publishedLayers,
     derivations,
     layerCopies,
-    proposals,
+    ledger,
     sourceLayers: options.sourceLayers,
     sources: options.sourceStates,
     sourceCrs: options.sourceCrs,
@@ -457,6 +450,7 @@ export function startManagement(options: ManagementOptions): Management {
   const start = () => {
     jobs.start();
     checkpoints.start();
+    if (options.first) workflow.loop.start();
     const sweep = async () => {
       await Promise.all([options.sweepAttachments(), readerExports.trim(), bundles.expire()]);
     };
@@ -483,7 +477,7 @@ export function startManagement(options: ManagementOptions): Management {
     unfollow();
     stopSweeps?.();
     checkpoints.stop();
-    return jobs.stop();
+    return Promise.all([jobs.stop(), workflow.loop.stop()]).then(() => {});
   };
   return {
     operations,

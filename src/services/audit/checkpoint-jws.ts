@@ -1,4 +1,5 @@
 import { CompactSign, compactVerify, decodeProtectedHeader, importJWK, type JWK } from 'jose';
+import { SEAL_ALGORITHM, type SealSigner } from '../access/keys/seal-keys.js';
 
 /** Statement about the first rows of an audit trail. */
 export interface CheckpointStatement {
@@ -10,21 +11,20 @@ export interface CheckpointStatement {
   readonly time: string;
 }
 
-export const CHECKPOINT_ALGORITHM = 'EdDSA';
 const TYPE = 'graticule-audit-checkpoint+jws';
 
 /** Signs a statement. The signature names the public key and contains it, so that a log line suffices to verify it. */
 export async function signCheckpoint(
   statement: CheckpointStatement,
-  publicKey: JWK & { readonly kid: string },
-  privateKey: JWK,
+  publicKey: SealSigner['publicKey'],
+  privateKey: SealSigner['privateKey'],
 ): Promise<string> {
   const { kty, crv, x } = publicKey as { kty: string; crv: string; x: string };
   return new CompactSign(new TextEncoder().encode(JSON.stringify(statement)))
     .setProtectedHeader({
-      ...{ alg: CHECKPOINT_ALGORITHM, typ: TYPE, kid: publicKey.kid, jwk: { kty, crv, x } },
+      ...{ alg: SEAL_ALGORITHM, typ: TYPE, kid: publicKey.kid, jwk: { kty, crv, x } },
     })
-    .sign(await importJWK(privateKey, CHECKPOINT_ALGORITHM));
+    .sign(privateKey);
 }
 
 /** A verified statement with the id of its key. */
@@ -45,8 +45,8 @@ export async function readCheckpoint(
   if (typ !== TYPE || typeof kid !== 'string') throw new Error('it is not a signed checkpoint');
   const key = keys ? keys.find((one) => one.kid === kid) : jwk;
   if (!key) throw new Error(`its key ${kid} is not one of the given keys`);
-  const { payload } = await compactVerify(jws, await importJWK(key, CHECKPOINT_ALGORITHM), {
-    algorithms: [CHECKPOINT_ALGORITHM],
+  const { payload } = await compactVerify(jws, await importJWK(key, SEAL_ALGORITHM), {
+    algorithms: [SEAL_ALGORITHM],
   });
   return { statement: parseStatement(new TextDecoder().decode(payload)), keyId: kid };
 }

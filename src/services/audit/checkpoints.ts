@@ -1,36 +1,19 @@
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
-import { ApiError } from '../../core/errors/errors.js';
+import type { JWK } from 'jose';
 import type { AuditStore, AuditVerdict } from '../../stores/audit/audit.js';
 import type { AuditCheckpointRow, AuditCheckpointStore } from '../../stores/audit/checkpoints.js';
-import type { DocumentStore } from '../../stores/state/documents.js';
-import type { StateCipher } from '../access/keys/state-cipher.js';
+import type { SealKeys } from '../access/keys/seal-keys.js';
 import { exception, type Log } from '../telemetry/log.js';
 import { auditChainBroken } from '../telemetry/store-metrics.js';
-import {
-  CHECKPOINT_ALGORITHM,
-  type CheckpointStatement,
-  readCheckpoint,
-  signCheckpoint,
-} from './checkpoint-jws.js';
-
-/** A key pair of checkpoints. It is kept as long as the checkpoints. */
-interface SealKey {
-  readonly publicKey: JWK & { readonly kid: string };
-  /** A JWK as JSON, sealed. */
-  readonly privateKey: string;
-}
+import { type CheckpointStatement, readCheckpoint, signCheckpoint } from './checkpoint-jws.js';
 
 export interface AuditCheckpointsDeps {
   readonly audit: Pick<AuditStore, 'verify'>;
   readonly store: AuditCheckpointStore;
-  readonly documents: DocumentStore;
-  readonly sealing: StateCipher;
+  readonly keys: Pick<SealKeys, 'published' | 'signer'>;
   readonly log: Pick<Log, 'write'>;
   now?(): number;
 }
 
-const KIND = 'audit seal key';
-const FIRST_KEY = '1';
 /** Rows and milliseconds after which a new checkpoint is due. */
 const DUE_ROWS = 1000;
 const DUE_MS = 3_600_000;
@@ -42,7 +25,6 @@ const LOOK_MS = 60_000;
  */
 export class AuditCheckpoints {
   #timer: NodeJS.Timeout | undefined;
-  #key: Promise<SealKey> | undefined;
 
   constructor(private readonly deps: AuditCheckpointsDeps) {}
 
@@ -75,9 +57,8 @@ export class AuditCheckpoints {
       ...{ rows: last.id, lastId: last.id, hash: last.hash },
       time: new Date(at).toISOString(),
     };
-    const { publicKey, privateKey } = await this.#signer();
-    const jwk = JSON.parse(this.deps.sealing.open(privateKey)) as JWK;
-    const signature = await signCheckpoint(statement, publicKey, jwk);
+    const { publicKey, privateKey } = await this.deps.keys.signer();
+    const signature = await signCheckpoint(statement, publicKey, privateKey);
     const row = { row_count: last.id, last_id: last.id, last_hash: last.hash, created_at: at, signature };
     if (!(await this.deps.store.add(row))) return;
     const { rows, lastId, hash, time } = statement;
@@ -88,8 +69,7 @@ export class AuditCheckpoints {
 
   /** All checkpoints, oldest first, and the public keys that signed them. */
   async list(): Promise<{ keys: JWK[]; checkpoints: AuditCheckpointRow[] }> {
-    const keys = await this.deps.documents.list<SealKey>(KIND);
-    return { keys: keys.map(({ body }) => body.publicKey), checkpoints: await this.deps.store.list() };
+    return { keys: await this.deps.keys.published(), checkpoints: await this.deps.store.list() };
   }
 
   /** The newest checkpoint as a signed text. */
@@ -107,33 +87,6 @@ export class AuditCheckpoints {
     const broken = verdict.broken ?? forged;
     auditChainBroken.cell().set(broken ? 1 : 0);
     return broken ? { ...verdict, broken } : verdict;
-  }
-
-  #signer(): Promise<SealKey> {
-    this.#key ??= this.#findKey();
-    this.#key.catch(() => {
-      this.#key = undefined;
-    });
-    return this.#key;
-  }
-
-  async #findKey(): Promise<SealKey> {
-    const { documents, sealing } = this.deps;
-    const found = await documents.get<SealKey>(KIND, FIRST_KEY);
-    if (found) return found.body;
-    const pair = await generateKeyPair(CHECKPOINT_ALGORITHM, { crv: 'Ed25519', extractable: true });
-    const jwk = await exportJWK(pair.publicKey);
-    const key: SealKey = {
-      publicKey: { ...jwk, kid: await calculateJwkThumbprint(jwk), use: 'sig', alg: CHECKPOINT_ALGORITHM },
-      privateKey: sealing.seal(JSON.stringify(await exportJWK(pair.privateKey))),
-    };
-    try {
-      return (await documents.create<SealKey>(KIND, FIRST_KEY, key, 'system')).body;
-    } catch (error) {
-      if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
-      // Another process added one at the same time.
-      return (await documents.get<SealKey>(KIND, FIRST_KEY))!.body;
-    }
   }
 
   #now = () => this.deps.now?.() ?? Date.now();

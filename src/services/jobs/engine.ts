@@ -4,7 +4,7 @@ import { instanceName } from '../../stores/database/instance.js';
 import { JobParts } from '../../stores/jobs/job-parts.js';
 import { type Claim, type JobProgress, JobRuns } from '../../stores/jobs/job-runs.js';
 import type { JobLimits } from '../../stores/jobs/job-shares.js';
-import type { JobRow, JobState, JobStore } from '../../stores/jobs/jobs.js';
+import type { JobRow, JobState, JobStore, NewJob } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
 import { recordJobSpan } from '../telemetry/spans.js';
 import * as metrics from '../telemetry/store-metrics.js';
@@ -157,16 +157,44 @@ export class JobEngine {
     input: unknown,
     options: SubmitOptions,
   ): Promise<{ job: JobRow; created: boolean }> {
+    const added = await this.store.add(this.describe(kind, input, options));
+    if (added.created) this.followSubmission();
+    else this.#look();
+    return added;
+  }
+
+  /** A job for a transaction of the caller, which calls `followSubmission` after its commit. */
+  describe(kind: string, input: unknown, options: SubmitOptions): NewJob {
     const current = this.#kinds.get(kind);
     if (!current) throw new Error(`the job kind ${kind} is not registered`);
     const { resources = [], ...rest } = options;
     const maxAttempts = current.maxAttempts ?? MAX_ATTEMPTS;
     const folder = current.ofFolder ? this.#options.folder : undefined;
-    const job = { kind, input, maxAttempts, resources, folder, ...rest };
-    const added = await this.store.add(job);
-    if (added.created) metrics.jobsSubmitted.cell().inc();
+    return { kind, input, maxAttempts, resources, folder, ...rest };
+  }
+
+  /** Counts a job that was added, and starts it if there is a free place. */
+  followSubmission(): void {
+    metrics.jobsSubmitted.cell().inc();
     this.#look();
-    return added;
+  }
+
+  /** Starts jobs that a transaction of the caller returned to the queue, if there are free places. */
+  followRetry(): void {
+    this.#look();
+  }
+
+  /** Stops and cleans up a job that a transaction of the caller has cancelled. A repeated call has no effect. */
+  async followCancel(job: JobRow): Promise<void> {
+    this.#running.get(job.id)?.run.stop('cancelled');
+    if (job.state !== 'Cancelled') return;
+    await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), job.id, { state: 'Cancelled' });
+    this.#tell(job.id, news(job));
+  }
+
+  /** Maximum number of further runs of a job that is retried. */
+  attemptsOf(kind: string): number {
+    return this.#kinds.get(kind)?.maxAttempts ?? MAX_ATTEMPTS;
   }
 
   /** The job that was submitted with the same key before. */
@@ -191,11 +219,7 @@ export class JobEngine {
     if (!changed && job.state !== 'Cancelled') {
       throw new ApiError('conflict', `The job has already ended (${job.state}).`);
     }
-    this.#running.get(id)?.run.stop('cancelled');
-    if (changed && job.state === 'Cancelled') {
-      await this.#kinds.get(job.kind)?.cleanup?.(JSON.parse(job.input_json), id, { state: 'Cancelled' });
-      this.#tell(id, news(job));
-    }
+    if (changed) await this.followCancel(job);
     return job;
   }
 
@@ -204,8 +228,7 @@ export class JobEngine {
     const before = await this.get(id);
     const refusal = await this.retryRefusal(before);
     if (refusal !== undefined) throw new ApiError('conflict', refusal);
-    const kind = this.#kinds.get(before.kind)!;
-    const { job, changed } = (await this.store.retry(id, kind.maxAttempts ?? MAX_ATTEMPTS)) ?? missing(id);
+    const { job, changed } = (await this.store.retry(id, this.attemptsOf(before.kind))) ?? missing(id);
     if (!changed) throw new ApiError('conflict', notEnded(job));
     this.#look();
     return job;

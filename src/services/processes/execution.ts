@@ -1,5 +1,6 @@
 import { GEOTIFF_FORMAT } from '../../core/http/media.js';
 import type { Principal } from '../../core/http/operation.js';
+import type { JobPriority } from '../../core/jobs/job-priority.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { CopySourceLayer } from '../access/rules/rules.js';
 import { EXPORT_FORMATS } from '../exchange/exports/formats.js';
@@ -23,6 +24,14 @@ export interface Execution {
   /** Plan of the process that runs several processes. */
   plan?: Plan<SourceValue>;
   subscriber?: Subscriber;
+}
+
+/** Parameters of an execution that requires approval. */
+export interface ExecutionDraft {
+  readonly process: string;
+  readonly execution: Execution;
+  readonly baseUrl: string;
+  readonly priority: JobPriority;
 }
 
 /** Input of a process job. */

@@ -26,9 +26,8 @@ import { removeStrays } from '../uploads/kept-uploads.js';
 import type { Callbacks } from './callbacks.js';
 import { findProcess, PROCESSES } from './catalogue/index.js';
 import type { InputValues, ProcessDefinition } from './definition.js';
-import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
+import type { Execution, ExecutionDraft, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
 import { executeProcess } from './job.js';
-import type { ProposalDraft } from './proposals.js';
 import { publishResult, type ResultPublishDeps } from './publish.js';
 import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
@@ -45,7 +44,7 @@ export interface ProcessesDeps extends ResultPublishDeps {
   /** Ids of processes that require approval. */
   approval: readonly string[];
   /** Stores an execution until it is approved. Resolves with the id of the proposal. */
-  propose(draft: ProposalDraft): Promise<string>;
+  propose(draft: ExecutionDraft, proposer: Principal): Promise<string>;
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
   /** Processes that databases compute. */
@@ -143,7 +142,7 @@ export class Processes {
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
     await this.#refusals.check(process, execution, caller);
     if (!isApproved)
-      await this.#requireApproval({ process: process.id, execution, principal: proposer, baseUrl, priority });
+      await this.#requireApproval({ process: process.id, execution, baseUrl, priority }, proposer);
     const { values, outputs, response } = execution;
     const derivedFrom = isPublishing(execution)
       ? await this.#layersOf(process, execution, caller)
@@ -210,12 +209,12 @@ export class Processes {
   }
 
   /** Throws `forbidden` with the id of the proposal if a process or a step requires approval. */
-  async #requireApproval(draft: ProposalDraft): Promise<void> {
+  async #requireApproval(draft: ExecutionDraft, proposer: Principal): Promise<void> {
     const { process, execution } = draft;
     const all = [process, ...(execution.plan?.steps ?? []).map((step) => step.process)];
     const gated = all.find((id) => this.#deps.approval.includes(id));
     if (gated === undefined) return;
-    const id = await this.#deps.propose(draft);
+    const id = await this.#deps.propose(draft, proposer);
     throw new ApiError('forbidden', `Approval required: ${gated} runs after the proposal ${id} is approved.`);
   }
 

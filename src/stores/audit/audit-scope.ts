@@ -63,6 +63,11 @@ export function inAuditScope<T>(scope: AuditScope, run: () => Promise<T>): Promi
   return scopes.run(scope, run);
 }
 
+/** Runs work that does not belong to the running request, such as the creation of a shared key. */
+export function outsideAuditScope<T>(run: () => Promise<T>): Promise<T> {
+  return scopes.exit(run);
+}
+
 export function auditScope(): AuditScope | undefined {
   return scopes.getStore();
 }

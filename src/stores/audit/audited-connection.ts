@@ -5,7 +5,7 @@ import { auditScope } from './audit-scope.js';
 
 /** Statements that change audited data. Other statements are internal bookkeeping. */
 const AUDITED =
-  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries|attachments|diagnostic_bundles)"/;
+  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries|attachments|diagnostic_bundles|proposals)"/;
 
 /** A connection to a state database that writes the row of an audited request together with its change. */
 export abstract class AuditedConnection implements DatabaseConnection {

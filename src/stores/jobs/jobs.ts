@@ -4,7 +4,7 @@ import { JOB_PRIORITIES, type JobPriority } from '../../core/jobs/job-priority.j
 import { encodeStoredJson } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
 import { getSignals, signalOthers } from '../database/signals.js';
-import type { StateDb } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
@@ -154,7 +154,7 @@ export class JobStore {
    * the job had already ended.
    */
   cancel(id: string): Promise<{ job: JobRow; changed: boolean } | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const job = await new JobStore(trx).#getForUpdate(id);
       if (!job) return undefined;
       if (job.state !== 'Queued' && job.state !== 'Running') return { job, changed: false };
@@ -203,7 +203,7 @@ export class JobStore {
 
   /** Puts a failed or cancelled job back in the queue; `changed` is false for any other. */
   retry(id: string, attempts: number): Promise<{ job: JobRow; changed: boolean } | undefined> {
-    return this.db.transaction().execute(async (trx) => {
+    return runInTransaction(this.db, async (trx) => {
       const job = await new JobStore(trx).#getForUpdate(id);
       if (!job) return undefined;
       if (job.state !== 'Failed' && job.state !== 'Cancelled') return { job, changed: false };

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { AutonomyPolicyTable, AutonomySettingTable } from '../schema/finding-tables.js';
-import { getVocabulary } from '../schema/vocabulary.js';
+import { acquireLock, getVocabulary } from '../schema/vocabulary.js';
 
 export type AutonomyPolicyRow = Selectable<AutonomyPolicyTable>;
 export type AutonomySettingRow = Selectable<AutonomySettingTable>;
@@ -40,7 +40,7 @@ export class AutonomyStore {
   /** Stores a policy. The failures before the change count no longer. */
   setPolicy(rule: string, by: string, change: (before: AutonomyPolicyRow | undefined) => PolicyChange) {
     return runInTransaction(this.db, async (trx) => {
-      await lock(trx);
+      await acquireLock(trx, LOCK);
       const store = new AutonomyStore(trx);
       const before = await store.policy(rule);
       const row = {
@@ -62,7 +62,7 @@ export class AutonomyStore {
 
   setKillSwitch(isOn: boolean, by: string): Promise<AutonomySettingRow> {
     return runInTransaction(this.db, async (trx) => {
-      await lock(trx);
+      await acquireLock(trx, LOCK);
       const row = {
         ...{ id: 1, kill_switch: isOn ? 1 : 0 },
         ...{ updated_at: getVocabulary(trx).now(), updated_by: by },
@@ -82,7 +82,7 @@ export class AutonomyStore {
    */
   admit(action: WantedAction): Promise<AutonomyPolicyRow | AutonomyRefusal> {
     return runInTransaction(this.db, async (trx) => {
-      await lock(trx);
+      await acquireLock(trx, LOCK);
       const store = new AutonomyStore(trx);
       if ((await store.settings())?.kill_switch === 1) return 'kill-switch';
       const policy = await store.policy(action.rule);
@@ -111,7 +111,7 @@ export class AutonomyStore {
    */
   countVerification(rule: string, hasFailed: boolean, maxFailures: number): Promise<boolean> {
     return runInTransaction(this.db, async (trx) => {
-      await lock(trx);
+      await acquireLock(trx, LOCK);
       const policy = await new AutonomyStore(trx).policy(rule);
       if (!policy) return false;
       const failed = hasFailed ? policy.failed_in_row + 1 : 0;
@@ -127,10 +127,4 @@ export class AutonomyStore {
       return turns;
     });
   }
-}
-
-/** Waits until no other server decides about actions or policies. */
-async function lock(trx: StateDb): Promise<void> {
-  const statement = getVocabulary(trx).lock(LOCK);
-  if (statement) await trx.executeQuery(statement);
 }

@@ -24,6 +24,7 @@ import type {
   InvestigationTable,
 } from './investigation-tables.js';
 import type { LatencyTable, VitalsTable } from './observability-tables.js';
+import type { ProposalTable } from './operate-tables.js';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC. `*_json` columns contain JSON text. */
 
@@ -533,6 +534,7 @@ export interface StateTables {
   autonomy_actions: AutonomyActionTable;
   diagnostic_bundles: DiagnosticBundleTable;
   diagnostic_envelopes: DiagnosticEnvelopeTable;
+  proposals: ProposalTable;
   audit_checkpoints: AuditCheckpointTable;
   latency_periods: LatencyTable;
   vital_periods: VitalsTable;

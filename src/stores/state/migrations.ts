@@ -41,6 +41,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0031-health-periods': { up: (db) => runAll(db, HEALTH_PERIODS) },
   '0033-diagnostics': { up: (db) => runAll(db, DIAGNOSTICS) },
   '0034-user-origins': { up: (db) => runAll(db, ['ALTER TABLE users ADD COLUMN created_by TEXT']) },
+  '0035-proposals': { up: (db) => runAll(db, PROPOSALS) },
   '0036-findings': { up: (db) => runAll(db, FINDINGS) },
 };
 
@@ -456,6 +457,21 @@ const FINDINGS = [
     id INTEGER PRIMARY KEY, kill_switch INTEGER NOT NULL, updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL) STRICT`,
   'CREATE TABLE autonomy_actions (proposal_id TEXT PRIMARY KEY, rule TEXT NOT NULL, at INTEGER NOT NULL) STRICT',
   'CREATE INDEX autonomy_actions_by_rule ON autonomy_actions (rule, at)',
+];
+
+const PROPOSALS = [
+  `CREATE TABLE proposals (
+    id TEXT PRIMARY KEY, kind TEXT NOT NULL, actuator TEXT NOT NULL, status TEXT NOT NULL,
+    requested_by TEXT NOT NULL, requested_by_agent TEXT, tenant TEXT, finding_id TEXT, autonomy_rule TEXT,
+    summary_json TEXT NOT NULL, requester_json TEXT, evidence_json TEXT, open_key TEXT UNIQUE,
+    statement TEXT NOT NULL, approval TEXT, receipt TEXT, stage TEXT, result_json TEXT, acted_at INTEGER,
+    job_id TEXT, resolved_by TEXT, resolved_at INTEGER, resolution_reason TEXT, outcome TEXT,
+    blocking_json TEXT NOT NULL, expires_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL) STRICT`,
+  'CREATE INDEX proposals_by_time ON proposals (created_at, id)',
+  'CREATE INDEX proposals_by_finding ON proposals (finding_id)',
+  'CREATE INDEX proposals_by_rule ON proposals (autonomy_rule, created_at)',
+  'CREATE INDEX proposals_by_status ON proposals (status, requested_by)',
 ];
 
 /** Numbers of the changes of alert events, after which streams resume. */

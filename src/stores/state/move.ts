@@ -62,6 +62,7 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   diagnostic_bundles: ['id'],
   diagnostic_envelopes: ['bundle_id', 'ordinal'],
   audit_checkpoints: ['row_count'],
+  proposals: ['id'],
   latency_periods: ['resolution', 'bucket_start', 'replica', 'protocol'],
   vital_periods: ['resolution', 'bucket_start', 'replica'],
 };

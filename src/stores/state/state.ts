@@ -39,6 +39,7 @@ import { HealthPeriodStore } from '../observability/health-periods.js';
 import { RecentRecordStore } from '../observability/recent-records.js';
 import { AutonomyStore } from '../operate/autonomy.js';
 import { FindingStore } from '../operate/findings.js';
+import { ProposalStore } from '../operate/proposals.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
 import { ReplicaStore } from '../replicas/replicas.js';
@@ -89,14 +90,11 @@ export interface State {
   readonly diagnosticBundles: DiagnosticBundleStore;
   readonly healthPeriods: HealthPeriodStore;
   readonly recentRecords: RecentRecordStore;
+  readonly proposals: ProposalStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
-  /** Runs changes of documents, styles and ids that become durable together, or not at all. */
-  atomically<T>(
-    work: (
-      stores: Pick<State, 'alertRules' | 'alertZones' | 'collections' | 'documents' | 'rasters' | 'styles'>,
-    ) => Promise<T>,
-  ): Promise<T>;
+  /** Runs changes that become durable together, or not at all. */
+  atomically<T>(work: (stores: AtomicStores) => Promise<T>): Promise<T>;
   /** Migration steps of this release that are missing, and steps of a newer release. */
   migrationSteps(): Promise<MigrationSteps>;
   /** Rejects if the database does not respond, or refuses changes. Used for readiness. */
@@ -104,6 +102,21 @@ export interface State {
   /** Finishes what was posted, then releases the file. */
   close(): Promise<void>;
 }
+
+/** Stores whose changes can be parts of one transaction. */
+export type AtomicStores = Pick<
+  State,
+  | 'alertRules'
+  | 'alertZones'
+  | 'autonomy'
+  | 'collections'
+  | 'deliveries'
+  | 'documents'
+  | 'jobs'
+  | 'proposals'
+  | 'rasters'
+  | 'styles'
+>;
 
 /** Opens the state that a configuration names. */
 export async function openConfiguredState(config: Config): Promise<State> {
@@ -194,6 +207,7 @@ function buildStores(db: StateDb): State {
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),
+    proposals: new ProposalStore(db),
     signals: getSignals(db),
     statements: getStatementCount(db),
     atomically: (work) =>
@@ -201,8 +215,12 @@ function buildStores(db: StateDb): State {
         work({
           alertRules: new AlertRuleStore(trx),
           alertZones: new AlertZoneStore(trx),
+          autonomy: new AutonomyStore(trx),
           collections: new CollectionStore(trx),
+          deliveries: new DeliveryStore(trx),
           documents: new DocumentStore(trx),
+          jobs: new JobStore(trx),
+          proposals: new ProposalStore(trx),
           rasters: new RasterStore(trx),
           styles: new StyleStore(trx),
         }),

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { LIMITS } from '../../core/kit/limits.js';
 import { isHeldByAnother } from '../database/instance.js';
 import { getSignals, signalAll } from '../database/signals.js';
-import type { StateDb } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import {
   addLanes,
@@ -318,7 +318,7 @@ export class DeliveryStore {
 
   /** Lets the deliveries of a lane wait, or sends them again from now on. */
   async setPaused(sink: string, isPaused: boolean): Promise<void> {
-    await this.db.transaction().execute(async (db) => {
+    await runInTransaction(this.db, async (db) => {
       await addLanes(db, [sink]);
       const paused = isPaused ? { is_paused: 1 } : { is_paused: 0, opens_at: 0 };
       await db.updateTable('sinks').set(paused).where('name', '=', sink).execute();
@@ -376,7 +376,7 @@ export class DeliveryStore {
    */
   async redrive(sinks: readonly string[] | undefined, most: number): Promise<number> {
     const { forUpdate, now } = getVocabulary(this.db);
-    return this.db.transaction().execute(async (db) => {
+    return runInTransaction(this.db, async (db) => {
       // In the order of all transactions: lanes before deliveries.
       const names = db.selectFrom('sinks').select('name');
       await forUpdate(

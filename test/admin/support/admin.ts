@@ -13,6 +13,7 @@ import type { IdentityParts } from '../../../src/services/access/identity/identi
 import { OAuthClients } from '../../../src/services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../../src/services/access/identity/signing-keys.js';
 import { EmbedKeys } from '../../../src/services/access/keys/embed-keys.js';
+import { SealKeys } from '../../../src/services/access/keys/seal-keys.js';
 import { SecretKeys } from '../../../src/services/access/keys/secret-keys.js';
 import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
@@ -61,7 +62,7 @@ import { LatencyRecorder } from '../../../src/services/observability/latency/lat
 import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { ProcessReports } from '../../../src/services/observability/process-reports.js';
-import { Proposals } from '../../../src/services/processes/proposals.js';
+import { Ledger } from '../../../src/services/operate/ledger.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { objectUrl } from '../../../src/services/storage/places.js';
@@ -237,12 +238,13 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: visible,
   });
   const sealing = new StateCipher('');
+  const sealKeys = new SealKeys(t.state.documents, sealing);
   const deps: AdminDeps = {
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
     }),
     checkpoints: new AuditCheckpoints({
-      ...{ audit: t.state.audit, store: t.state.auditCheckpoints, documents: t.state.documents, sealing },
+      ...{ audit: t.state.audit, store: t.state.auditCheckpoints, keys: sealKeys },
       log: { write: () => {} },
     }),
     access: defaultPolicy,
@@ -353,10 +355,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
       edited: () => {},
     }),
     styles,
-    proposals: new Proposals({
-      documents: t.state.documents,
-      jobs: t.state.jobs,
-      execute: () => Promise.reject(new Error('no processes here')),
+    ledger: new Ledger({
+      ...{ state: t.state, jobs, keys: sealKeys, onError: () => {} },
+      presentRights: { of: async (principal) => principal },
       sharesOrigin: async (decider, author) => decider === author,
     }),
     cache: {

@@ -9,10 +9,11 @@ import {
   type OpsFinding,
 } from '../../../services/operate/findings/finding.js';
 import type { Findings } from '../../../services/operate/findings/findings.js';
+import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 
-const { action, report } = createRowBuilders(['findings']);
+const { action, report } = createRowBuilders(['findings', 'findingActions']);
 
 const S = Type.String();
 const NOTE_CHARACTERS = 20_000;
@@ -47,6 +48,15 @@ const FindingSchema = Type.Object({
   }),
 });
 
+const findingId = pathString('findingId', 'Id of a finding.');
+const Outcome = Type.Object({
+  findingId: S,
+  status: Type.Enum(['Executed', 'ProposalCreated', 'Blocked', 'NotSupported']),
+  proposalId: OptionalStringSchema,
+  executionOperationId: OptionalStringSchema,
+  message: OptionalStringSchema,
+});
+
 /** Findings about the servers and their data, and the proposals that they lead to. */
 export const opsFindings = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
   report('GET /observability/findings', 'Get Ops Findings', {
@@ -59,7 +69,24 @@ export const opsFindings = group({ tag: 'Observability', scope: 'observability',
       return { generatedAt: timestamp(at), findings: found.map(describeFinding) };
     },
   }),
-  action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
+  action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action', {
+    description:
+      'Reads the facts again, and proposes the action of the finding. `Executed`: the policy of the rule approved it. `ProposalCreated`: a person must approve it. `Blocked`: the evidence is incomplete, or the action is not possible now. `NotSupported`: the server cannot remove the cause.',
+    params: { findingId },
+    data: Outcome,
+    errors: [404, 503],
+    async answer({ params, principal }, { findingActions }) {
+      const outcome = await findingActions.propose(params.findingId, principal);
+      auditResource(params.findingId, { status: outcome.status, proposalId: outcome.proposalId ?? null });
+      return {
+        findingId: outcome.findingId,
+        status: outcome.status,
+        proposalId: outcome.proposalId ?? null,
+        executionOperationId: outcome.operationId ?? null,
+        message: outcome.message ?? null,
+      };
+    },
+  }),
 ]);
 
 const Note = Type.Object({
@@ -73,7 +100,6 @@ const FindingDetail = Type.Object({
   facts: Type.Record(S, Type.Unknown(), { description: 'The facts that the rule judged.' }),
   notes: Type.Array(Note, { description: 'Diagnoses, oldest first. They change nothing.' }),
 });
-const findingId = pathString('findingId', 'Id of a finding.');
 const NoteBody = Type.Object({
   text: Type.String({ minLength: 1, maxLength: NOTE_CHARACTERS }),
   agent: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),

@@ -5,6 +5,8 @@ import type {
   AutonomyStore,
 } from '../../../stores/operate/autonomy.js';
 
+import type { RuleOutcomes } from '../../../stores/operate/proposals.js';
+
 export const AUTONOMY_MODES = ['ProposeOnly', 'AutoApply'] as const;
 export type AutonomyMode = (typeof AUTONOMY_MODES)[number];
 
@@ -15,17 +17,10 @@ export const AUTONOMY_LIMITS = {
   windowSeconds: 30 * 86_400,
 } as const;
 
-/** Outcomes of the proposals of a rule. Times are milliseconds since 1970. */
-export interface TrackRecord {
-  readonly raised: number;
-  readonly approved: number;
-  readonly rejected: number;
-  readonly autoApplied: number;
-  readonly failed: number;
-  readonly rolledBack: number;
+export type TrackRecord = Omit<RuleOutcomes, 'rule' | 'firstAt' | 'lastAt'> & {
   readonly firstAt: number | null;
   readonly lastAt: number | null;
-}
+};
 
 /** Automatic actions that a rule may take on its findings. */
 export interface AutonomyPolicy {
@@ -52,7 +47,7 @@ export interface AutonomyChange {
 export interface AutonomyDeps {
   readonly store: AutonomyStore;
   /** Outcomes of all proposals, by rule. */
-  trackRecords(): Promise<ReadonlyMap<string, TrackRecord>>;
+  countByRule(): Promise<readonly RuleOutcomes[]>;
   /** Names of the rules. */
   readonly rules: readonly string[];
   /** Whether the keys of seals are encrypted by a key outside the database. */
@@ -67,7 +62,7 @@ export class Autonomy {
 
   /** A policy for each rule, in the order of their names. */
   async list(): Promise<AutonomyPolicy[]> {
-    const [rows, records] = await Promise.all([this.deps.store.policies(), this.deps.trackRecords()]);
+    const [rows, records] = await Promise.all([this.deps.store.policies(), this.#readRecords()]);
     const stored = new Map(rows.map((row) => [row.rule, row]));
     return [...this.deps.rules].sort().map((rule) => describe(rule, stored.get(rule), records.get(rule)));
   }
@@ -75,7 +70,7 @@ export class Autonomy {
   /** Undefined: there is no such rule. */
   async find(rule: string): Promise<AutonomyPolicy | undefined> {
     if (!this.deps.rules.includes(rule)) return undefined;
-    const [row, records] = await Promise.all([this.deps.store.policy(rule), this.deps.trackRecords()]);
+    const [row, records] = await Promise.all([this.deps.store.policy(rule), this.#readRecords()]);
     return describe(rule, row, records.get(rule));
   }
 
@@ -96,6 +91,10 @@ export class Autonomy {
       };
     });
     return (await this.find(rule))!;
+  }
+
+  async #readRecords(): Promise<ReadonlyMap<string, TrackRecord>> {
+    return new Map((await this.deps.countByRule()).map(({ rule, ...record }) => [rule, record]));
   }
 
   settings(): Promise<AutonomySettingRow | undefined> {

@@ -1,0 +1,56 @@
+import type { Principal } from '../../core/http/operation.js';
+import { sharesOrigin } from '../../services/access/origins.js';
+import { Autonomy } from '../../services/operate/autonomy/autonomy.js';
+import { PolicyLoop } from '../../services/operate/autonomy/policy-loop.js';
+import { FindingActions } from '../../services/operate/findings/finding-actions.js';
+import type { Findings } from '../../services/operate/findings/findings.js';
+import { Ledger, type LedgerDeps } from '../../services/operate/ledger.js';
+import { EXECUTE_ACTION } from '../../services/processes/actuator.js';
+import type { ExecutionDraft } from '../../services/processes/execution.js';
+import { exception, type Log } from '../../services/telemetry/log.js';
+import type { State } from '../../stores/state/state.js';
+
+interface LedgerParts extends Pick<LedgerDeps, 'jobs' | 'keys' | 'presentRights'> {
+  readonly state: State;
+  readonly log: Pick<Log, 'write'>;
+}
+
+/** The ledger of a server, without actuators. */
+export function createLedger({ state, log, ...parts }: LedgerParts): Ledger {
+  return new Ledger({
+    ...parts,
+    state,
+    sharesOrigin: (decider, author) => sharesOrigin(decider, author, state),
+    onError: (error) => log.write('job.engine.failed', exception(error)),
+  });
+}
+
+interface WorkflowParts {
+  readonly findings: Findings;
+  readonly ledger: Ledger;
+  readonly state: State;
+  readonly log: Pick<Log, 'write'>;
+  /** Whether the keys of seals are encrypted by a key outside the database. */
+  readonly hasOwnKey: boolean;
+}
+
+/** Proposals from findings, and the policies that approve some of them. */
+export function createWorkflow({ findings, ledger, state, log, hasOwnKey }: WorkflowParts) {
+  const onError = (error: unknown) => log.write('operate.policies.failed', exception(error));
+  const actions = new FindingActions({ findings, ledger, autonomy: state.autonomy, onError });
+  const autonomy = new Autonomy({
+    ...{ store: state.autonomy, rules: findings.rules, hasOwnKey },
+    countByRule: () => state.proposals.countByRule(),
+  });
+  return { actions, autonomy, loop: new PolicyLoop(actions, log) };
+}
+
+/** Proposes an execution of a process, and returns the id of the proposal. */
+export async function proposeExecution(
+  ledger: Ledger,
+  parameters: ExecutionDraft,
+  requester: Principal,
+): Promise<string> {
+  const { row } = await ledger.propose({ actuator: EXECUTE_ACTION, parameters, requester });
+  return row.id;
+}
