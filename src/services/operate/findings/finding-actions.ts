@@ -48,9 +48,9 @@ export class FindingActions {
   constructor(private readonly deps: FindingActionsDeps) {
     // The switch can be set, and the evidence can age, between the approval and the action.
     deps.ledger.guardPolicies(async ({ autonomy }, { decidedAt }) => {
-      if ((await autonomy.settings())?.kill_switch === 1) return 'The kill switch is on.';
+      if ((await autonomy.settings())?.kill_switch === 1) return 'the kill switch is on';
       const isOld = Date.now() - Date.parse(decidedAt) > FRESH_MS;
-      return isOld ? 'The evidence is older than five minutes.' : undefined;
+      return isOld ? 'the evidence is older than five minutes' : undefined;
     });
     deps.ledger.onSettled(async ({ autonomy }, { autonomyRule, outcome, isUnverified }) => {
       if (autonomyRule !== null && (isUnverified || outcome === 'Succeeded'))
