@@ -137,7 +137,7 @@ const ROOMS = {
       uses: ['audit', 'jobs', 'replicas', 'schema'],
     },
     jobs: { holds: 'jobs, their runs, parts and shares', uses: ['audit', 'database', 'schema'] },
-    operate: { holds: 'proposals of actions', uses: ['audit', 'schema'] },
+    operate: { holds: 'findings, proposals of actions, policies', uses: ['audit', 'schema'] },
     rasters: { holds: 'registered rasters', uses: ['audit', 'database', 'schema'] },
     streams: { holds: 'the change feed and deliveries', uses: ['database', 'schema'] },
     styles: { holds: 'styles and their versions', uses: ['database', 'schema'] },
@@ -202,8 +202,8 @@ const ROOMS = {
     diagnostics: { holds: 'intake and retention of diagnostic bundles', uses: ['access'] },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     operate: {
-      holds: 'proposals of actions: seals, approvals, execution, verification, receipts',
-      uses: ['access', 'actions', 'jobs'],
+      holds: 'findings and their rules, proposals, seals, approvals, executions and policies',
+      uses: ['access', 'actions', 'catalog', 'jobs', 'kit', 'telemetry', 'tiles'],
     },
     maps: {
       holds: 'windows and drawing of maps, legends',
@@ -432,7 +432,7 @@ const ROOMS = {
       uses: ['admin', 'connections', 'geocoding', 'http', 'styles'],
     },
     processes: { holds: 'OGC API Processes', uses: ['admin', 'http', 'pages', 'surface'] },
-    operate: { holds: 'management of proposals', uses: ['admin'] },
+    operate: { holds: 'management of findings, proposals and policies', uses: ['admin'] },
     tiles: {
       holds: 'OGC API Tiles, XYZ, TileJSON, management of caches and tile jobs',
       uses: ['admin', 'http', 'jobs', 'pages', 'surface'],

@@ -53,7 +53,7 @@ describe('graticule diagnose', () => {
   it('writes evidence that stays data, whatever the names in it are', async () => {
     const out = join(folder, 'one');
     const { stdout } = await diagnose(['--out', out]);
-    expect(stdout).toContain('operate.diagnose names no command');
+    expect(stdout).toContain('no command ran');
     const request = readFileSync(join(out, 'request.md'), 'utf8');
     expect(request.match(/```/g)).toHaveLength(2);
     expect(request).not.toContain('\u202e');

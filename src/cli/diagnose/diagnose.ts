@@ -37,7 +37,7 @@ export async function diagnose(findingId: string, options: DiagnoseOptions): Pro
   process.stdout.write(`wrote ${join(folder, 'evidence.json')} and ${join(folder, 'request.md')}\n`);
   const [command, ...args] = config.operate.diagnose;
   if (command === undefined) {
-    process.stdout.write('operate.diagnose names no command, so nothing was asked\n');
+    process.stdout.write('no command ran, because operate.diagnose names none\n');
     return;
   }
   const answer = await askCommand(command, args, request);
@@ -46,7 +46,7 @@ export async function diagnose(findingId: string, options: DiagnoseOptions): Pro
   if (text === '') throw new CommandError(`${command} returned no text.`, EXIT_FAILED);
   const path = `/api/v1/admin/observability/findings/${encodeURIComponent(findingId)}/notes`;
   await sendTo(target, path, { method: 'POST', body: { text, agent: command.slice(0, 128) } });
-  process.stdout.write(`kept the answer of ${command} as a note of ${findingId}\n`);
+  process.stdout.write(`stored the output of ${command} as a note of ${findingId}\n`);
 }
 
 /** The standard output of a command that gets a text. It runs without a shell, and without the keys of the server. */

@@ -13,7 +13,7 @@ export interface EvidencePack {
   readonly schema: 'svc-evidence-pack/1';
   readonly finding: Record<string, unknown>;
   readonly health: unknown;
-  /** Of the hour before the finding, newest first. */
+  /** Events of the hour before the finding, newest first. */
   readonly events: unknown;
   readonly errors: unknown;
 }
@@ -59,7 +59,7 @@ export function formatPack(pack: EvidencePack): string {
   );
 }
 
-/** The pack as a text that asks for a diagnosis. The evidence is data, and says so. */
+/** The pack as a request for a diagnosis. The text says that the evidence is data. */
 export function formatRequest(pack: EvidencePack): string {
   return [
     '# Diagnose a finding of a geospatial server',

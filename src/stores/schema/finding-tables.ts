@@ -9,7 +9,7 @@ export interface FindingTable {
   detected_at: number;
 }
 
-/** How a rule acts on its findings. Rules without a row have the default policy. */
+/** Automatic actions that a rule may take. Rules without a row have the default policy. */
 export interface AutonomyPolicyTable {
   rule: string;
   /** `ProposeOnly` or `AutoApply`. */

@@ -62,6 +62,10 @@ import { LatencyRecorder } from '../../../src/services/observability/latency/lat
 import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { ProcessReports } from '../../../src/services/observability/process-reports.js';
+import { Autonomy } from '../../../src/services/operate/autonomy/autonomy.js';
+import { createFindingId, type OpsRule } from '../../../src/services/operate/findings/finding.js';
+import { FindingActions } from '../../../src/services/operate/findings/finding-actions.js';
+import { Findings } from '../../../src/services/operate/findings/findings.js';
 import { Ledger } from '../../../src/services/operate/ledger.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
@@ -90,6 +94,20 @@ const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Se
   secret: false,
   ...extra,
 });
+
+/** A rule with one finding, which has no action. */
+const FULL_DISK: OpsRule = {
+  name: 'disk-low',
+  inspect: () => ({
+    findings: [
+      {
+        ...{ subject: { targetId: 'host:test' }, severity: 'Critical', title: 'The disk is full' },
+        ...{ explanation: 'Remove files.', evidenceRefs: ['host:test'], facts: { free: 0 } },
+      },
+    ],
+  }),
+};
+export const FULL_DISK_FINDING = createFindingId('disk-low', { targetId: 'host:test' });
 
 /** The whole management API over a real state database, with fakes at its outer seams. */
 export async function adminHarness(temporary = () => temporaryState()) {
@@ -239,6 +257,12 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const sealing = new StateCipher('');
   const sealKeys = new SealKeys(t.state.documents, sealing);
+  const ledger = new Ledger({
+    ...{ state: t.state, jobs, keys: sealKeys, onError: () => {} },
+    presentRights: { of: async (principal) => principal },
+    sharesOrigin: async (decider, author) => decider === author,
+  });
+  const findings = new Findings({ rules: [FULL_DISK], store: t.state.findings });
   const deps: AdminDeps = {
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
@@ -355,10 +379,14 @@ export async function adminHarness(temporary = () => temporaryState()) {
       edited: () => {},
     }),
     styles,
-    ledger: new Ledger({
-      ...{ state: t.state, jobs, keys: sealKeys, onError: () => {} },
-      presentRights: { of: async (principal) => principal },
-      sharesOrigin: async (decider, author) => decider === author,
+    ledger,
+    findings,
+    findingActions: new FindingActions({
+      ...{ findings, ledger, autonomy: t.state.autonomy, onError: () => {} },
+    }),
+    autonomy: new Autonomy({
+      ...{ store: t.state.autonomy, rules: findings.rules, hasOwnKey: false },
+      countByRule: () => t.state.proposals.countByRule(),
     }),
     cache: {
       status: () => figures,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { bundle as createBundle } from '../../diagnostics/support/bundles.js';
+import { FULL_DISK_FINDING } from './admin.js';
 import { ELSEWHERE, form, id, nothing, type OperationCase } from './audit-case.js';
 import { IMPORT_CASES } from './audit-import-cases.js';
 import type { AuditWorld } from './audit-world.js';
@@ -27,6 +28,9 @@ const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 
 const anInvestigation = id((w) => w.investigation(), 'investigationId');
 const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investigationId}' };
 const certificate = '/security/client-certificates';
+
+const disk = { path: () => ({ rule: 'disk-low' }) };
+const fullDisk = { path: () => ({ findingId: FULL_DISK_FINDING }) };
 
 /** Operations that answer 200 to a call without path, query and body need no case. */
 export const CASES: Readonly<Record<string, OperationCase>> = {
@@ -262,6 +266,12 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'GET /operations/type/{operationType}': { path: () => ({ operationType: 'TileCache' }) },
   'GET /operations/{operationId}': id((w) => w.tileJob(), 'operationId'),
   'POST /operations/{operationId}/cancel': nothing('operationId'),
+  'GET /observability/autonomy/policies/{rule}': disk,
+  'PUT /observability/autonomy/policies/{rule}': { ...disk, body: () => ({ maxBlastRadius: 2 }) },
+  'PUT /observability/autonomy/settings': { body: () => ({ killSwitchEnabled: true }) },
+  'POST /observability/findings/{findingId}/propose': fullDisk,
+  'GET /observability/findings/{findingId}': fullDisk,
+  'POST /observability/findings/{findingId}/notes': { ...fullDisk, body: () => ({ text: 'Logs fill it.' }) },
   'GET /proposals/{id}': nothing('id'),
   'POST /proposals/{id}/approve': nothing('id'),
   'POST /proposals/{id}/reject': { ...nothing('id'), body: () => ({ reason: 'why' }) },

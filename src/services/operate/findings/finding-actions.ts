@@ -89,7 +89,7 @@ export class FindingActions {
     report: FindingReport,
     requester: Principal | undefined,
   ): Promise<ProposedAction> {
-    const { id: findingId, rule, action } = finding;
+    const { id: findingId, action } = finding;
     const { ledger } = this.deps;
     if (!action)
       return {

@@ -5,7 +5,7 @@ import { withConnection } from '../connections/database.js';
 
 type Task = TableTasks['vector.table-statistics'];
 
-/** What PostgreSQL counted for tables. Partitioned and foreign tables have no counters of their own. */
+/** Counters of PostgreSQL for tables. Partitioned and foreign tables have no counters. */
 const STATISTICS = `
   SELECT w.n::int4, c.relkind = 'r',
     EXISTS (SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
