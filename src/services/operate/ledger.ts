@@ -103,6 +103,11 @@ export class Ledger {
     return this.#registry.list;
   }
 
+  /** The newest version of an actuator. Throws `invalid-body`. */
+  requireActuator(name: string): Actuator {
+    return this.#registry.require(name);
+  }
+
   /** Adds an actuator, and the kind of the jobs that execute it. */
   register(actuator: Actuator): void {
     this.#registry.add(actuator);

@@ -38,7 +38,7 @@ const members = {
   updatedAt: TimestampSchema,
 };
 const Summary = Type.Object(members);
-const ProposalDetail = Type.Object({
+export const ProposalDetail = Type.Object({
   ...members,
   diff: Strings,
   dryRun: Strings,
@@ -137,7 +137,7 @@ function buildSummary({ row, summary, riskLevel, discriminator }: ListedProposal
 }
 
 /** The view of a proposal, whose entity tag starts with its id: the digest of the content. */
-function buildDetail({ row, statement: { plan } }: Proposal) {
+export function buildDetail({ row, statement: { plan } }: Proposal) {
   const { summary, riskLevel, discriminator, diff, dryRun, warnings } = plan;
   const isExpired = row.status === 'AwaitingApproval' && row.expires_at <= Date.now();
   const expired = `expired: the proposal could be approved until ${timestamp(row.expires_at)}. Propose the action again.`;
