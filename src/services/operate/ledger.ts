@@ -68,7 +68,8 @@ export interface ListedProposal extends ProposalSummary {
 /** A proposal with its content. */
 export interface Proposal {
   readonly row: ProposalRow;
-  readonly statement: ProposalStatement;
+  /** Undefined if it was changed in the database and cannot be read. */
+  readonly statement: ProposalStatement | undefined;
 }
 
 /** Filters of a list of proposals. Absent members do not restrict it. */
