@@ -414,6 +414,12 @@ export const SOAKS = {
     ...DELIVERIES,
     ...EVENTS,
   ],
+  'test/operate/stages.test.ts': [
+    'test/operate/stages-process.ts',
+    'src/services/operate/execution.ts',
+    'src/stores/operate',
+    ...JOBS,
+  ],
   'test/alerts/stages.test.ts': [
     'test/alerts/stage-process.ts',
     'src/services/alerts/evaluation/evaluator.ts',

@@ -219,8 +219,22 @@ audit
   .option('--key-id <id>', 'key that must have signed the checkpoints (default: any key)')
   .action(
     loaded(async () => {
-      const { verifyAudit } = await import('./audit.js');
+      const { verifyAudit } = await import('./verify/audit.js');
       return (file: string, options: { checkpoint?: string; keyId?: string }) => verifyAudit(file, options);
+    }),
+  );
+
+program
+  .command('proposal')
+  .description('verify proposals of actions')
+  .command('verify')
+  .description('verify the seals of a proposal, its approval and its receipt without the server')
+  .argument('<file>', 'response of /api/v1/admin/proposals/{id}/seals')
+  .requiredOption('--jwks <file>', 'public keys of the server: file or URL of /.well-known/seal-keys.json')
+  .action(
+    loaded(async () => {
+      const { verifyProposal } = await import('./verify/proposal.js');
+      return (file: string, options: { jwks: string }) => verifyProposal(file, options);
     }),
   );
 

@@ -80,6 +80,7 @@ async function bundle(worker) {
       cards: join(browser, 'catalog/cards.ts'),
       process: join(browser, 'process.ts'),
       job: join(browser, 'job.ts'),
+      proposal: join(browser, 'proposal.ts'),
       stac: join(browser, 'apis/stac.ts'),
       alerts: join(browser, 'alerts/alerts.ts'),
       'alert-rule': join(browser, 'alerts/alert-rule.ts'),

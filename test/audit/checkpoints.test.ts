@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { verifyAudit } from '../../src/cli/audit.js';
+import { verifyAudit } from '../../src/cli/verify/audit.js';
 import { jsonLine } from '../../src/gateway/audit/admin/audit-export.js';
 import { SealKeys } from '../../src/services/access/keys/seal-keys.js';
 import { StateCipher } from '../../src/services/access/keys/state-cipher.js';

@@ -189,7 +189,7 @@ const ROOMS = {
     alerts: {
       holds:
         'rules of alerts, their evaluation on the change feed, channels, the stream of alerts and notices',
-      uses: ['access', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
+      uses: ['access', 'actions', 'cluster', 'deliveries', 'notices', 'streams', 'telemetry'],
     },
     audit: {
       holds: 'signed checkpoints of the audit trail',
@@ -224,6 +224,7 @@ const ROOMS = {
       holds: 'what is published: sources, inspections, copies, layers, settings',
       uses: [
         'access',
+        'actions',
         'cluster',
         'connections',
         'edits',
@@ -245,6 +246,7 @@ const ROOMS = {
       holds: 'tiles, checked tile requests, filters of tiles, the tile cache, tile jobs',
       uses: [
         'access',
+        'actions',
         'catalog',
         'cluster',
         'filters',
@@ -264,7 +266,7 @@ const ROOMS = {
     },
     deliveries: {
       holds: 'the dispatcher of all messages to other systems: lanes, retries, circuits, rate caps',
-      uses: ['cluster', 'notices', 'telemetry'],
+      uses: ['actions', 'cluster', 'notices', 'telemetry'],
     },
     webhooks: {
       holds: 'deliveries of events to other servers, and CDN purges',

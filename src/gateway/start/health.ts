@@ -44,6 +44,7 @@ export async function readReceivers({ config, state }: Pick<Foundation, 'config'
   return lanes.map(({ name, failures, pending, dead, isPaused }) => ({
     ...{ name: names.get(name)!, failures, pending, dead, isPaused },
     channel: CHANNELS.find((channel) => formatLane(channel) === name),
+    webhook: config.events.webhooks.find((webhook) => webhook.name === name)?.name,
   }));
 }
 

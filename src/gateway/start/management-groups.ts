@@ -44,6 +44,7 @@ import { performanceCache } from '../observability/admin/performance-cache.js';
 import { queries } from '../observability/admin/queries.js';
 import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
+import { proposalSeals, proposedActions } from '../operate/admin/actions.js';
 import { autonomy } from '../operate/admin/autonomy.js';
 import { findingDetails, opsFindings } from '../operate/admin/findings.js';
 import { proposals } from '../operate/admin/proposals.js';
@@ -159,6 +160,6 @@ export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOp
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
-    ...[diagnosticBundles, auditCheckpoints, findingDetails],
+    ...[diagnosticBundles, auditCheckpoints, findingDetails, proposedActions, proposalSeals],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

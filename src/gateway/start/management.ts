@@ -71,7 +71,6 @@ import type { OpsHealth } from '../../services/observability/health/ops-health.j
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
-import { createProcessActuator } from '../../services/processes/actuator.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Processes } from '../../services/processes/service.js';
 import type { Replicas } from '../../services/replicas/service.js';
@@ -95,11 +94,12 @@ import { managementDocument } from '../admin/management-document.js';
 import type { RunServices } from '../admin/row-run.js';
 import { exportDownload } from '../catalog/admin/export-download.js';
 import { rejectedRowsDownload } from '../exchange/admin/rejected-rows.js';
+import { sealKeysOperation } from '../operate/seal-keys.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
-import { createLedger, createWorkflow, proposeExecution } from './operate.js';
+import { createLedger, createWorkflow, proposeExecution, registerActuators } from './operate.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -266,7 +266,6 @@ export function startManagement(options: ManagementOptions): Management {
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
   });
-  ledger.register(createProcessActuator(processes, jobs, options.presentRights));
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
     pools,
@@ -430,6 +429,7 @@ export function startManagement(options: ManagementOptions): Management {
     permissions: () => listPermissions(operations),
     openApi: (prefix) => managementDocument(operations, config.server, prefix),
   };
+  registerActuators(ledger, deps, { processes, presentRights: options.presentRights, config });
   const { turns, announcements: store } = state;
   const runs: RunServices = {
     turns: createSharedTurns(config, { turns, store, announcements: cluster.announcements }),
@@ -480,7 +480,7 @@ export function startManagement(options: ManagementOptions): Management {
     return Promise.all([jobs.stop(), workflow.loop.stop()]).then(() => {});
   };
   return {
-    operations,
+    operations: [...operations, sealKeysOperation(sealKeys)],
     processes,
     readerExports,
     start,

@@ -56,7 +56,6 @@ async function readHostFacts({ dataDir, hostChecks }: Foundation): Promise<HostF
     host: hostname(),
     checks: hostChecks.list(),
     disk: { path: dataDir, free: bavail * bsize, total: blocks * bsize },
-    cachedTileBytes: 0,
   };
 }
 

@@ -1,4 +1,6 @@
 import type { TSchema } from 'typebox';
+import { fieldFailure } from '../../core/errors/errors.js';
+import { problem } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { ActionPlan, Precondition, ProposalKind } from '../../core/operate/proposals.js';
 import type { AtomicStores } from '../../stores/state/state.js';
@@ -99,3 +101,15 @@ export function defineActuator<P>(actuator: Actuator<P>): Actuator {
 
 /** Job kind of an actuator: a server takes only jobs of actuators that it knows. */
 export const formatActuator = ({ name, version }: Pick<Actuator, 'name' | 'version'>) => `${name}@${version}`;
+
+/**
+ * The caller whose rights an action uses: the approver, or the requester if a policy approved it. If the server itself
+ * proposed an action that a policy approved, the server acts.
+ */
+export function chooseActor({ approver, requester, approvedBy }: ApprovedAction): Principal {
+  return approver ?? requester ?? { kind: 'user', id: approvedBy, name: approvedBy, permissions: ['*'] };
+}
+
+/** Error of parameters that name something unknown, or an action that is not possible. */
+export const parameterError = (member: string, detail: string) =>
+  fieldFailure('invalid-body', [problem(`parameters/${member}`, detail)]);

@@ -317,7 +317,7 @@ export class ActionRuns {
   }
 
   #describeManual(row: ProposalRow, reason: string): string {
-    const { actuator, version } = peekSeal<ProposalStatement>(row.statement);
+    const { actuator = '', version = 0 } = peekSeal<ProposalStatement>(row.statement) ?? {};
     const remedy = this.registry.find(actuator, version)?.remedy ?? '';
     return `manual intervention required: ${reason} ${remedy}`.trim();
   }
@@ -346,7 +346,7 @@ export class ActionRuns {
   async #settle(jobId: string, proposalId: string, { outcome, reason }: ActionEnd): Promise<void> {
     const row = (await this.deps.state.proposals.get(proposalId))!;
     const [statement, approval] = [row.statement, row.approval!].map(computeSealDigest);
-    const { policy } = peekSeal<ApprovalStatement>(row.approval!);
+    const policy = peekSeal<ApprovalStatement>(row.approval!)?.policy ?? null;
     const now = Date.now();
     const receipt: ReceiptStatement = {
       ...{ schema: 'svc.receipt/v1', proposal: statement!, approval: approval!, operationId: jobId, outcome },

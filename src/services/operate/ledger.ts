@@ -68,7 +68,8 @@ export interface ListedProposal extends ProposalSummary {
 /** A proposal with its content. */
 export interface Proposal {
   readonly row: ProposalRow;
-  readonly statement: ProposalStatement;
+  /** Undefined if it was changed in the database and cannot be read. */
+  readonly statement: ProposalStatement | undefined;
 }
 
 /** Filters of a list of proposals. Absent members do not restrict it. */
@@ -101,6 +102,11 @@ export class Ledger {
 
   get actuators(): readonly Actuator[] {
     return this.#registry.list;
+  }
+
+  /** The newest version of an actuator. Throws `invalid-body`. */
+  requireActuator(name: string): Actuator {
+    return this.#registry.require(name);
   }
 
   /** Adds an actuator, and the kind of the jobs that execute it. */

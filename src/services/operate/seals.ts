@@ -74,16 +74,16 @@ export async function openSeal<T>(name: SealName, text: string, keys: readonly J
   return { payload: payload.value as T, digest: computeFingerprint(payload.bytes) };
 }
 
-/** Returns the content of a seal without verifying it, for display. */
-export function peekSeal<T>(text: string): T {
-  const { payload } = JSON.parse(text) as FlattenedJWS;
-  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as T;
+/** Returns the content of a seal without verifying it, for display. Undefined if it cannot be read. */
+export function peekSeal<T>(text: string): T | undefined {
+  const { payload } = (parseJson(text) ?? {}) as Partial<FlattenedJWS>;
+  return parseJson(Buffer.from(payload ?? '', 'base64url').toString('utf8')) as T | undefined;
 }
 
 /** The digest by which the next seal names this one, without verifying it. */
 export function computeSealDigest(text: string): string {
-  const { payload } = JSON.parse(text) as FlattenedJWS;
-  return computeFingerprint(Buffer.from(payload, 'base64url'));
+  const { payload } = (parseJson(text) ?? {}) as Partial<FlattenedJWS>;
+  return computeFingerprint(typeof payload === 'string' ? Buffer.from(payload, 'base64url') : text);
 }
 
 function parseJws(text: string): FlattenedJWS | undefined {

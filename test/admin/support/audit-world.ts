@@ -79,6 +79,8 @@ export class AuditWorld {
   alertRule = async () => this.#make('/alerts/rules', await this.newAlertRule(), ({ ruleId }) => ruleId);
   investigation = () =>
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
+  proposal = () =>
+    this.#make('/proposals', { actuator: 'tiles.evict', parameters: {} }, ({ proposalId }) => proposalId);
   bundle = () => this.#make('/diagnostics/bundles', createBundle(), ({ bundleId }) => bundleId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);

@@ -38,7 +38,7 @@ const members = {
   updatedAt: TimestampSchema,
 };
 const Summary = Type.Object(members);
-const ProposalDetail = Type.Object({
+export const ProposalDetail = Type.Object({
   ...members,
   diff: Strings,
   dryRun: Strings,
@@ -137,14 +137,18 @@ function buildSummary({ row, summary, riskLevel, discriminator }: ListedProposal
 }
 
 /** The view of a proposal, whose entity tag starts with its id: the digest of the content. */
-function buildDetail({ row, statement: { plan } }: Proposal) {
-  const { summary, riskLevel, discriminator, diff, dryRun, warnings } = plan;
+export function buildDetail({ row, statement }: Proposal) {
+  const { diff = [], dryRun = [], warnings = [] } = statement?.plan ?? {};
+  const listed = { row, ...(JSON.parse(row.summary_json) as Omit<ListedProposal, 'row'>) };
   const isExpired = row.status === 'AwaitingApproval' && row.expires_at <= Date.now();
   const expired = `expired: the proposal could be approved until ${timestamp(row.expires_at)}. Propose the action again.`;
   const detail = {
-    ...buildSummary({ row, summary, riskLevel, discriminator }),
+    ...buildSummary(listed),
     ...{ diff, dryRun, warnings },
-    blockingReasons: isExpired ? [expired] : (JSON.parse(row.blocking_json) as string[]),
+    blockingReasons: [
+      ...(statement ? [] : ['seal: the statement cannot be read. It was changed in the database.']),
+      ...(isExpired ? [expired] : (JSON.parse(row.blocking_json) as string[])),
+    ],
     guardrailTier: null,
     executionOperationId: row.job_id,
     resolvedBy: row.resolved_by,

@@ -5,6 +5,7 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { qualifiers } from '../../../services/catalog/source-names.js';
 import type { SourceState } from '../../../services/catalog/source-states.js';
 import { HEALTH_PATH } from '../admin/observability.js';
+import { PROPOSALS_PATH } from '../admin/proposals.js';
 import { type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, type PageLink } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
@@ -64,7 +65,7 @@ function entrances({ baseUrl, collections, hasAlerts = false }: HomePage): Marku
     ? html` <a class="button" href="${`${baseUrl}/live`}">Live changes</a>`
     : undefined;
   const alerts = hasAlerts
-    ? html` <a class="button" href="${`${baseUrl}/alerts`}">Alerts</a> <a class="button" href="${`${baseUrl}${HEALTH_PATH}?f=html`}">Health</a>`
+    ? html` <a class="button" href="${`${baseUrl}/alerts`}">Alerts</a> <a class="button" href="${`${baseUrl}${HEALTH_PATH}?f=html`}">Health</a> <a class="button" href="${`${baseUrl}${PROPOSALS_PATH}?f=html`}">Proposals</a>`
     : undefined;
   return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}${alerts}</p>`;
 }

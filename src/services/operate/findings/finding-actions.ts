@@ -143,7 +143,7 @@ export class FindingActions {
     const policy = await this.deps.autonomy.policy(rule);
     if (policy?.mode !== 'AutoApply') return created;
     if (!action.isAutoSafe) return { ...created, message: 'A person must approve this action.' };
-    const blastRadius = Math.max(action.blastRadius, statement.plan.blastRadius);
+    const blastRadius = Math.max(action.blastRadius, statement?.plan.blastRadius ?? 0);
     try {
       const approved = await this.deps.ledger.approveByPolicy(
         row.id,

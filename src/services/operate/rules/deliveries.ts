@@ -6,6 +6,8 @@ export interface Receiver {
   readonly name: string;
   /** Name of the alert channel. Undefined for other receivers. */
   readonly channel: string | undefined;
+  /** Name of the webhook. Undefined for other receivers. */
+  readonly webhook: string | undefined;
   /** Failed attempts since the last success. */
   readonly failures: number;
   readonly pending: number;
@@ -46,7 +48,12 @@ export function createDeliveryRules({ receivers }: DeliveryRuleDeps): OpsRule[] 
 
 function describeFailing({ name, channel, failures, pending }: Receiver): FindingDraft {
   const action = {
-    ...({ kind: 'AdminConfigChange', actuator: 'channel.pause', isAutoSafe: true, blastRadius: 1 } as const),
+    ...({
+      kind: 'AdminConfigChange',
+      actuator: 'alert.channel.pause',
+      isAutoSafe: true,
+      blastRadius: 1,
+    } as const),
     summary: `Pause the ${name}`,
     reason: 'A paused channel keeps its messages for the receiver, and no message becomes a dead letter.',
   };
@@ -61,7 +68,8 @@ function describeFailing({ name, channel, failures, pending }: Receiver): Findin
   };
 }
 
-function describeDead({ name, channel, dead, failures }: Receiver): FindingDraft {
+function describeDead({ name, channel, webhook, dead, failures }: Receiver): FindingDraft {
+  const actuator = channel ? 'alert.channel.redrive' : webhook ? 'webhook.redrive' : undefined;
   const works = failures === 0;
   return {
     subject: { channel: channel ?? name },
@@ -70,14 +78,14 @@ function describeDead({ name, channel, dead, failures }: Receiver): FindingDraft
     explanation: `${dead} messages were given up. ${works ? 'The receiver takes messages again.' : 'The receiver still fails: they can be sent again once it works.'}`,
     evidenceRefs: [`channel:${channel ?? name}`],
     facts: { name, dead, works },
-    ...(works && channel !== undefined
+    ...(works && actuator !== undefined
       ? {
           action: {
-            ...({ kind: 'AdminConfigChange', actuator: 'channel.redrive', isAutoSafe: true } as const),
-            parameters: { channel, maxCount: Math.min(dead, MOST_REDRIVEN) },
+            ...({ kind: 'AdminConfigChange', actuator, isAutoSafe: true } as const),
+            parameters: { receiver: channel ?? webhook, maxCount: Math.min(dead, MOST_REDRIVEN) },
             summary: `Send the dead letters of the ${name} again`,
             reason: 'The receiver takes messages again.',
-            blastRadius: 1,
+            blastRadius: Math.min(dead, MOST_REDRIVEN),
           },
         }
       : {}),

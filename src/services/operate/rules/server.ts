@@ -12,8 +12,6 @@ export interface HostFacts {
   }[];
   /** Bytes of the disk of the data folder. */
   readonly disk: { readonly path: string; readonly free: number; readonly total: number };
-  /** Bytes of tiles on that disk, which can be made again. */
-  readonly cachedTileBytes: number;
 }
 
 export interface ServerRuleDeps {
@@ -144,30 +142,18 @@ const findClocks = ({ host, checks }: HostFacts) =>
       }),
     );
 
-function findDisks({ host, disk, cachedTileBytes }: HostFacts): FindingDraft[] {
+function findDisks({ host, disk }: HostFacts): FindingDraft[] {
   const { path, free, total } = disk;
   if (free > LOW_BYTES || free > total * LOW_PART) return [];
   const isFull = free < FULL_BYTES;
-  const canFree = cachedTileBytes > 0;
   return [
     {
       subject: { targetId: `host:${host}` },
       severity: isFull ? 'Critical' : 'Warning',
       title: `The disk of ${path} on ${host} is nearly full`,
-      explanation: `${describeSize(free)} of ${describeSize(total)} are free. ${isFull ? 'Soon no edit can be stored. ' : ''}${canFree ? `Cached tiles take ${describeSize(cachedTileBytes)}, and can be made again.` : 'Remove files, or enlarge the disk.'}`,
+      explanation: `${describeSize(free)} of ${describeSize(total)} are free. ${isFull ? 'Soon no edit can be stored. ' : ''}Remove files, or enlarge the disk.`,
       evidenceRefs: [`host:${host}`, 'health:disk'],
       facts: { host, path, isFull },
-      ...(canFree
-        ? {
-            action: {
-              ...({ kind: 'Seed', actuator: 'cache.drop-disk', isAutoSafe: false } as const),
-              parameters: { host },
-              summary: `Remove the cached tiles from the disk of ${host}`,
-              reason: `It frees ${describeSize(cachedTileBytes)}. Tiles are slower until they are made again.`,
-              blastRadius: 1,
-            },
-          }
-        : {}),
     },
   ];
 }

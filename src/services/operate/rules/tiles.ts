@@ -50,12 +50,12 @@ function isCold({ hits, made, madeMs }: CollectionUse): boolean {
 
 function describe(
   { set, format, hits, made, madeMs, madeByZoom }: CollectionUse,
-  { id, layerId }: Collection,
+  { id }: Collection,
 ): FindingDraft {
   const zooms = madeByZoom.flatMap((count, zoom) => (count > 0 ? [zoom] : []));
   const minZoom = zooms[0]!;
   const maxZoom = zooms.filter((zoom) => GROWTH ** zoom <= MOST_TILES).at(-1);
-  const parameters = { operation: 'warm', layerId, tileMatrixSetId: set, format, minZoom, maxZoom };
+  const parameters = { collection: id, tileMatrixSetId: set, format, minZoom, maxZoom };
   return {
     subject: { targetId: `collection:${id}`, protocol: `tiles/${set}/${format}` },
     severity: 'Warning',
@@ -67,7 +67,7 @@ function describe(
       ? {}
       : {
           action: {
-            ...({ kind: 'Seed', actuator: 'tiles.job', isAutoSafe: true, blastRadius: 1 } as const),
+            ...({ kind: 'Seed', actuator: 'tiles.seed', isAutoSafe: true, blastRadius: 1 } as const),
             parameters,
             summary: `Render the tiles of ${id} from zoom ${minZoom} to ${maxZoom}`,
             reason: 'Later requests for these tiles find them in the cache.',

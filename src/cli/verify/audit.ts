@@ -1,9 +1,9 @@
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { JWK } from 'jose';
-import { readCheckpoint, type VerifiedCheckpoint } from '../services/audit/checkpoint-jws.js';
-import { type AuditRow, computeRowHash } from '../stores/audit/audit.js';
-import { CommandError, EXIT_FAILED } from './command-error.js';
+import { readCheckpoint, type VerifiedCheckpoint } from '../../services/audit/checkpoint-jws.js';
+import { type AuditRow, computeRowHash } from '../../stores/audit/audit.js';
+import { CommandError, EXIT_FAILED } from '../command-error.js';
 
 export interface VerifyOptions {
   checkpoint?: string;

@@ -1,0 +1,131 @@
+/** Approves or rejects the proposal of a page, follows its execution, and shows its evidence and seals. */
+
+interface JwsDocument {
+  readonly payload: string;
+}
+
+interface SealDocument {
+  readonly approval: JwsDocument | null;
+  readonly receipt: JwsDocument | null;
+  readonly evidence: object | null;
+}
+
+const ACTIVE = ['Submitted', 'Executing', 'Reconciling'];
+const LOOK_MS = 500;
+
+const root = document.querySelector<HTMLElement>('[data-proposal]');
+if (root) void start(root, root.dataset['proposal']!);
+
+async function start(element: HTMLElement, path: string): Promise<void> {
+  const approve = element.querySelector<HTMLButtonElement>('[data-approve]');
+  const reject = element.querySelector<HTMLFormElement>('[data-reject]');
+  if (approve) {
+    approve.hidden = false;
+    approve.addEventListener('click', async () => {
+      approve.disabled = true;
+      // Only the content on this page is approved.
+      const headers = { 'if-match': `"${element.dataset['proposalId']}"` };
+      if (!(await decide(element, `${path}/approve`, undefined, headers))) approve.disabled = false;
+    });
+  }
+  if (reject) {
+    reject.hidden = false;
+    reject.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void decide(element, `${path}/reject`, { reason: new FormData(reject).get('reason') });
+    });
+  }
+  await showSeals(path);
+  if (element.dataset['active'] === 'yes') await follow(path);
+}
+
+/** Loads the page again after a decision. Returns false if the server refused it. */
+async function decide(
+  element: HTMLElement,
+  path: string,
+  body: object | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
+  const problem = await send(path, body, headers);
+  if (problem === undefined) {
+    location.reload();
+    return true;
+  }
+  const fault = element.querySelector<HTMLElement>('[data-fault]')!;
+  fault.textContent = problem;
+  fault.hidden = false;
+  return false;
+}
+
+/** Returns an error message, or undefined on success. */
+async function send(
+  path: string,
+  body: object | undefined,
+  headers: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    if (response.ok) return undefined;
+    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
+    return detail ?? `The server returned ${response.status}.`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function follow(path: string): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const one = await read<{ status: string }>(path);
+    if (!one) continue;
+    if (!ACTIVE.includes(one.status)) return location.reload();
+    document.querySelector('[data-proposal-status]')!.textContent = one.status;
+  }
+}
+
+async function showSeals(path: string): Promise<void> {
+  const place = document.querySelector<HTMLElement>('[data-seals]');
+  const seals = await read<SealDocument>(`${path}/seals`);
+  if (!place || !seals) return;
+  const parts: [string, object | null][] = [
+    ['Evidence', seals.evidence],
+    ['Approval', decode(seals.approval)],
+    ['Receipt', decode(seals.receipt)],
+  ];
+  for (const [title, content] of parts) {
+    if (!content) continue;
+    const details = document.createElement('details');
+    const summary = document.createElement('summary');
+    summary.textContent = title;
+    const text = document.createElement('pre');
+    text.tabIndex = 0;
+    text.setAttribute('aria-label', title);
+    text.textContent = JSON.stringify(content, null, 2);
+    details.append(summary, text);
+    details.open = title === 'Receipt';
+    place.append(details);
+    place.hidden = false;
+  }
+}
+
+/** The content of a seal. The server has written it; `graticule proposal verify` checks the signature. */
+function decode(seal: JwsDocument | null): object | null {
+  if (!seal) return null;
+  const bytes = Uint8Array.from(atob(seal.payload.replace(/-/g, '+').replace(/_/g, '/')), (c) =>
+    c.charCodeAt(0),
+  );
+  return JSON.parse(new TextDecoder().decode(bytes)) as object;
+}
+
+/** Undefined if the server does not respond at the moment, or refuses. */
+async function read<T>(path: string): Promise<T | undefined> {
+  const response = await fetch(path, { headers: { accept: 'application/json' } }).catch(() => undefined);
+  return response?.ok ? ((await response.json()) as T) : undefined;
+}
+
+// A file without imports is a script, whose names would be global.
+export {};
