@@ -63,7 +63,6 @@ import { StateClock } from '../../../src/services/observability/latency/state-cl
 import { Observer } from '../../../src/services/observability/observer.js';
 import { ProcessReports } from '../../../src/services/observability/process-reports.js';
 import { Autonomy } from '../../../src/services/operate/autonomy/autonomy.js';
-import { createFindingId, type OpsRule } from '../../../src/services/operate/findings/finding.js';
 import { FindingActions } from '../../../src/services/operate/findings/finding-actions.js';
 import { Findings } from '../../../src/services/operate/findings/findings.js';
 import { Ledger } from '../../../src/services/operate/ledger.js';
@@ -94,20 +93,6 @@ const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Se
   secret: false,
   ...extra,
 });
-
-/** A rule with one finding, which has no action. */
-const FULL_DISK: OpsRule = {
-  name: 'disk-low',
-  inspect: () => ({
-    findings: [
-      {
-        ...{ subject: { targetId: 'host:test' }, severity: 'Critical', title: 'The disk is full' },
-        ...{ explanation: 'Remove files.', evidenceRefs: ['host:test'], facts: { free: 0 } },
-      },
-    ],
-  }),
-};
-export const FULL_DISK_FINDING = createFindingId('disk-low', { targetId: 'host:test' });
 
 /** The whole management API over a real state database, with fakes at its outer seams. */
 export async function adminHarness(temporary = () => temporaryState()) {
@@ -262,7 +247,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     presentRights: { of: async (principal) => principal },
     sharesOrigin: async (decider, author) => decider === author,
   });
-  const findings = new Findings({ rules: [FULL_DISK], store: t.state.findings });
+  const findings = new Findings({ rules: [], store: t.state.findings });
   const deps: AdminDeps = {
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },

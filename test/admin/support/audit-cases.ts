@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { bundle as createBundle } from '../../diagnostics/support/bundles.js';
-import { FULL_DISK_FINDING } from './admin.js';
 import { ELSEWHERE, form, id, nothing, type OperationCase } from './audit-case.js';
 import { IMPORT_CASES } from './audit-import-cases.js';
 import type { AuditWorld } from './audit-world.js';
@@ -30,7 +29,7 @@ const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investi
 const certificate = '/security/client-certificates';
 
 const disk = { path: () => ({ rule: 'disk-low' }) };
-const fullDisk = { path: () => ({ findingId: FULL_DISK_FINDING }) };
+const noFinding: OperationCase = { path: () => ({ findingId: 'disk-low-0' }), status: 404 };
 
 /** Operations that answer 200 to a call without path, query and body need no case. */
 export const CASES: Readonly<Record<string, OperationCase>> = {
@@ -269,9 +268,9 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'GET /observability/autonomy/policies/{rule}': disk,
   'PUT /observability/autonomy/policies/{rule}': { ...disk, body: () => ({ maxBlastRadius: 2 }) },
   'PUT /observability/autonomy/settings': { body: () => ({ killSwitchEnabled: true }) },
-  'POST /observability/findings/{findingId}/propose': fullDisk,
-  'GET /observability/findings/{findingId}': fullDisk,
-  'POST /observability/findings/{findingId}/notes': { ...fullDisk, body: () => ({ text: 'Logs fill it.' }) },
+  'POST /observability/findings/{findingId}/propose': noFinding,
+  'GET /observability/findings/{findingId}': noFinding,
+  'POST /observability/findings/{findingId}/notes': { ...noFinding, body: () => ({ text: 'Logs fill it.' }) },
   'GET /actuators': {},
   'POST /proposals': { body: () => ({ actuator: 'tiles.evict', parameters: {} }), status: 201 },
   'GET /proposals/{id}': id((w) => w.proposal()),
