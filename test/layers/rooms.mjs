@@ -203,7 +203,7 @@ const ROOMS = {
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     operate: {
       holds: 'findings and their rules, proposals, seals, approvals, executions and policies',
-      uses: ['access', 'actions', 'catalog', 'jobs', 'kit', 'telemetry', 'tiles'],
+      uses: ['access', 'actions', 'catalog', 'jobs', 'kit', 'telemetry', 'tiles', 'observability'],
     },
     maps: {
       holds: 'windows and drawing of maps, legends',

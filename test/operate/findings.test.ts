@@ -5,6 +5,7 @@ import { createDatabaseRules } from '../../src/services/operate/rules/databases.
 import { createDeliveryRules, type Receiver } from '../../src/services/operate/rules/deliveries.js';
 import { createJobRules } from '../../src/services/operate/rules/jobs.js';
 import { createLayerRules } from '../../src/services/operate/rules/layers.js';
+import { createObservedRules } from '../../src/services/operate/rules/observed.js';
 import { createServerRules, type HostFacts } from '../../src/services/operate/rules/server.js';
 import { createSourceRules } from '../../src/services/operate/rules/sources.js';
 import { createTileRules } from '../../src/services/operate/rules/tiles.js';
@@ -339,5 +340,50 @@ describe('rules', () => {
       findings: [],
       silent: ['postgresql://a@db/gis'],
     });
+  });
+
+  it('find the client of most failures, repeated slow statements, leaks and used-up connections', async () => {
+    const now = Date.now();
+    const failure = (actor: string, at = now) => ({
+      actor,
+      remoteIp: '10.0.0.1',
+      statusCode: 429,
+      path: '/a',
+      at,
+    });
+    const failures = [
+      ...Array.from({ length: 20 }, () => failure('key')),
+      failure('other'),
+      failure('old', 1),
+    ];
+    const slow = Array.from({ length: 10 }, (_, ms) => ({ at: now, ms, text: 'SELECT $1' }));
+    const leak = { kind: 'gdal-dataset', instance: 'a', label: 'dem.tif' };
+    const rules = (change: { failures?: unknown[]; slow?: unknown[]; active?: number; leaks?: unknown[] }) =>
+      createObservedRules({
+        observer: { failures: async () => ({ items: change.failures ?? [], missing: [] }) as never },
+        reports: {
+          statements: async () => ({ slow: change.slow ?? [], missing: [] }) as never,
+          resources: async () => ({ leaks: change.leaks ?? [], missing: ['b'] }) as never,
+        },
+        connections: async () => ({
+          answers: [
+            { active: change.active ?? 0, capacity: 10 },
+            { active: 10, capacity: 10 },
+          ],
+          missing: [],
+        }),
+      });
+    expect((await inspect(rules({ failures }), 'client-failing')).findings).toMatchObject([
+      { subject: { targetId: 'client:key at 10.0.0.1' }, facts: { statuses: [429] } },
+    ]);
+    expect((await inspect(rules({ failures: failures.slice(1) }), 'client-failing')).findings).toEqual([]);
+    expect((await inspect(rules({ slow }), 'statement-slow')).findings).toHaveLength(1);
+    expect((await inspect(rules({ slow: slow.slice(1) }), 'statement-slow')).findings).toEqual([]);
+    expect(await inspect(rules({ leaks: [leak, leak] }), 'resource-leaking')).toMatchObject({
+      findings: [{ subject: { targetId: 'resource:gdal-dataset' } }],
+      silent: ['b'],
+    });
+    expect((await inspect(rules({ active: 8 }), 'connections-exhausted')).findings).toHaveLength(1);
+    expect((await inspect(rules({ active: 7 }), 'connections-exhausted')).findings).toEqual([]);
   });
 });

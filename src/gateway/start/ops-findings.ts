@@ -7,6 +7,7 @@ import { createDatabaseRules } from '../../services/operate/rules/databases.js';
 import { createDeliveryRules } from '../../services/operate/rules/deliveries.js';
 import { createJobRules } from '../../services/operate/rules/jobs.js';
 import { createLayerRules } from '../../services/operate/rules/layers.js';
+import { type ConnectionUse, createObservedRules } from '../../services/operate/rules/observed.js';
 import { createServerRules, type HostFacts } from '../../services/operate/rules/server.js';
 import { createSourceRules } from '../../services/operate/rules/sources.js';
 import { createTileRules } from '../../services/operate/rules/tiles.js';
@@ -16,6 +17,7 @@ import type { Foundation } from './foundation.js';
 import { readReceivers } from './health.js';
 
 const HOST_TOPIC = 'operate.host-facts';
+const CONNECTIONS_TOPIC = 'operate.connections';
 const TILES_TOPIC = 'operate.tile-uses';
 
 /** The findings of all servers, by all rules. */
@@ -24,10 +26,11 @@ export function createFindings(
   data: Data,
   audit: Pick<AuditCheckpoints, 'verify'>,
 ): Findings {
-  const { state, pools, peers } = foundation;
+  const { state, pools, peers, observer, reports } = foundation;
   const catalog = () => data.catalog.current;
   peers.answer(HOST_TOPIC, () => readHostFacts(foundation));
   peers.answer(TILES_TOPIC, () => data.caching.tiles.collectionUses());
+  peers.answer(CONNECTIONS_TOPIC, () => readConnections(foundation));
   return new Findings({
     store: state.findings,
     rules: [
@@ -40,6 +43,10 @@ export function createFindings(
       ...createDatabaseRules({ catalog, pools }),
       ...createTileRules({ catalog, tileUses: () => peers.gather<CollectionUse[]>(TILES_TOPIC) }),
       ...createJobRules({ stuckJobs: (silentMs) => readStuckJobs(foundation, silentMs) }),
+      ...createObservedRules({
+        ...{ observer, reports },
+        connections: () => peers.gather<ConnectionUse>(CONNECTIONS_TOPIC),
+      }),
       ...createServerRules({
         instances: () => state.instances.alive(),
         migrationSteps: () => state.migrationSteps(),
@@ -57,6 +64,12 @@ async function readHostFacts({ dataDir, hostChecks }: Foundation): Promise<HostF
     checks: hostChecks.list(),
     disk: { path: dataDir, free: bavail * bsize, total: blocks * bsize },
   };
+}
+
+function readConnections({ pools }: Foundation): ConnectionUse {
+  const { active = 0, capacity = 0 } =
+    pools.status().find(({ connections }) => connections)?.connections ?? {};
+  return { active, capacity };
 }
 
 async function readStuckJobs({ state }: Foundation, silentMs: number) {
