@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
+import { adminFindingPage } from './admin/findings.js';
 import { adminJobPage } from './admin/jobs.js';
 import { adminObservabilityPage } from './admin/observability.js';
 import { adminProposalPage } from './admin/proposals.js';
@@ -30,7 +31,11 @@ export function jsonPage(x: JsonPage): string {
   if (json.length > LIMITS.loopBodyBytes) return longPage(x, href);
   const document = JSON.parse(json) as unknown;
   const parts = { ...x, document, json: own };
-  const admin = adminJobPage(parts) ?? adminObservabilityPage(parts) ?? adminProposalPage(parts);
+  const admin =
+    adminJobPage(parts) ??
+    adminObservabilityPage(parts) ??
+    adminProposalPage(parts) ??
+    adminFindingPage(parts);
   if (admin !== undefined) return admin;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({

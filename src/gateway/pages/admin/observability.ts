@@ -59,6 +59,7 @@ function listOthers({ baseUrl, path }: AdminPage): Markup[] {
   const others = [
     ...Object.entries(TITLES).filter(([href]) => href !== path),
     ...[
+      [`${BASE}/observability/findings`, 'Findings'] as const,
       [SUMMARY, 'Performance'] as const,
       ['/sources', 'Sources'] as const,
       [`${BASE}/jobs`, 'Jobs'] as const,
