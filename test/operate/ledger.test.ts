@@ -225,6 +225,21 @@ describeStates('a ledger of actions', (temporary) => {
     await other.engine.stop();
   });
 
+  it('refuses expired proposals, and removes old ones', async () => {
+    const [old, expired] = [await propose('green'), await propose('blue')];
+    await t.run(`UPDATE proposals SET updated_at = 1 WHERE id = '${old}'`);
+    await t.run(`UPDATE proposals SET expires_at = 1 WHERE id = '${expired}'`);
+    await expect(server.ledger.approve(expired, CHIEF)).rejects.toThrow('expired');
+    const other = openLedger(t.state);
+    other.ledger.register(
+      createLampActuator(t.state, { name: 'lamp.in-transaction', acts: 'in-transaction' }),
+    );
+    const parameters = { lamp: 'hall', color: 'white' };
+    await other.ledger.propose({ actuator: 'lamp.in-transaction', parameters, requester: CLERK });
+    expect(await codeOf(server.ledger.get(old, CHIEF))).toBe('not-found');
+    expect((await server.ledger.get(expired, CHIEF)).row.status).toBe('AwaitingApproval');
+  });
+
   it('shows proposals to their tenant, and limits those of a caller', async () => {
     const north = createCaller('a', [], 'north');
     const ids: string[] = [];
