@@ -55,6 +55,8 @@ describeStates('a ledger of actions', (temporary) => {
     const id = await propose('green', acts, { evidence: { digest, document }, findingId: 'lamp-1' });
     expect(await propose('green', acts, { evidence: { digest, document }, findingId: 'lamp-1' })).toBe(id);
     expect(await codeOf(server.ledger.approve(id, CLERK))).toBe('forbidden');
+    const own = await propose('own', acts, { requester: CHIEF });
+    await expect(server.ledger.approve(own, CHIEF)).rejects.toThrow('by its author');
     expect(await codeOf(server.ledger.approve(id, createCaller('other')))).toBe('forbidden');
     expect(await codeOf(server.ledger.approve(id, CHIEF, ['other']))).toBe('precondition-failed');
     const { row } = await server.ledger.approve(id, CHIEF, [id]);
