@@ -102,6 +102,17 @@ describe('a server with actions', () => {
     ]);
   });
 
+  it('approves only the content that If-Match names', async () => {
+    const { proposalId } = await propose('alert.channel.pause', { channel: 'digest' });
+    const { etag } = await clerk('GET', `/proposals/${proposalId}`);
+    expect(etag).toContain(proposalId);
+    const approve = (tag: string) =>
+      chief('POST', `/proposals/${proposalId}/approve`, undefined, { 'if-match': tag });
+    expect((await approve(`"${'0'.repeat(64)}"`)).status).toBe(412);
+    expect((await clerk('GET', `/proposals/${proposalId}`)).body.status).toBe('AwaitingApproval');
+    expect((await approve(etag!)).status).toBe(200);
+  });
+
   it('refuses an approval if the channel was paused since, and rolls nothing back', async () => {
     const { proposalId } = await propose('alert.channel.pause', { channel: 'email' });
     await admin('POST', '/alerts/channels/email/pause');

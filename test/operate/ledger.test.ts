@@ -55,6 +55,8 @@ describeStates('a ledger of actions', (temporary) => {
     const id = await propose('green', acts, { evidence: { digest, document }, findingId: 'lamp-1' });
     expect(await propose('green', acts, { evidence: { digest, document }, findingId: 'lamp-1' })).toBe(id);
     expect(await codeOf(server.ledger.approve(id, CLERK))).toBe('forbidden');
+    const own = await propose('own', acts, { requester: CHIEF });
+    await expect(server.ledger.approve(own, CHIEF)).rejects.toThrow('by its author');
     expect(await codeOf(server.ledger.approve(id, createCaller('other')))).toBe('forbidden');
     expect(await codeOf(server.ledger.approve(id, CHIEF, ['other']))).toBe('precondition-failed');
     const { row } = await server.ledger.approve(id, CHIEF, [id]);
@@ -223,6 +225,21 @@ describeStates('a ledger of actions', (temporary) => {
       'stale: Lamp/hall changed.',
     ]);
     await other.engine.stop();
+  });
+
+  it('refuses expired proposals, and removes old ones', async () => {
+    const [old, expired] = [await propose('green'), await propose('blue')];
+    await t.run(`UPDATE proposals SET updated_at = 1 WHERE id = '${old}'`);
+    await t.run(`UPDATE proposals SET expires_at = 1 WHERE id = '${expired}'`);
+    await expect(server.ledger.approve(expired, CHIEF)).rejects.toThrow('expired');
+    const other = openLedger(t.state);
+    other.ledger.register(
+      createLampActuator(t.state, { name: 'lamp.in-transaction', acts: 'in-transaction' }),
+    );
+    const parameters = { lamp: 'hall', color: 'white' };
+    await other.ledger.propose({ actuator: 'lamp.in-transaction', parameters, requester: CLERK });
+    expect(await codeOf(server.ledger.get(old, CHIEF))).toBe('not-found');
+    expect((await server.ledger.get(expired, CHIEF)).row.status).toBe('AwaitingApproval');
   });
 
   it('shows proposals to their tenant, and limits those of a caller', async () => {

@@ -103,9 +103,13 @@ async function showSeals(path: string): Promise<void> {
     summary.textContent = title;
     const text = document.createElement('pre');
     text.tabIndex = 0;
+    text.setAttribute('role', 'region');
     text.setAttribute('aria-label', title);
     text.textContent = JSON.stringify(content, null, 2);
-    details.append(summary, text);
+    const box = document.createElement('div');
+    box.className = 'code';
+    box.append(text);
+    details.append(summary, box);
     details.open = title === 'Receipt';
     place.append(details);
     place.hidden = false;

@@ -82,6 +82,8 @@ export interface ProposalFilter {
 }
 
 const DAY_MS = 86_400_000;
+/** Milliseconds between removals of old proposals. */
+const TRIM_MS = 3_600_000;
 const LIMITS = { perCaller: OPERATE_LIMITS.proposals, all: OPERATE_LIMITS.proposalsOfAll };
 /** Permissions of operations that everyone can use. */
 const OPEN_PERMISSIONS = ['public', 'authenticated'];
@@ -94,6 +96,7 @@ export class Ledger {
   readonly #deps: LedgerDeps;
   readonly #registry = new ActuatorRegistry();
   readonly #runs: ActionRuns;
+  #trimmedAt = 0;
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
@@ -187,7 +190,7 @@ export class Ledger {
     const seal = await createSeal('statement', statement, await this.#deps.keys.signer());
     const content = { actuator: formatActuator(actuator), parameters, requestedBy, findingId, autonomyRule };
     const { proposals } = this.#deps.state;
-    await proposals.removeOld(now - OPERATE_LIMITS.proposalDays * DAY_MS);
+    await this.#removeOld(now);
     const added = await proposals.add(
       {
         ...{ id: formatProposalId(seal.digest), kind: actuator.kind, actuator: formatActuator(actuator) },
@@ -207,6 +210,12 @@ export class Ledger {
         ? `The server already has ${LIMITS.all} open proposals. Retry after one is approved or rejected.`
         : `The caller already has ${LIMITS.perCaller} open proposals. Wait until one is approved or rejected.`,
     );
+  }
+
+  async #removeOld(now: number): Promise<void> {
+    if (now - this.#trimmedAt < TRIM_MS) return;
+    this.#trimmedAt = now;
+    await this.#deps.state.proposals.removeOld(now - OPERATE_LIMITS.proposalDays * DAY_MS);
   }
 
   /** The newest matching proposals, newest first. A caller with a tenant sees only proposals of that tenant. */
@@ -246,9 +255,9 @@ export class Ledger {
         'forbidden',
         'A proposal cannot be approved by its author, or with a key that the author or the same person made. Use the key of another person.',
       );
-    const { payload } = await this.#openStatement(row);
-    requirePermission(approver, payload.permission);
-    return this.#execute(row, { by, approver, policy: null });
+    const statement = await this.#openStatement(row);
+    requirePermission(approver, statement.payload.permission);
+    return this.#execute(row, statement, { by, approver, policy: null });
   }
 
   /**
@@ -268,7 +277,8 @@ export class Ledger {
       );
     const { row } = await this.get(id, {});
     const by = `policy:${policy.rule}@${policy.version}`;
-    return this.#execute(row, { by, approver: undefined, policy }, within);
+    const statement = await this.#openStatement(row);
+    return this.#execute(row, statement, { by, approver: undefined, policy }, within);
   }
 
   /** Throws `not-found`, and `conflict` for one that is decided. */
@@ -288,10 +298,10 @@ export class Ledger {
 
   async #execute(
     row: ProposalRow,
+    statement: OpenSeal<ProposalStatement>,
     decision: Decision,
     within?: (stores: AtomicStores) => Promise<void>,
   ): Promise<Proposal> {
-    const statement = await this.#openStatement(row);
     const operationId = randomUUID();
     const now = Date.now();
     const approver = decision.approver && canonical(withoutSession(decision.approver));
