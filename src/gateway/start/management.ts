@@ -67,7 +67,10 @@ import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
+import type { Capacity } from '../../services/licensing/capacity.js';
+import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
+import type { HostChecks } from '../../services/observability/host-checks.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
@@ -98,6 +101,7 @@ import { rejectedRowsDownload } from '../exchange/admin/rejected-rows.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
+import { createCompliance, keepEvidence } from './compliance.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
 
 export interface ManagementOptions {
@@ -129,6 +133,9 @@ export interface ManagementOptions {
   alertDispatch: AlertDispatch;
   observer: Observer;
   opsHealth: OpsHealth;
+  hostChecks: HostChecks;
+  licences: Licences;
+  capacity: Capacity;
   reports: ProcessReports;
   alertRules: AlertRules;
   streams: SessionDirectory;
@@ -345,7 +352,9 @@ export function startManagement(options: ManagementOptions): Management {
     sealing,
     log,
   });
+  const compliance = createCompliance({ ...options, checkpoints }, () => operations);
   const deps: AdminDeps = {
+    compliance,
     bundles,
     checkpoints,
     access: options.access,
@@ -416,6 +425,8 @@ export function startManagement(options: ManagementOptions): Management {
     alertDispatch: options.alertDispatch,
     observer: options.observer,
     opsHealth: options.opsHealth,
+    licences: options.licences,
+    capacity: options.capacity,
     reports: options.reports,
     alertRules: options.alertRules,
     streams: options.streams,
@@ -440,10 +451,12 @@ export function startManagement(options: ManagementOptions): Management {
     rejectedRowsDownload(imports, merges),
   ];
   let stopSweeps: (() => void) | undefined;
+  let stopEvidence: (() => void) | undefined;
   const closing = new AbortController();
   const start = () => {
     jobs.start();
     checkpoints.start();
+    stopEvidence = keepEvidence(compliance, log);
     const sweep = async () => {
       await Promise.all([options.sweepAttachments(), readerExports.trim(), bundles.expire()]);
     };
@@ -469,6 +482,7 @@ export function startManagement(options: ManagementOptions): Management {
     closing.abort();
     unfollow();
     stopSweeps?.();
+    stopEvidence?.();
     checkpoints.stop();
     return jobs.stop();
   };

@@ -49,7 +49,9 @@ export type NumberedTable =
   | 'alert_events'
   | 'investigations'
   | 'investigation_pins'
-  | 'investigation_links';
+  | 'investigation_links'
+  | 'licences'
+  | 'capacity_surges';
 
 interface Lockable {
   forUpdate(): Lockable;

@@ -59,6 +59,11 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   audit_checkpoints: ['row_count'],
   latency_periods: ['resolution', 'bucket_start', 'replica', 'protocol'],
   vital_periods: ['resolution', 'bucket_start', 'replica'],
+  licences: ['id'],
+  licence_marks: ['name'],
+  capacity_minutes: ['minute'],
+  capacity_surges: ['id'],
+  compliance_evidence: ['day', 'control_id'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',
@@ -72,6 +77,8 @@ const NUMBERED: readonly NumberedTable[] = [
   'investigations',
   'investigation_pins',
   'investigation_links',
+  'licences',
+  'capacity_surges',
 ];
 
 const PAGE = 500;
