@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
+import { adminGovernancePage } from './admin/governance.js';
 import { adminJobPage } from './admin/jobs.js';
 import { adminObservabilityPage } from './admin/observability.js';
 import { buildFrame, type HtmlPageRequest, locatePage } from './crumbs.js';
@@ -29,7 +30,7 @@ export function jsonPage(x: JsonPage): string {
   if (json.length > LIMITS.loopBodyBytes) return longPage(x, href);
   const document = JSON.parse(json) as unknown;
   const parts = { ...x, document, json: own };
-  const admin = adminJobPage(parts) ?? adminObservabilityPage(parts);
+  const admin = adminJobPage(parts) ?? adminObservabilityPage(parts) ?? adminGovernancePage(parts);
   if (admin !== undefined) return admin;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({
