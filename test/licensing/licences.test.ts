@@ -37,6 +37,7 @@ describeStates('licences', (temporary) => {
       config: { enabled: true, keys: issuer.keys(), file: '', ...settings },
       store,
       announcements: { on() {} },
+      settle: async () => {},
       clock,
       log: { write: (event: string, properties: unknown) => void lines.push([event, properties]) },
     } as unknown as ConstructorParameters<typeof Licences>[0]);

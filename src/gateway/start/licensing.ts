@@ -22,6 +22,7 @@ export function createLicensing({ config, state, cluster, log }: Foundation): Li
     announcements: cluster.announcements,
     clock: new StateClock(() => state.instances.readTime()),
     log,
+    settle: async () => void (await cluster.settle()),
   });
   const capacity = new Capacity({
     ...{ licences, log },
@@ -41,6 +42,8 @@ export async function startLicensing(
   { log }: Pick<Foundation, 'log'>,
 ): Promise<() => void> {
   await licences.start();
+  // Without licensing, an idle server sends no statements.
+  if (!licences.enabled) return () => {};
   const look = async () => {
     await licences.look();
     await capacity.meter();

@@ -21,6 +21,8 @@ export interface LicencesDeps {
   readonly announcements: Pick<Announcements, 'on'>;
   readonly clock: Pick<StateClock, 'now' | 'set'>;
   readonly log: Pick<Log, 'write'>;
+  /** Waits until every process has applied the change. */
+  settle(): Promise<void>;
 }
 
 /** An entitlement and whether the licence in force has it. */
@@ -118,12 +120,19 @@ export class Licences implements Licensing {
       const content = Buffer.from(bytes).toString('latin1').trimEnd();
       await this.deps.store.add(content, by, licence!.licenseId);
       await this.load();
+      await this.deps.settle();
     }
     return this.#describe(verdict);
   }
 
   status(): LicenceStatus {
     return this.#describe(this.#evaluate());
+  }
+
+  /** Reads the licence again, which can be a file that changed, and returns its status. */
+  async readStatus(): Promise<LicenceStatus> {
+    await this.load();
+    return this.status();
   }
 
   async #read(): Promise<LoadedLicence> {

@@ -247,6 +247,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     announcements: { on() {} },
     clock: new StateClock(() => t.state.instances.readTime()),
     log: { write() {} },
+    settle: async () => {},
   });
   const capacity = new Capacity({
     ...{ licences, store: t.state.capacity, instances: t.state.instances, log: { write() {} } },

@@ -103,7 +103,7 @@ const UPLOAD = {
 export const license = group({ tag: 'License', scope: 'license', envelope: 'wrapped' }, [
   report('GET /license', 'Get License Status', {
     data: StatusSchema,
-    answer: (_x, { licences }) => statusView(licences.status()),
+    answer: async (_x, { licences }) => statusView(await licences.readStatus()),
   }),
   action('POST /license', 'Upload License', {
     description:
@@ -121,16 +121,16 @@ export const license = group({ tag: 'License', scope: 'license', envelope: 'wrap
   }),
   report('GET /license/entitlements', 'Get License Entitlements', {
     data: Type.Array(EntitlementSchema),
-    answer: (_x, { licences }) => licences.status().entitlements,
+    answer: async (_x, { licences }) => (await licences.readStatus()).entitlements,
   }),
   report('GET /license/status', 'Get Platform License Status', {
     data: StatusSchema,
-    answer: (_x, { licences }) => statusView(licences.status()),
+    answer: async (_x, { licences }) => statusView(await licences.readStatus()),
   }),
   report('GET /license/features', 'Get License Feature Entitlements', {
     data: Type.Object({ edition: S, features: Type.Array(FeatureSchema) }),
-    answer: (_x, { licences }) => ({
-      edition: licences.status().edition,
+    answer: async (_x, { licences }) => ({
+      edition: (await licences.readStatus()).edition,
       features: listFeatures(licences).map(({ key, name, category, minimumEdition, isEnabled }) => ({
         ...{ key, displayName: name, category, minimumEdition, isEnabled, upgradeRequired: !isEnabled },
       })),

@@ -118,7 +118,9 @@ function capacityBody(x: AdminPage): readonly (Markup | undefined)[] {
   const { terms, surge, graceExpiresAt, messages } = one;
   return [
     html`<p class="lead">${badge(CAPACITY_STATES[one.state]!)} A serving unit is a CPU that a production server can use.</p>`,
-    messages.length === 0 ? undefined : html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
+    messages.length === 0
+      ? undefined
+      : html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
     facts([
       ['Units in use', one.currentServingUnits],
       ['95th percentile of 30 days', one.p95ServingUnits],
@@ -199,8 +201,8 @@ function complianceBody(x: AdminPage): readonly (Markup | undefined)[] {
 function renderEvidence(evidence: ComplianceDocument['controls'][number]['evidence']): Markup {
   if (evidence.length === 0) return propertyValue(null);
   const items = evidence.map(
-    ({ claim, detail, source }) =>
-      html`<li>${claim} <bdi>${detail}</bdi> <span class="muted">${source}</span></li>`,
+    ({ claim, detail, source, status }) =>
+      html`<li>${formatWords(status)}: ${claim} <bdi>${detail}</bdi> <span class="muted">${source}</span></li>`,
   );
   return html`<details><summary>${formatCount(evidence.length)} facts</summary><ul>${items}</ul></details>`;
 }
