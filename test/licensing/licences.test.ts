@@ -226,6 +226,9 @@ describeStates('licences', (temporary) => {
     now += 2 * DAY_MS;
     await note();
     expect(await capacity.setSurge(true, 'user:me', 'a fair')).toBeUndefined();
+    // A repeated start changes nothing.
+    expect(await capacity.setSurge(true, 'user:me', 'another fair')).toBeUndefined();
+    expect(await t.state.capacity.surges(0)).toHaveLength(1);
     expect((await note()).surge).toMatchObject({
       isActive: true,
       reason: 'a fair',
@@ -278,6 +281,10 @@ describeStates('licences', (temporary) => {
     const { meteringGap, messages } = await capacity.report();
     expect(meteringGap).toBe(true);
     expect(messages.join()).toMatch(/29 of 129 minutes/);
+    // Processes measure one minute at different moments; the highest value remains.
+    const minute = START + 5 * 60_000;
+    for (const units of [3, 1]) await t.state.capacity.meter(minute, units);
+    expect((await t.state.capacity.minutes(0)).counts).toContainEqual({ units: 3, minutes: 1 });
     now += 31 * DAY_MS;
     await capacity.meter();
     expect(await t.state.capacity.minutes(0)).toMatchObject({ counts: [{ minutes: 1 }] });
