@@ -52,6 +52,8 @@ export class Compliance {
   readonly #rendered = new Map<string, RenderedReport>();
   #evaluation: Promise<ControlReport[]> | undefined;
   #storedDay: string | undefined;
+  /** Day on which evidence was stored and old evidence deleted. */
+  #keptDay: string | undefined;
 
   constructor(private readonly deps: ComplianceDeps) {}
 
@@ -63,6 +65,8 @@ export class Compliance {
   async dashboard(): Promise<ComplianceDashboard> {
     const [controls, encryption] = await Promise.all([this.#evaluate(), this.deps.encryption()]);
     const { version, residency, now } = this.deps;
+    // A dashboard also works while the state can only be read. The next turn of `keepEvidence` reports the error.
+    await this.#keep(controls).catch(() => {});
     return {
       generatedAt: now(),
       serverVersion: version,
@@ -74,10 +78,10 @@ export class Compliance {
   /** Stores the evidence of the day, unless a process has done so. */
   async keepEvidence(): Promise<void> {
     const day = formatDay(this.deps.now());
-    if (this.#storedDay === day) return;
-    if (!(await this.deps.store.has(day))) await this.#evaluate();
+    if (this.#keptDay === day) return;
+    if (!(await this.deps.store.has(day))) await this.#keep(await this.#evaluate());
     await this.deps.store.prune(formatDay(this.deps.now() - KEPT_DAYS * DAY_MS));
-    this.#storedDay = day;
+    this.#keptDay = day;
   }
 
   /** The present dashboard with the stored evidence of the days from `from` to `to`. */
@@ -133,22 +137,23 @@ export class Compliance {
   }
 
   #evaluate(): Promise<ControlReport[]> {
-    this.#evaluation ??= this.#evaluateNow().finally(() => {
-      this.#evaluation = undefined;
-    });
+    const { facts, now } = this.deps;
+    this.#evaluation ??= collectFacts(facts, now)
+      .then(evaluateControls)
+      .finally(() => {
+        this.#evaluation = undefined;
+      });
     return this.#evaluation;
   }
 
-  async #evaluateNow(): Promise<ControlReport[]> {
-    const { facts, now, store } = this.deps;
-    const controls = evaluateControls(await collectFacts(facts, now));
+  /** Stores the evidence of the day, unless it is stored already. */
+  async #keep(controls: readonly ControlReport[]): Promise<void> {
+    const { now, store } = this.deps;
     const at = now();
     const day = formatDay(at);
-    if (this.#storedDay !== day) {
-      await store.add(controls.map((control) => buildEvidenceRow(control, day, at)));
-      this.#storedDay = day;
-    }
-    return controls;
+    if (this.#storedDay === day) return;
+    await store.add(controls.map((control) => buildEvidenceRow(control, day, at)));
+    this.#storedDay = day;
   }
 }
 
