@@ -239,6 +239,15 @@ program
   );
 
 program
+  .command('licence')
+  .description('verify licence files')
+  .command('verify')
+  .description('verify a licence file without a server')
+  .argument('<file>', 'licence file')
+  .requiredOption('--keys <file>', 'JWKS file with the public keys of licences')
+  .action(loaded(async () => (await import('./verify/licence.js')).verifyLicenceFile));
+
+program
   .command('support')
   .description('collect facts for support')
   .command('bundle')

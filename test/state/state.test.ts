@@ -147,8 +147,11 @@ describeStates('state database', (temporary, database) => {
       ...['diagnostic_bundles', 'diagnostic_envelopes', 'audit_checkpoints'],
       ...['ops_findings', 'finding_notes', 'autonomy_policies', 'autonomy_settings', 'autonomy_actions'],
       ...['latency_periods', 'vital_periods', 'proposals'],
+      ...['licences', 'licence_marks', 'capacity_minutes', 'capacity_surges', 'compliance_evidence'],
     ])
       await t.run(`DROP TABLE ${table}`);
+    for (const column of ['serving_units', 'deployment_role'])
+      await t.run(`ALTER TABLE instances DROP COLUMN ${column}`);
   }
 
   it('takes over the order of rasters that a layer had under its old name', async () => {
@@ -212,7 +215,7 @@ describe('the file of a state', () => {
     await t.close();
     // A further step makes another number; a change of an earlier one must not.
     expect(hash('sha256', JSON.stringify(tables), 'hex')).toBe(
-      '6536f34f28771597d06412dc3d21ac2c22afe1b72a6b542f5a57dee8f107b59f',
+      '0000',
     );
   });
 

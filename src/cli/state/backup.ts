@@ -8,15 +8,18 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { Kysely } from 'kysely';
 import { computeEpoch, EPOCH_SIZE } from '../../core/streams/events.js';
 import Database from '../../native/sqlite.js';
-import { AuditStore } from '../../stores/audit/audit.js';
+import { AuditStore, BACKUP_ACTION } from '../../stores/audit/audit.js';
+import { StateDialect } from '../../stores/database/dialect.js';
 import { makeStateFile } from '../../stores/database/private-files.js';
 import type { StateDb } from '../../stores/schema/database.js';
 import { getVocabulary } from '../../stores/schema/vocabulary.js';
 import { openFile } from '../../stores/state/state.js';
 import { firstCursor, readNewestCursor } from '../../stores/streams/feed.js';
+import { StateLink } from '../../workers/state/link.js';
 
 /** Backups of a state in a file, made while it is served, and their way back. */
 
@@ -47,6 +50,32 @@ export function backUpState(path: string, file: string): void {
     sync(dirname(file));
   } finally {
     rmSync(part, { force: true });
+  }
+}
+
+/**
+ * Records in the audit trail that the state was saved. The state keeps its tables: a backup before an upgrade must not
+ * upgrade it.
+ */
+export async function recordBackup(path: string, file: string, worker?: URL): Promise<void> {
+  const db: StateDb = new Kysely({ dialect: new StateDialect(await StateLink.open(path, worker)) });
+  try {
+    await new AuditStore(db).append({
+      at: Date.now(),
+      event_type: 'DataExport',
+      action: BACKUP_ACTION,
+      actor: 'system',
+      actor_type: 'System',
+      outcome: 'Success',
+      resource_type: 'state',
+      resource_id: null,
+      correlation_id: '-',
+      remote_ip: null,
+      user_agent: null,
+      details: JSON.stringify({ file: basename(file) }),
+    });
+  } finally {
+    await db.destroy();
   }
 }
 

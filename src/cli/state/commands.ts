@@ -7,7 +7,7 @@ import { openStateDb } from '../../stores/state/state.js';
 import { CommandError, EXIT_FAILED } from '../command-error.js';
 import { claimDataFolder } from '../local.js';
 import { resolveConfig } from '../settings.js';
-import { backUpState, RestoreError, restoreState } from './backup.js';
+import { backUpState, RestoreError, recordBackup, restoreState } from './backup.js';
 
 export interface StateOptions {
   dataDir?: string;
@@ -50,10 +50,11 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
 }
 
 /** `graticule state backup FILE`: writes the state of a data folder to a file. The server can be running. */
-export function backUp(file: string, options: StateOptions): void {
+export async function backUp(file: string, options: StateOptions): Promise<void> {
   const { path } = findStateFile(loadConfig(options));
   asCommand(() => backUpState(path, resolve(file)));
   process.stdout.write(`wrote the state to ${file}\n`);
+  await recordBackup(path, file);
 }
 
 /** `graticule state restore FILE`: replaces the state of a data folder with a backup. The server must be stopped. */

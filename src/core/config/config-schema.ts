@@ -4,6 +4,7 @@ import { DEFAULT_TABLES } from '../catalog/table-rule.js';
 import { PLACE_FIELDS } from '../geocoding/geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../kit/limits.js';
 import { LOG_LEVELS } from '../kit/log-events.js';
+import { DEPLOYMENT_ROLES } from '../licensing/capacity.js';
 import { AlertChannelsSchema, OperatorNoticesSchema } from './alert-settings.js';
 import { CONFIG_LIMITS } from './limits.js';
 
@@ -67,6 +68,9 @@ const WebhookSchema = Type.Object(
   { additionalProperties: false },
 );
 export type Webhook = Static<typeof WebhookSchema>;
+
+/** Empty, or the name of a region. */
+const REGION = '^[\\w.-]{0,64}$';
 
 /** Empty, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
@@ -473,9 +477,31 @@ export const ConfigSchema = section({
     }),
   }),
   licensing: section({
-    enabled: yes('Whether operations that the entitlements do not cover return 402.', false),
-    entitlements: Type.Array(Type.String(), {
-      description: 'Entitlements of the licence: spatial-analytics, raster.temporal-mosaic.',
+    enabled: yes(
+      'Whether operations without an entitlement of the licence return 402. See docs/how-to/operate/licence.md.',
+      false,
+    ),
+    keys: text('JWKS file with the Ed25519 public keys that sign licences. Default: no keys.', ''),
+    file: text(
+      'Licence file. It is in force until a licence is uploaded. Default: only uploaded licences.',
+      '',
+    ),
+    deploymentRole: Type.Union(
+      DEPLOYMENT_ROLES.map((role) => Type.Literal(role)),
+      {
+        description:
+          'Role of this server. Only servers with the role production count towards the capacity of the licence.',
+        default: 'production',
+      },
+    ),
+  }),
+  compliance: section({
+    primaryRegion: text('Region of the data, for the residency policy. Default: no region.', '', {
+      pattern: REGION,
+    }),
+    allowedRegions: Type.Array(Type.String({ pattern: REGION, minLength: 1 }), {
+      description:
+        'Regions that the residency policy allows. Default: all regions. See docs/how-to/operate/compliance.md.',
       default: [],
     }),
   }),

@@ -33,8 +33,9 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, Advice>> = {
       'Send an API key in `X-API-Key`, a bearer token or Basic credentials. See [access](access.md) and [sign-in](../../how-to/access/sign-in.md).',
   },
   'entitlement-missing': {
-    when: 'The licence in the settings below `licensing` does not cover this part of the server.',
-    action: 'Use a licence that has the entitlement that `detail` names.',
+    when: 'The licence in force does not cover this part of the server.',
+    action:
+      'Install a licence that has the entitlement that `detail` names. See [licences](../../how-to/operate/licence.md).',
   },
   forbidden: {
     when: 'The caller is known, but has no permission for this operation or for these data.',

@@ -82,6 +82,7 @@ export function negotiate(
   f: string | undefined,
   accept: string | undefined,
   formats: readonly Format[],
+  parameter = 'f',
 ): Format {
   const first = formats[0]!;
   if (takesAny(f, accept)) return first;
@@ -90,7 +91,7 @@ export function negotiate(
   if (!best) {
     throw new ApiError(
       'not-acceptable',
-      `Accept: '${shorten(accept!)}' matches none of the available formats. Use ${listNames(formats.map((o) => essence(o.mediaType)))}, or the parameter f.`,
+      `Accept: '${shorten(accept!)}' matches none of the available formats. Use ${listNames(formats.map((o) => essence(o.mediaType)))}, or the parameter ${parameter}.`,
     );
   }
   return best;

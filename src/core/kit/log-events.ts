@@ -167,6 +167,17 @@ export const LOG_EVENTS = {
     1613,
     'a layer is hidden because its table or file belongs to a restricted layer with another name',
   ),
+  'licence.keys.failed': error(1620, 'the keys of licences are not loaded: {Error}'),
+  'licence.state': information(1621, 'the state of the licence is {State}: {Reason}'),
+  'licence.expiring': warning(1622, 'the licence expires in {Days} days, at {ExpiresAt}'),
+  'licence.capacity': warning(
+    1623,
+    'the capacity of the licence is in the state {State}; requests are served unchanged: {Reason}',
+  ),
+  'licence.minute.failed': warning(
+    1624,
+    'licence, capacity or compliance evidence could not be read or stored; the server tries again: {Error}',
+  ),
 
   'log.lines.dropped': warning(1700, 'blocks of log lines were dropped because standard output was blocked'),
   'telemetry.export.failed': warning(

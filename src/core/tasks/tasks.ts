@@ -6,6 +6,7 @@
 
 import type { AlertTasks } from '../alerts/tasks.js';
 import type { TableRule } from '../catalog/table-rule.js';
+import type { ReportTasks } from '../compliance/compliance.js';
 import type { DiagnosticsTasks } from '../diagnostics/bundle.js';
 import type { EditResult, EditTask, EmptiedLog } from '../edits/edits.js';
 import type { MergeTasks } from '../edits/merges.js';
@@ -100,6 +101,7 @@ interface Tasks
     IngestTasks,
     MergeTasks,
     RasterTasks,
+    ReportTasks,
     StacTasks,
     StorageTasks,
     SymbolTasks,

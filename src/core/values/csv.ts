@@ -44,6 +44,12 @@ export function csvHeader(
   return `${shown.map(csvValue).join(',')}\r\n`;
 }
 
+/** A record of texts, in which spreadsheets find no formula. */
+export function csvRecord(values: readonly string[]): string {
+  const guarded = values.map((value) => csvValue(FORMULA.test(value) ? `'${value}` : value));
+  return `${guarded.join(',')}\r\n`;
+}
+
 function csvValue(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }

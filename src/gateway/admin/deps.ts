@@ -23,6 +23,7 @@ import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import type { ManagedRasters } from '../../services/catalog/rasters/raster-management.js';
 import type { SourceStates } from '../../services/catalog/source-states.js';
+import type { Compliance } from '../../services/compliance/compliance.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { DiagnosticBundles } from '../../services/diagnostics/bundles.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
@@ -38,6 +39,8 @@ import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
+import type { Capacity } from '../../services/licensing/capacity.js';
+import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
@@ -116,6 +119,9 @@ export interface AdminDeps {
   readonly findings: Findings;
   readonly findingActions: Pick<FindingActions, 'propose'>;
   readonly autonomy: Autonomy;
+  readonly licences: Licences;
+  readonly capacity: Capacity;
+  readonly compliance: Compliance;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };

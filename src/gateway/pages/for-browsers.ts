@@ -1,6 +1,7 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
 import { adminFindingPage } from './admin/findings.js';
+import { adminGovernancePage } from './admin/governance.js';
 import { adminJobPage } from './admin/jobs.js';
 import { adminObservabilityPage } from './admin/observability.js';
 import { adminProposalPage } from './admin/proposals.js';
@@ -35,7 +36,8 @@ export function jsonPage(x: JsonPage): string {
     adminJobPage(parts) ??
     adminObservabilityPage(parts) ??
     adminProposalPage(parts) ??
-    adminFindingPage(parts);
+    adminFindingPage(parts) ??
+    adminGovernancePage(parts);
   if (admin !== undefined) return admin;
   const { title, id, name, links, description } = record(document);
   return renderDocumentPage({

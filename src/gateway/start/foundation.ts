@@ -11,6 +11,7 @@ import { readIdentity } from '../../services/catalog/marker-file.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import type { Peers } from '../../services/cluster/peers.js';
 import { DataFolder } from '../../services/kit/data-folder.js';
+import { measureServingUnits } from '../../services/licensing/serving-units.js';
 import { HostChecks } from '../../services/observability/host-checks.js';
 import { Observer } from '../../services/observability/observer.js';
 import { ProcessReports } from '../../services/observability/process-reports.js';
@@ -84,6 +85,7 @@ export async function layFoundation(
     state,
     config: config.state,
     instance,
+    capacity: describeCapacity(config),
     tellServer: options.tell,
     hear,
     onError: (error) => log.write('cluster.behind', exception(error)),
@@ -159,4 +161,10 @@ export async function startTelemetry(config: Config, pools: Pools, log: Log) {
   // Loaded on demand: it is a fifth of all modules of a gateway, and only few installations push metrics.
   const { startOtlp } = await import('../../services/telemetry/otlp.js');
   return startOtlp(otlpEndpoint, version(), log);
+}
+
+/** Capacity that the heartbeats of this process report. Workers serve no requests. */
+function describeCapacity({ licensing, server }: Config) {
+  const role = { deploymentRole: licensing.deploymentRole };
+  return server.role === 'worker' ? role : { ...role, servingUnits: measureServingUnits() };
 }

@@ -27,6 +27,7 @@ import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
 import { createHealth, type Health } from './health.js';
+import { createLicensing, type LicensingServices, startLicensing } from './licensing.js';
 import { type Management, startManagement } from './management.js';
 import { dataOperations, workerOperations } from './operations.js';
 import { createFindings } from './ops-findings.js';
@@ -56,18 +57,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   watchStatements(() => state.statements.value);
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
+  const licensing = createLicensing(foundation);
+  const stopLicensing = await startLicensing(licensing, foundation);
   const alertDispatch = createAlertDispatch(foundation, data);
   const alertRules = createAlertRules(foundation, data, alertDispatch);
   const health = createHealth(foundation, data, { alertDispatch });
   const { opsHealth } = health;
-  const management = manage(foundation, data, access, { alertDispatch, alertRules, opsHealth });
+  const services = { alertDispatch, alertRules, opsHealth, ...licensing };
+  const management = manage(foundation, data, access, services);
   const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
   const operations =
     config.server.role === 'worker'
-      ? workerOperations(foundation, data, access)
+      ? workerOperations(foundation, data, access, licensing)
       : withReference(
           [
-            ...dataOperations(foundation, data, access, management),
+            ...dataOperations(foundation, data, access, { ...management, ...licensing }),
             ...createAlertPages(foundation, data, { alertDispatch, alertRules }),
             ...management.operations,
           ],
@@ -94,6 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hear: hearAll,
     async close(graceMs) {
       unwatch();
+      stopLicensing();
       foundation.hostChecks.close();
       server.refuse();
       management.endWaits();
@@ -134,7 +139,7 @@ function manage(
   foundation: Foundation,
   data: Data,
   { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: AccessServices,
-  services: AlertServices & Pick<Health, 'opsHealth'>,
+  services: AlertServices & LicensingServices & Pick<Health, 'opsHealth'>,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({

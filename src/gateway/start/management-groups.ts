@@ -24,6 +24,7 @@ import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.j
 import { serviceOperations } from '../catalog/admin/service-operations.js';
 import { services, singleLayerMetadata } from '../catalog/admin/services.js';
 import { catalogSources } from '../catalog/admin/sources.js';
+import { compliance } from '../compliance/admin/compliance.js';
 import { connections } from '../connections/admin/connections.js';
 import { diagnosticBundles } from '../diagnostics/admin/bundles.js';
 import { imports } from '../exchange/admin/import.js';
@@ -35,6 +36,7 @@ import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
+import { license } from '../licensing/admin/license.js';
 import { manifest } from '../manifest/operations.js';
 import { events } from '../observability/admin/events.js';
 import { exceptions } from '../observability/admin/exceptions.js';
@@ -54,12 +56,10 @@ import { externalServices } from '../operations/admin/external-services.js';
 import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
 import {
-  compliance,
   deploy,
   federation,
   fieldWorkflows,
   forms,
-  license,
   networkDatasets,
   packageOperations,
   platformRelease,

@@ -67,7 +67,10 @@ import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
+import type { Capacity } from '../../services/licensing/capacity.js';
+import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
+import type { HostChecks } from '../../services/observability/host-checks.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
@@ -98,6 +101,7 @@ import { sealKeysOperation } from '../operate/seal-keys.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
+import { createCompliance, keepEvidence } from './compliance.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
 import { createLedger, createWorkflow, proposeExecution, registerActuators } from './operate.js';
 
@@ -134,6 +138,9 @@ export interface ManagementOptions {
   first: boolean;
   /** Findings of all servers, from facts that include those of the audit trail. */
   createFindings(audit: Pick<AuditCheckpoints, 'verify'>): Findings;
+  hostChecks: HostChecks;
+  licences: Licences;
+  capacity: Capacity;
   reports: ProcessReports;
   alertRules: AlertRules;
   streams: SessionDirectory;
@@ -347,10 +354,12 @@ export function startManagement(options: ManagementOptions): Management {
   });
   const findings = options.createFindings(checkpoints);
   const workflow = createWorkflow({ findings, ledger, state, log, hasOwnKey: sealing.encrypts });
+  const compliance = createCompliance({ ...options, checkpoints }, () => operations);
   const deps: AdminDeps = {
     findings,
     findingActions: workflow.actions,
     autonomy: workflow.autonomy,
+    compliance,
     bundles,
     checkpoints,
     access: options.access,
@@ -421,6 +430,8 @@ export function startManagement(options: ManagementOptions): Management {
     alertDispatch: options.alertDispatch,
     observer: options.observer,
     opsHealth: options.opsHealth,
+    licences: options.licences,
+    capacity: options.capacity,
     reports: options.reports,
     alertRules: options.alertRules,
     streams: options.streams,
@@ -446,11 +457,13 @@ export function startManagement(options: ManagementOptions): Management {
     rejectedRowsDownload(imports, merges),
   ];
   let stopSweeps: (() => void) | undefined;
+  let stopEvidence: (() => void) | undefined;
   const closing = new AbortController();
   const start = () => {
     jobs.start();
     checkpoints.start();
     if (options.first) workflow.loop.start();
+    stopEvidence = keepEvidence(compliance, log);
     const sweep = async () => {
       await Promise.all([options.sweepAttachments(), readerExports.trim(), bundles.expire()]);
     };
@@ -476,6 +489,7 @@ export function startManagement(options: ManagementOptions): Management {
     closing.abort();
     unfollow();
     stopSweeps?.();
+    stopEvidence?.();
     checkpoints.stop();
     return Promise.all([jobs.stop(), workflow.loop.stop()]).then(() => {});
   };

@@ -10,6 +10,7 @@ import type { AccessServices } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 import { createReadiness } from './health.js';
+import type { LicensingServices } from './licensing.js';
 import type { Management } from './management.js';
 import { type AllSurfacesDeps, surfaceOperations } from './operation-list.js';
 import { catalogStatus } from './quarantine.js';
@@ -26,10 +27,11 @@ export function dataOperations(
   foundation: Foundation,
   data: Data,
   access: AccessServices,
-  { processes, readerExports, waitFor, isStopping }: Pick<Management, JobMembers>,
+  services: Pick<Management, JobMembers> & Pick<LicensingServices, 'licences'>,
 ): Operation[] {
+  const { processes, readerExports, waitFor, isStopping } = services;
   return surfaceOperations({
-    ...surfaceDeps(foundation, data, access),
+    ...surfaceDeps(foundation, data, access, services),
     processes,
     readerExports,
     waitFor,
@@ -38,18 +40,24 @@ export function dataOperations(
 }
 
 /** The operations that a worker process serves. */
-export function workerOperations(foundation: Foundation, data: Data, access: AccessServices): Operation[] {
-  return probeOperations(surfaceDeps(foundation, data, access));
+export function workerOperations(
+  foundation: Foundation,
+  data: Data,
+  access: AccessServices,
+  licensing: Pick<LicensingServices, 'licences'>,
+): Operation[] {
+  return probeOperations(surfaceDeps(foundation, data, access, licensing));
 }
 
 function surfaceDeps(
   foundation: Foundation,
   data: Data,
   { authenticator, identity }: AccessServices,
+  { licences }: Pick<LicensingServices, 'licences'>,
 ): Omit<AllSurfacesDeps, JobMembers> {
   const { config, pools, dataDir, hostChecks } = foundation;
   const { catalog, visible, caching, events, rules, styles, sourceStates } = data;
-  const { licensing, observability } = config;
+  const { observability } = config;
   return {
     catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
@@ -74,7 +82,7 @@ function surfaceDeps(
     attachments: data.attachments,
     dataDir,
     uploads: join(dataDir, 'uploads'),
-    licensing,
+    licensing: licences,
     tiles: caching.tiles,
     items: data.items,
     stac: data.stac,
@@ -96,8 +104,8 @@ function surfaceDeps(
       lastRefreshedAt: catalog.replacedAt.toISOString(),
     }),
     license: () => ({
-      validationState: licensing.enabled ? 'configured' : 'not_required',
-      activeEntitlements: licensing.enabled ? licensing.entitlements : [],
+      validationState: licences.enabled ? licences.status().validationState : 'not_required',
+      activeEntitlements: licences.enabled ? licences.entitlements : [],
     }),
     cacheStatistics: () => ({
       ...caching.tiles.statistics(),

@@ -14,8 +14,8 @@ import {
   type Principal,
   type Reply,
 } from '../../core/http/operation.js';
-import type { Licensing } from '../../core/kit/licensing.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import type { Licensing } from '../../core/licensing/entitlements.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import type { JsonText } from '../../core/values/json-text.js';

@@ -20,17 +20,14 @@ export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: read
       'svc.grounding.{result,spec.mutate.mutations,spec.mutate.turns}',
       'svc.grounding.{spec.summarize.count,spec.validation_failure,spec.summarize.latency}',
       'svc.mcp.{boundary.rejection,resource.read,tool.call}',
-    ],
-  ],
-  [
-    'There are no reports.',
-    [
-      'svc.reporting.{cache.hit.count,cache.miss.count,narrative.fallback.count}',
-      'svc.reporting.{render.count,render.failure.count}',
+      'svc.reporting.narrative.fallback.count',
     ],
   ],
   ['The server does not run as a function.', ['svc.lambda.{cold_start,init_duration_ms,memory_limit_mib}']],
-  ['Licences have no capacity.', ['svc.license.capacity.{registration_refusals,surge_mode_changes}']],
+  [
+    'The capacity of the licence only warns: no server is refused.',
+    ['svc.license.capacity.registration_refusals'],
+  ],
   [
     'There is no stored content of analyses and no sharing.',
     ['svc.analysis_content.operations_total', 'svc.share.export.triggered'],

@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly config: Config['state'];
   /** Names this process. */
   readonly instance: string;
+  /** Capacity that the heartbeats of this process report. */
+  readonly capacity?: Pick<Instance, 'servingUnits' | 'deploymentRole'>;
   /** Sends a note to the other gateways of this server. */
   tellServer(note: Note): void;
   /** Applies a note of a process of another server. */
@@ -178,7 +180,8 @@ export class Cluster {
     const { state, instance: name } = this.#options;
     const { applied } = this.announcements;
     const [begun, contact] = [monotonicMs(), performance.now()];
-    await state.instances.beat({ name, server: this.#server, host: hostname(), release: version(), applied });
+    const about = { name, server: this.#server, host: hostname(), release: version(), applied };
+    await state.instances.beat({ ...about, ...this.#options.capacity });
     this.pauses.noteContact(contact);
     if (this.#options.config.url !== '') this.presence.prolong(begun + PRESENT_MS);
     await this.#refresh();

@@ -12,6 +12,16 @@ export class ConnectionPasswords {
     private readonly settle: () => Promise<void>,
   ) {}
 
+  /** Whether the setting `security.stateKey` is set. */
+  get encrypts(): boolean {
+    return this.keys.encrypts;
+  }
+
+  /** All versions of the key, oldest first. */
+  versions(): Promise<KeyVersion[]> {
+    return this.keys.versions();
+  }
+
   /** Whether every password can be read, and by which version of the key. */
   async validate(): Promise<{ isValid: boolean; version: number; message: string }> {
     const { keys } = this;

@@ -5,7 +5,7 @@ import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import type { Format } from '../../core/http/media.js';
 import type { AcquisitionTime, TimeRange } from '../../core/http/params.js';
-import { type Licensing, requireEntitlement } from '../../core/kit/licensing.js';
+import { type Licensing, requireEntitlement } from '../../core/licensing/entitlements.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { mapSettings } from '../catalog/layers/map-settings.js';
 import { during } from '../filters/filters.js';

@@ -10,6 +10,7 @@ import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { HOST_INSTRUMENTS } from './host-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
+import { LICENCE_INSTRUMENTS } from './licence-metrics.js';
 import { ORCHESTRATION_INSTRUMENTS } from './orchestration-metrics.js';
 import { PROCESS_INSTRUMENTS } from './process-metrics.js';
 import { SPEC_INSTRUMENTS } from './spec-metrics.js';
@@ -170,6 +171,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   ...SPEC_INSTRUMENTS,
   ...ORCHESTRATION_INSTRUMENTS,
   ...TELEMETRY_INSTRUMENTS,
+  ...LICENCE_INSTRUMENTS,
   httpRequestDuration,
   httpRequests,
   httpActive,

@@ -34,6 +34,9 @@ export interface AuditVerdict {
   broken?: { id: number; reason: string };
 }
 
+/** Action of the row about a saved state. */
+export const BACKUP_ACTION = 'state.backup';
+
 /** Statement of a checkpoint: the number of rows, and the hash of the last one. */
 export interface AttestedRows {
   readonly rows: number;

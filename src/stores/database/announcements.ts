@@ -19,7 +19,9 @@ export type Topic =
   /** A rule of access, a user or a credential changed; the subject names the kind and the id. */
   | 'access'
   /** A connection or a layer that operators published changed; the subject names the kind and the id. */
-  | 'publishing';
+  | 'publishing'
+  /** Another licence is in force. The subject is its id. */
+  | 'licence';
 
 /** A change of the state that every process sharing it must apply. */
 export interface Announcement {

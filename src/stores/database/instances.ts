@@ -14,6 +14,10 @@ export interface Instance {
   readonly release: string;
   /** Version of the last announcement that the process had applied at its last heartbeat. */
   readonly applied: number;
+  /** CPUs that the server of the process can use. Absent if the process serves no requests, or is of an older release. */
+  readonly servingUnits?: number;
+  /** Absent if the process is of an older release. */
+  readonly deploymentRole?: string;
 }
 
 /** Milliseconds between heartbeats. */
@@ -28,11 +32,13 @@ export class InstanceStore {
   constructor(private readonly db: StateDb) {}
 
   /** Adds a process, or says that it is alive. */
-  async beat({ name, server, host, release, applied }: Instance): Promise<void> {
+  async beat({ servingUnits, deploymentRole, ...row }: Instance): Promise<void> {
     const { now } = getVocabulary(this.db);
+    const { applied } = row;
+    const capacity = { serving_units: servingUnits ?? null, deployment_role: deploymentRole ?? null };
     await this.db
       .insertInto('instances')
-      .values({ name, server, host, release, applied, started_at: now(), heartbeat_at: now() })
+      .values({ ...row, ...capacity, started_at: now(), heartbeat_at: now() })
       .onConflict((c) => c.column('name').doUpdateSet({ applied, heartbeat_at: now() }))
       .execute();
   }
@@ -91,6 +97,11 @@ export class InstanceStore {
   }
 }
 
-function instance({ name, server, host, release, applied }: Selectable<InstanceTable>): Instance {
-  return { name, server, host, release, applied };
+function instance(row: Selectable<InstanceTable>): Instance {
+  const { name, server, host, release, applied, serving_units, deployment_role } = row;
+  return {
+    ...{ name, server, host, release, applied },
+    ...(serving_units === null ? {} : { servingUnits: serving_units }),
+    ...(deployment_role === null ? {} : { deploymentRole: deployment_role }),
+  };
 }

@@ -6,6 +6,7 @@ import type {
   AlertStateTable,
   AlertZoneTable,
 } from './alert-tables.js';
+import type { ComplianceEvidenceTable } from './compliance-tables.js';
 import type {
   AuditCheckpointTable,
   DiagnosticBundleTable,
@@ -23,6 +24,12 @@ import type {
   InvestigationPinTable,
   InvestigationTable,
 } from './investigation-tables.js';
+import type {
+  CapacityMinuteTable,
+  CapacitySurgeTable,
+  LicenceMarkTable,
+  LicenceTable,
+} from './licence-tables.js';
 import type { LatencyTable, VitalsTable } from './observability-tables.js';
 import type { ProposalTable } from './operate-tables.js';
 
@@ -299,6 +306,9 @@ export interface InstanceTable {
   heartbeat_at: number;
   /** Version of the last announcement that the process has applied. */
   applied: number;
+  /** CPUs that the server of the process can use. Null: the process serves no requests, or is of a release without it. */
+  serving_units: Generated<number | null>;
+  deployment_role: Generated<string | null>;
 }
 
 /** Present holder of the turn on a resource. `ends_at` is in milliseconds since 1970. */
@@ -538,4 +548,9 @@ export interface StateTables {
   audit_checkpoints: AuditCheckpointTable;
   latency_periods: LatencyTable;
   vital_periods: VitalsTable;
+  licences: LicenceTable;
+  licence_marks: LicenceMarkTable;
+  capacity_minutes: CapacityMinuteTable;
+  capacity_surges: CapacitySurgeTable;
+  compliance_evidence: ComplianceEvidenceTable;
 }

@@ -50,7 +50,9 @@ export type NumberedTable =
   | 'investigations'
   | 'investigation_pins'
   | 'investigation_links'
-  | 'finding_notes';
+  | 'finding_notes'
+  | 'licences'
+  | 'capacity_surges';
 
 interface Lockable {
   forUpdate(): Lockable;

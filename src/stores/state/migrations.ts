@@ -43,6 +43,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0034-user-origins': { up: (db) => runAll(db, ['ALTER TABLE users ADD COLUMN created_by TEXT']) },
   '0035-proposals': { up: (db) => runAll(db, PROPOSALS) },
   '0036-findings': { up: (db) => runAll(db, FINDINGS) },
+  '0037-licences': { up: (db) => runAll(db, LICENCES) },
+  '0038-compliance': { up: (db) => runAll(db, COMPLIANCE) },
 };
 
 /** Steps that remove parts. */
@@ -472,6 +474,26 @@ const PROPOSALS = [
   'CREATE INDEX proposals_by_finding ON proposals (finding_id)',
   'CREATE INDEX proposals_by_rule ON proposals (autonomy_rule, created_at)',
   'CREATE INDEX proposals_by_status ON proposals (status, requested_by)',
+];
+
+const LICENCES = [
+  `CREATE TABLE licences (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, content TEXT NOT NULL,
+    uploaded_at INTEGER NOT NULL, uploaded_by TEXT NOT NULL) STRICT`,
+  `CREATE TABLE licence_marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT`,
+  `CREATE TABLE capacity_minutes (minute INTEGER PRIMARY KEY, serving_units REAL NOT NULL) STRICT`,
+  `CREATE TABLE capacity_surges (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, started_at INTEGER NOT NULL, started_by TEXT NOT NULL, reason TEXT,
+    ended_at INTEGER, ended_by TEXT) STRICT`,
+  'ALTER TABLE instances ADD COLUMN serving_units REAL',
+  'ALTER TABLE instances ADD COLUMN deployment_role TEXT',
+];
+
+/** Evidence about controls, the first of each day. */
+const COMPLIANCE = [
+  `CREATE TABLE compliance_evidence (
+    day TEXT NOT NULL, control_id TEXT NOT NULL, status TEXT NOT NULL, digest TEXT NOT NULL,
+    content_json TEXT NOT NULL, collected_at INTEGER NOT NULL, PRIMARY KEY (day, control_id)) STRICT`,
 ];
 
 /** Numbers of the changes of alert events, after which streams resume. */

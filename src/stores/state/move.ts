@@ -65,6 +65,11 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   proposals: ['id'],
   latency_periods: ['resolution', 'bucket_start', 'replica', 'protocol'],
   vital_periods: ['resolution', 'bucket_start', 'replica'],
+  licences: ['id'],
+  licence_marks: ['name'],
+  capacity_minutes: ['minute'],
+  capacity_surges: ['id'],
+  compliance_evidence: ['day', 'control_id'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',
@@ -79,6 +84,8 @@ const NUMBERED: readonly NumberedTable[] = [
   'investigation_pins',
   'investigation_links',
   'finding_notes',
+  'licences',
+  'capacity_surges',
 ];
 
 const PAGE = 500;

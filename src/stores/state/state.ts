@@ -24,6 +24,7 @@ import { AttachmentStore } from '../attachments/attachments.js';
 import { AuditStore } from '../audit/audit.js';
 import { AuditCheckpointStore } from '../audit/checkpoints.js';
 import { CollectionStore } from '../catalog/collections.js';
+import { ComplianceEvidenceStore } from '../compliance/evidence.js';
 import { AnnouncementStore } from '../database/announcements.js';
 import { StateDialect } from '../database/dialect.js';
 import { InstanceStore } from '../database/instances.js';
@@ -35,6 +36,8 @@ import { TurnStore } from '../database/turns.js';
 import { DiagnosticBundleStore } from '../diagnostics/bundles.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
+import { CapacityStore } from '../licensing/capacity.js';
+import { LicenceStore } from '../licensing/licences.js';
 import { HealthPeriodStore } from '../observability/health-periods.js';
 import { RecentRecordStore } from '../observability/recent-records.js';
 import { AutonomyStore } from '../operate/autonomy.js';
@@ -91,6 +94,9 @@ export interface State {
   readonly healthPeriods: HealthPeriodStore;
   readonly recentRecords: RecentRecordStore;
   readonly proposals: ProposalStore;
+  readonly licences: LicenceStore;
+  readonly capacity: CapacityStore;
+  readonly complianceEvidence: ComplianceEvidenceStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes that become durable together, or not at all. */
@@ -204,6 +210,9 @@ function buildStores(db: StateDb): State {
     diagnosticBundles: new DiagnosticBundleStore(db),
     healthPeriods: new HealthPeriodStore(db),
     recentRecords: new RecentRecordStore(db),
+    licences: new LicenceStore(db),
+    capacity: new CapacityStore(db),
+    complianceEvidence: new ComplianceEvidenceStore(db),
     alertRules: new AlertRuleStore(db),
     alertEvents: new AlertEventStore(db),
     alertEvaluation: new AlertEvaluationStore(db),

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { ReportTasks } from '../../core/compliance/compliance.js';
 import type { DiagnosticsTasks } from '../../core/diagnostics/bundle.js';
 import { BUNDLE_LIMITS } from '../../core/diagnostics/limits.js';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
@@ -56,6 +57,7 @@ type PoolName =
   | 'ingest'
   | 'geocoding'
   | 'processes'
+  | 'reports'
   | 'geometries';
 
 const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
@@ -68,6 +70,7 @@ const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
   ogr: 'engines',
   process: 'processes',
   raster: 'engines',
+  report: 'reports',
   storage: 'storage',
   symbols: 'symbols',
   vector: 'vector',
@@ -131,6 +134,11 @@ export function createPools(options: PoolsOptions): ReportingPools {
     maxQueue: BUNDLE_LIMITS.bundleQueue,
     listMemory: (input) => (input as TaskInput<'diagnostics.bundle'>).parts.map(({ buffer }) => buffer),
   });
+  const reports = new OccasionalPool<keyof ReportTasks>({
+    name: 'reports',
+    worker: new URL('../entries/reports.js', import.meta.url),
+    maxQueue: POOL_LIMITS.reportQueue,
+  });
   const { slowStatementMs: slowMs } = options;
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes, slowMs });
   const geometries = new ProcessPool({
@@ -142,7 +150,19 @@ export function createPools(options: PoolsOptions): ReportingPools {
     slowMs,
   });
   const pools = {
-    ...{ vector, engines, archives, symbols, storage, ingest, geocoding, diagnostics, processes, geometries },
+    ...{
+      vector,
+      engines,
+      archives,
+      symbols,
+      storage,
+      ingest,
+      geocoding,
+      diagnostics,
+      reports,
+      processes,
+      geometries,
+    },
   };
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     const pool: AnyPool = pools[findPool(name)];

@@ -3,12 +3,11 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import PDFDocument from 'pdfkit';
 import { barMetres, type Frame, type LegendPart, type MapPageTask } from '../../core/processes/map-pages.js';
-import { type FontFace, hasCodePoints, listFontFaces } from '../../core/styles/fonts.js';
-import { fontPath, isInstalled } from '../styles/symbols/font-files.js';
+import { fontPath } from '../styles/symbols/font-files.js';
+import { divideByFont, PAGE_FONT } from '../styles/symbols/font-runs.js';
 
 /** Task `process.map-page`: writes a map with its title, legend, scale and north arrow as a PDF. */
 
-const FACES = listFontFaces(['Noto Sans Regular']);
 const INK = '#1a1a1a';
 const SMALL = 8;
 
@@ -21,7 +20,7 @@ export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   const page = new PDFDocument({
     size: [width, height],
     margin: 0,
-    font: fontPath(FACES[0]!),
+    font: fontPath(PAGE_FONT),
     compress: true,
     info: { Title: title || 'Map', Producer: 'Graticule' },
   });
@@ -46,7 +45,7 @@ export async function writeMapPage(task: MapPageTask): Promise<undefined> {
 
 /** Draws each character in the first font that contains it, like maps do. */
 function drawText(page: Page, [x, y, width, height]: Frame, text: string, size: number): void {
-  const runs = fontRuns(text);
+  const runs = divideByFont(text);
   page.fontSize(size);
   for (const [i, run] of runs.entries()) {
     page.font(fontPath(run.face));
@@ -55,24 +54,6 @@ function drawText(page: Page, [x, y, width, height]: Frame, text: string, size: 
     if (i === 0) page.text(run.text, x, y + size, options);
     else page.text(run.text, options);
   }
-}
-
-interface FontRun {
-  readonly face: FontFace;
-  text: string;
-}
-
-function fontRuns(text: string): FontRun[] {
-  const runs: FontRun[] = [];
-  for (const char of text) {
-    const code = char.codePointAt(0)!;
-    const own = FACES.find((face) => face.blocks && hasCodePoints(face, code, code) && isInstalled(face));
-    const face = own ?? FACES[0]!;
-    const last = runs.at(-1);
-    if (last?.face === face) last.text += char;
-    else runs.push({ face, text: char });
-  }
-  return runs;
 }
 
 function drawMap(page: Page, { layout, map }: MapPageTask): void {

@@ -38,6 +38,7 @@ import { SourceLayers } from '../../../src/services/catalog/publish/source-layer
 import { manageRasters } from '../../../src/services/catalog/rasters/raster-management.js';
 import { SourceStates } from '../../../src/services/catalog/source-states.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
+import { Compliance } from '../../../src/services/compliance/compliance.js';
 import { Connections } from '../../../src/services/connections/connections.js';
 import { DiagnosticBundles } from '../../../src/services/diagnostics/bundles.js';
 import { Edits } from '../../../src/services/edits/edits.js';
@@ -56,6 +57,8 @@ import { WmtsImports } from '../../../src/services/exchange/tiles/wmts.js';
 import { Uploads } from '../../../src/services/exchange/uploads.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
+import { Capacity } from '../../../src/services/licensing/capacity.js';
+import { Licences } from '../../../src/services/licensing/licences.js';
 import { OpsHealth } from '../../../src/services/observability/health/ops-health.js';
 import { HealthMinutes } from '../../../src/services/observability/latency/health-minutes.js';
 import { LatencyRecorder } from '../../../src/services/observability/latency/latencies.js';
@@ -77,6 +80,7 @@ import type { Log } from '../../../src/services/telemetry/log.js';
 import { TileJobs } from '../../../src/services/tiles/jobs/service.js';
 import type { State } from '../../../src/stores/state/state.js';
 import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
+import { GOOD_FACTS, readersOf } from '../../compliance/support/facts.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type CallResult, call } from './call.js';
 import { FakePools } from './fake-pools.js';
@@ -248,7 +252,27 @@ export async function adminHarness(temporary = () => temporaryState()) {
     sharesOrigin: async (decider, author) => decider === author,
   });
   const findings = new Findings({ rules: [], store: t.state.findings });
+  const licences = new Licences({
+    config: { enabled: false, keys: '', file: '' },
+    store: t.state.licences,
+    announcements: { on() {} },
+    clock: new StateClock(() => t.state.instances.readTime()),
+    log: { write() {} },
+    settle: async () => {},
+  });
+  const capacity = new Capacity({
+    ...{ licences, store: t.state.capacity, instances: t.state.instances, log: { write() {} } },
+    ...{ role: 'production', topology: 'single-node', localUnits: 2, hasRedis: false },
+  });
   const deps: AdminDeps = {
+    licences,
+    capacity,
+    compliance: new Compliance({
+      ...{ facts: readersOf(GOOD_FACTS), store: t.state.complianceEvidence, pools, version: '2026.3.0' },
+      encryption: () => Promise.reject(new Error('no keys here')),
+      residency: { enforced: false, primaryRegion: 'eu-central-1', allowedRegions: ['eu-central-1'] },
+      now: Date.now,
+    }),
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
     }),

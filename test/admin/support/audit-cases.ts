@@ -27,6 +27,7 @@ const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 
 const anInvestigation = id((w) => w.investigation(), 'investigationId');
 const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investigationId}' };
 const certificate = '/security/client-certificates';
+const LICENCE = () => ({ type: 'application/octet-stream', content: 'no licence' });
 
 const disk = { path: () => ({ rule: 'disk-low' }) };
 const noFinding: OperationCase = { path: () => ({ findingId: 'disk-low-0' }), status: 404 };
@@ -65,6 +66,10 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'GET /api-keys/{id}/effective-permissions': id((w) => w.apiKey()),
   'POST /cache/invalidate': { body: () => ({ scope: 'collection', collectionId: 'countries' }) },
   ...registrations('/cloud-rasters', { objectKey: 'k.tif' }),
+  'POST /license': { bytes: LICENCE, status: 400 },
+  'POST /license/upload': { bytes: LICENCE, status: 400 },
+  'POST /license/capacity/surge': { body: () => ({ enabled: false }) },
+  'POST /compliance/residency/evaluate': { body: () => ({ region: 'eu-central-1' }) },
   'POST /connections': { body: (w) => w.newConnection(), status: 201 },
   'GET /connections/{id}': id((w) => w.connection()),
   'PUT /connections/{id}': { ...id((w) => w.connection()), body: () => ({ description: 'changed' }) },

@@ -2,14 +2,6 @@ import { action, group, report, resource } from '../../admin/kit.js';
 
 /** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
-/** Evidence for controls, residency and encryption. */
-export const compliance = group({ tag: 'Compliance', scope: 'compliance', envelope: 'wrapped' }, [
-  report('GET /compliance/dashboard', 'Get Compliance Dashboard'),
-  report('GET /compliance/report', 'Export Compliance Report'),
-  report('POST /compliance/residency/evaluate', 'Evaluate Residency Policy'),
-  action('POST /compliance/encryption/rotate-key', 'Advance Compliance Key-Version Posture'),
-]);
-
 /** Deployment operations and their preflight. */
 export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' }, [
   report('GET /deploy/preflight', 'Get Deploy Preflight'),
@@ -57,18 +49,6 @@ export const forms = group({ tag: 'Forms', scope: 'forms', envelope: 'raw' }, [
   report('POST /forms/packages/{formId}/versions/{packageVersion}/validate', 'Validate Form Package Version'),
   action('POST /forms/packages/{formId}/versions/{packageVersion}/publish', 'Publish Form Package Version'),
   action('POST /forms/packages/{formId}/versions/{packageVersion}/reopen', 'Reopen Form Package Version'),
-]);
-
-/** License, entitlements and capacity. */
-export const license = group({ tag: 'License', scope: 'license', envelope: 'wrapped' }, [
-  report('GET /license', 'Get License Status'),
-  action('POST /license', 'Upload License'),
-  report('GET /license/entitlements', 'Get License Entitlements'),
-  report('GET /license/status', 'Get Platform License Status'),
-  report('GET /license/features', 'Get License Feature Entitlements'),
-  action('POST /license/upload', 'Upload License File'),
-  report('GET /license/capacity', 'Get License Capacity State'),
-  action('POST /license/capacity/surge', 'Set License Surge Mode'),
 ]);
 
 /** Networks for routing and their topology generations. */

@@ -5,6 +5,7 @@ import { page, renderSection } from '../layout.js';
 import { anchor, representationLine } from '../links.js';
 import { stackedTable } from '../table.js';
 import { formatCount, propertyValue, renderTime } from '../values.js';
+import { GOVERNANCE_PAGES } from './governance.js';
 import type { AdminPage } from './jobs.js';
 
 /** Pages of the health, errors and events of the server, made from the documents of the management API. */
@@ -63,6 +64,7 @@ function listOthers({ baseUrl, path }: AdminPage): Markup[] {
       [SUMMARY, 'Performance'] as const,
       ['/sources', 'Sources'] as const,
       [`${BASE}/jobs`, 'Jobs'] as const,
+      ...GOVERNANCE_PAGES,
     ],
   ];
   return others.map(

@@ -12,7 +12,7 @@ import type {
 } from '../../../core/features/analytics-bodies.js';
 import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import type { Principal } from '../../../core/http/operation.js';
-import { type Licensing, requireEntitlement } from '../../../core/kit/licensing.js';
+import { type Licensing, requireEntitlement } from '../../../core/licensing/entitlements.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../geoservices/filter.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
