@@ -226,7 +226,17 @@ const ROOMS = {
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     operate: {
       holds: 'findings and their rules, proposals, seals, approvals, executions and policies',
-      uses: ['access', 'actions', 'catalog', 'jobs', 'kit', 'telemetry', 'tiles', 'observability'],
+      uses: [
+        'access',
+        'actions',
+        'catalog',
+        'jobs',
+        'kit',
+        'telemetry',
+        'tiles',
+        'observability',
+        'licensing',
+      ],
     },
     maps: {
       holds: 'windows and drawing of maps, legends',

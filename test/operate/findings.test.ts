@@ -5,6 +5,7 @@ import { createDatabaseRules } from '../../src/services/operate/rules/databases.
 import { createDeliveryRules, type Receiver } from '../../src/services/operate/rules/deliveries.js';
 import { createJobRules } from '../../src/services/operate/rules/jobs.js';
 import { createLayerRules } from '../../src/services/operate/rules/layers.js';
+import { createLicenceRules } from '../../src/services/operate/rules/licences.js';
 import { createObservedRules } from '../../src/services/operate/rules/observed.js';
 import { createServerRules, type HostFacts } from '../../src/services/operate/rules/server.js';
 import { createSourceRules } from '../../src/services/operate/rules/sources.js';
@@ -385,5 +386,37 @@ describe('rules', () => {
     });
     expect((await inspect(rules({ active: 8 }), 'connections-exhausted')).findings).toHaveLength(1);
     expect((await inspect(rules({ active: 7 }), 'connections-exhausted')).findings).toEqual([]);
+  });
+
+  it('find a licence that ends, and servers beyond its capacity, only where licences are used', async () => {
+    const status = { isValid: true, expiryWarning: true, daysUntilExpiry: 12, validationState: 'Valid' };
+    const report = {
+      warning80Percent: true,
+      warning100Percent: false,
+      p95Units: 7,
+      ceiling: 8,
+      messages: [],
+    };
+    const rules = (enabled: boolean, change: object = {}, use: object = {}) =>
+      createLicenceRules({
+        licences: { enabled, readStatus: async () => ({ ...status, ...change }) as never },
+        capacity: { report: async () => ({ ...report, ...use }) as never },
+      });
+    for (const name of ['licence-expiring', 'capacity-band'])
+      expect((await inspect(rules(false), name)).findings).toEqual([]);
+    expect((await inspect(rules(true), 'licence-expiring')).findings).toMatchObject([
+      { severity: 'Warning', title: 'The licence ends in 12 days' },
+    ]);
+    expect((await inspect(rules(true, { isValid: false }), 'licence-expiring')).findings).toMatchObject([
+      { severity: 'Critical' },
+    ]);
+    expect((await inspect(rules(true, { expiryWarning: false }), 'licence-expiring')).findings).toEqual([]);
+    expect((await inspect(rules(true), 'capacity-band')).findings).toMatchObject([{ severity: 'Info' }]);
+    expect(
+      (await inspect(rules(true, {}, { warning100Percent: true }), 'capacity-band')).findings,
+    ).toMatchObject([{ severity: 'Warning' }]);
+    expect((await inspect(rules(true, {}, { warning80Percent: false }), 'capacity-band')).findings).toEqual(
+      [],
+    );
   });
 });

@@ -154,7 +154,7 @@ function manage(
     identity,
     certificates: certificates.trust,
     presentRights,
-    createFindings: (audit) => createFindings(foundation, data, audit),
+    createFindings: (audit) => createFindings(foundation, data, { ...services, audit }),
     ...services,
     tiles,
     cache: control,

@@ -7,6 +7,7 @@ import { createDatabaseRules } from '../../services/operate/rules/databases.js';
 import { createDeliveryRules } from '../../services/operate/rules/deliveries.js';
 import { createJobRules } from '../../services/operate/rules/jobs.js';
 import { createLayerRules } from '../../services/operate/rules/layers.js';
+import { createLicenceRules, type LicenceRuleDeps } from '../../services/operate/rules/licences.js';
 import { type ConnectionUse, createObservedRules } from '../../services/operate/rules/observed.js';
 import { createServerRules, type HostFacts } from '../../services/operate/rules/server.js';
 import { createSourceRules } from '../../services/operate/rules/sources.js';
@@ -20,11 +21,15 @@ const HOST_TOPIC = 'operate.host-facts';
 const CONNECTIONS_TOPIC = 'operate.connections';
 const TILES_TOPIC = 'operate.tile-uses';
 
+interface FindingFacts extends LicenceRuleDeps {
+  readonly audit: Pick<AuditCheckpoints, 'verify'>;
+}
+
 /** The findings of all servers, by all rules. */
 export function createFindings(
   foundation: Foundation,
   data: Data,
-  audit: Pick<AuditCheckpoints, 'verify'>,
+  { audit, licences, capacity }: FindingFacts,
 ): Findings {
   const { state, pools, peers, observer, reports } = foundation;
   const catalog = () => data.catalog.current;
@@ -47,6 +52,7 @@ export function createFindings(
         ...{ observer, reports },
         connections: () => peers.gather<ConnectionUse>(CONNECTIONS_TOPIC),
       }),
+      ...createLicenceRules({ licences, capacity }),
       ...createServerRules({
         instances: () => state.instances.alive(),
         migrationSteps: () => state.migrationSteps(),
