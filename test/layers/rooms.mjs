@@ -307,6 +307,10 @@ const ROOMS = {
         'uploads',
       ],
     },
+    packages: {
+      holds: 'reviews of packages before they run',
+      uses: ['access', 'edits', 'features', 'processes', 'styles'],
+    },
   },
   workers: {
     diagnostics: { holds: 'checks of diagnostic bundles, and their scan for secrets', uses: [] },
@@ -443,6 +447,10 @@ const ROOMS = {
       uses: ['admin', 'alerts', 'catalog', 'connections', 'http'],
     },
     replicas: { holds: 'management of replicas', uses: ['admin', 'catalog'] },
+    packages: {
+      holds: 'management of reviews of packages',
+      uses: ['admin', 'features', 'http', 'processes', 'surface'],
+    },
     operations: {
       holds: 'capabilities, configuration, what is not built',
       uses: ['admin', 'jobs'],
@@ -470,6 +478,7 @@ const ROOMS = {
         'maps',
         'observability',
         'operations',
+        'packages',
         'pages',
         'probes',
         'processes',

@@ -41,6 +41,7 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { PackageReviews } from '../../services/packages/reviews.js';
 import type { Proposals } from '../../services/processes/proposals.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
@@ -110,6 +111,7 @@ export interface AdminDeps {
   readonly bundles: DiagnosticBundles;
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;
+  readonly packageReviews: PackageReviews;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };

@@ -58,10 +58,10 @@ import {
   license,
   networkDatasets,
   operateWorkflow,
-  packageOperations,
   platformRelease,
   scenes,
 } from '../operations/admin/unbuilt.js';
+import { packageOperations } from '../packages/admin/packages.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
 import { proposals } from '../processes/admin/proposals.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';

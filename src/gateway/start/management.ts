@@ -70,6 +70,7 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import { PackageReviews } from '../../services/packages/reviews.js';
 import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
@@ -95,6 +96,7 @@ import { managementDocument } from '../admin/management-document.js';
 import type { RunServices } from '../admin/row-run.js';
 import { exportDownload } from '../catalog/admin/export-download.js';
 import { rejectedRowsDownload } from '../exchange/admin/rejected-rows.js';
+import { createPackageChecks } from '../packages/checks.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
@@ -345,7 +347,15 @@ export function startManagement(options: ManagementOptions): Management {
     sealing,
     log,
   });
+  const packageReviews = new PackageReviews({
+    ...createPackageChecks(processes, visible),
+    catalog: () => catalog.current,
+    visible,
+    access: options.access,
+    styles: options.styles,
+  });
   const deps: AdminDeps = {
+    packageReviews,
     bundles,
     checkpoints,
     access: options.access,

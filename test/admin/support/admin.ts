@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/catalog/collection.js';
 import type { CacheScope } from '../../../src/core/cluster/notes.js';
 import { loadConfig, type Setting } from '../../../src/core/config/config.js';
+import { ApiError } from '../../../src/core/errors/errors.js';
 import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
@@ -61,6 +62,7 @@ import { LatencyRecorder } from '../../../src/services/observability/latency/lat
 import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { ProcessReports } from '../../../src/services/observability/process-reports.js';
+import { PackageReviews } from '../../../src/services/packages/reviews.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
@@ -238,6 +240,14 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const sealing = new StateCipher('');
   const deps: AdminDeps = {
+    packageReviews: new PackageReviews({
+      ...{ catalog: visible, visible, access: defaultPolicy, styles, formats: [] },
+      processes: { listRead: () => [], review: async () => undefined },
+      checkQuery: () => {},
+      readExecution: () => {
+        throw new ApiError('not-found', 'There are no processes here.');
+      },
+    }),
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
     }),

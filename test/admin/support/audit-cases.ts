@@ -360,6 +360,8 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
     path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
     query: { format: 'csv' },
   },
+  'POST /packages/validate': { body: () => ({ packageFamily: 'query', packagePayload: {} }) },
+  'POST /packages/preview': { body: () => ({ packageFamily: 'query', packagePayload: {} }) },
   'POST /diagnostics/bundles': { body: () => createBundle(), status: 201 },
   'GET /diagnostics/bundles': {},
   'GET /diagnostics/bundles/{bundleId}': id((w) => w.bundle(), 'bundleId'),

@@ -111,12 +111,6 @@ export const operateWorkflow = group({ tag: 'Observability', scope: 'observabili
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
 ]);
 
-/** Review of packages before they run. */
-export const packageOperations = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
-  report('POST /packages/validate', 'Validate Package'),
-  report('POST /packages/preview', 'Preview Package'),
-]);
-
 /** Convergence of the parts of a release. */
 export const platformRelease = group(
   { tag: 'Platform release', scope: 'platform-release', envelope: 'raw' },
