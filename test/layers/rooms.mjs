@@ -48,6 +48,10 @@ const ROOMS = {
       holds: 'imports, exports and remote services',
       uses: ['errors', 'geocoding', 'geometry', 'sources', 'stac'],
     },
+    federation: {
+      holds: 'parts of queries that other servers evaluate',
+      uses: ['cql2', 'features', 'geometry', 'sources', 'values'],
+    },
     processes: {
       holds: 'processes and their plans',
       uses: ['cql2', 'features', 'geometry', 'geoservices', 'sources', 'values'],
@@ -87,7 +91,18 @@ const ROOMS = {
     },
     config: {
       holds: 'the configuration and its schema',
-      uses: ['access', 'alerts', 'catalog', 'errors', 'geocoding', 'http', 'kit', 'maps', 'sources'],
+      uses: [
+        'access',
+        'alerts',
+        'catalog',
+        'errors',
+        'federation',
+        'geocoding',
+        'http',
+        'kit',
+        'maps',
+        'sources',
+      ],
     },
     diagnostics: { holds: 'the form of diagnostic bundles', uses: ['errors'] },
     tasks: {
@@ -100,6 +115,7 @@ const ROOMS = {
         'edits',
         'exchange',
         'features',
+        'federation',
         'files',
         'geocoding',
         'geometry',
@@ -210,6 +226,7 @@ const ROOMS = {
       holds: 'edits, their targets and plans, their lanes, capture by triggers',
       uses: ['access', 'features', 'jobs', 'kit', 'telemetry'],
     },
+    federation: { holds: 'federated sources and plans of their queries', uses: ['filters'] },
     geocoding: { holds: 'locators and geocoders', uses: ['connections', 'kit'] },
     uploads: { holds: 'bodies that become files', uses: ['jobs', 'telemetry'] },
     catalog: {
@@ -219,6 +236,7 @@ const ROOMS = {
         'cluster',
         'connections',
         'edits',
+        'federation',
         'geoservices',
         'jobs',
         'kit',
@@ -347,6 +365,10 @@ const ROOMS = {
       holds: 'processes of features and of rasters',
       uses: ['exchange', 'features', 'files', 'gdal', 'providers', 'rasters', 'styles', 'threads', 'tiles'],
     },
+    federation: {
+      holds: 'layers of other servers that are queried there',
+      uses: ['exchange', 'providers', 'storage', 'threads'],
+    },
     entries: {
       holds: 'what runs first in each thread and process',
       uses: [
@@ -356,6 +378,7 @@ const ROOMS = {
         'engine',
         'exchange',
         'features',
+        'federation',
         'files',
         'gdal',
         'geocoding',
@@ -397,6 +420,7 @@ const ROOMS = {
       uses: ['admin', 'auth', 'http', 'pages'],
     },
     connections: { holds: 'management of connections', uses: ['admin'] },
+    federation: { holds: 'management of federated sources', uses: ['admin'] },
     geocoding: { holds: 'management of locators', uses: ['admin'] },
     jobs: { holds: 'management of jobs', uses: ['admin'] },
     rasters: {
@@ -469,6 +493,7 @@ const ROOMS = {
         'diagnostics',
         'exchange',
         'features',
+        'federation',
         'geocoding',
         'geoservices',
         'http',

@@ -44,6 +44,7 @@ import type {
   TimedCount,
   TimedCountTask,
 } from '../features/features.js';
+import type { PushedQuery } from '../federation/push-down.js';
 import type { GeocodingTasks } from '../geocoding/geocoding.js';
 import type { CrsEntry } from '../geometry/crs.js';
 import type { Caller } from '../kit/callers.js';
@@ -76,6 +77,7 @@ import type {
   CaptureTask,
   DiscoveredDatabase,
   DropTask,
+  FederatedTask,
   InspectTask,
   LayerStylesTask,
   LoadResult,
@@ -106,6 +108,10 @@ interface Tasks
     TableTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
+  /** Describes a layer of another server by its own documents. */
+  'vector.federated': { input: FederatedTask; output: VectorLayerInfo };
+  /** The part of a filter that its federated source evaluates. */
+  'vector.pushDown': { input: FeatureQuery; output: PushedQuery };
   /**
    * Tables of a GeoPackage with tiles, tables with neither tiles nor geometries, and the reasons why `vector.inspect`
    * omitted feature tables.

@@ -36,6 +36,7 @@ import type { TilePackages } from '../../services/exchange/tiles/packages.js';
 import type { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
+import type { Federation } from '../../services/federation/federation.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
@@ -112,6 +113,7 @@ export interface AdminDeps {
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;
   readonly packageReviews: PackageReviews;
+  readonly federation: Federation;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };

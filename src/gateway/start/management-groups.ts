@@ -32,6 +32,7 @@ import { importServices } from '../exchange/admin/import-services.js';
 import { migration, performanceEvidence } from '../exchange/admin/migrations/migration.js';
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
+import { federation } from '../federation/admin/federation.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
@@ -52,7 +53,6 @@ import { activeOperations } from '../operations/admin/operations.js';
 import {
   compliance,
   deploy,
-  federation,
   fieldWorkflows,
   forms,
   license,

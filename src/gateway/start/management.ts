@@ -63,6 +63,8 @@ import { TilePackages } from '../../services/exchange/tiles/packages.js';
 import { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import { Uploads } from '../../services/exchange/uploads.js';
+import { Federation } from '../../services/federation/federation.js';
+import { listFederatedSettings } from '../../services/federation/settings.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
@@ -354,8 +356,14 @@ export function startManagement(options: ManagementOptions): Management {
     access: options.access,
     styles: options.styles,
   });
+  const federation = new Federation({
+    sources: listFederatedSettings(config.federation.sources),
+    pools,
+    catalog: () => catalog.current,
+  });
   const deps: AdminDeps = {
     packageReviews,
+    federation,
     bundles,
     checkpoints,
     access: options.access,

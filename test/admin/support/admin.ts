@@ -54,6 +54,7 @@ import { TilePackages } from '../../../src/services/exchange/tiles/packages.js';
 import { Tilesets } from '../../../src/services/exchange/tiles/tilesets.js';
 import { WmtsImports } from '../../../src/services/exchange/tiles/wmts.js';
 import { Uploads } from '../../../src/services/exchange/uploads.js';
+import { Federation } from '../../../src/services/federation/federation.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { OpsHealth } from '../../../src/services/observability/health/ops-health.js';
@@ -240,6 +241,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const sealing = new StateCipher('');
   const deps: AdminDeps = {
+    federation: new Federation({ sources: [], pools, catalog: visible }),
     packageReviews: new PackageReviews({
       ...{ catalog: visible, visible, access: defaultPolicy, styles, formats: [] },
       processes: { listRead: () => [], review: async () => undefined },

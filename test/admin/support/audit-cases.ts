@@ -360,6 +360,8 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
     path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
     query: { format: 'csv' },
   },
+  'GET /federation/sources': {},
+  'GET /federation/sources/{id}/plan': { path: () => ({ id: 'nowhere' }), status: 404 },
   'POST /packages/validate': { body: () => ({ packageFamily: 'query', packagePayload: {} }) },
   'POST /packages/preview': { body: () => ({ packageFamily: 'query', packagePayload: {} }) },
   'POST /diagnostics/bundles': { body: () => createBundle(), status: 201 },

@@ -24,12 +24,6 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation'),
 ]);
 
-/** Sources that are queried where they are. */
-export const federation = group({ tag: 'Federation', scope: 'federation', envelope: 'raw' }, [
-  report('GET /federation/sources', 'List Federated Sources'),
-  report('GET /federation/sources/{id}/plan', 'Plan Federated Query'),
-]);
-
 /** Review of data collected in the field. */
 export const fieldWorkflows = group({ tag: 'Field workflows', scope: 'field-workflows', envelope: 'raw' }, [
   report('GET /field-workflows/submissions', 'List Field Submissions'),
