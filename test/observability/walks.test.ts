@@ -97,6 +97,10 @@ describe('the cause of', () => {
     const items = '/ogc/features/collections/cars/items?limit=7';
     const response = await holdTables(async () => {
       const waiting = send(items);
+      await until(async () => {
+        const { rows } = await database.query('SELECT FROM pg_locks WHERE NOT granted');
+        return rows.length > 0;
+      });
       await new Promise((resolve) => setTimeout(resolve, 700));
       await database.query('ROLLBACK');
       return waiting;
