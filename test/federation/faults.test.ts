@@ -46,6 +46,18 @@ const send = (response: ServerResponse, document: unknown, type = 'application/g
         ? document
         : JSON.stringify(document).replaceAll('"big":0', `"big":${INT64}`),
     );
+const failWith =
+  (status: number): Reply =>
+  (response) => {
+    response.statusCode = status;
+    send(response, 'broken', 'text/plain');
+  };
+/** Says that it sends more than it does. */
+function sendCut(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/geo+json', 'content-length': '1000' });
+  response.write('{"type":');
+  setTimeout(() => response.destroy(), 20);
+}
 const page = (features: Json[], more: Json = {}) => ({ type: 'FeatureCollection', features, ...more });
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -160,10 +172,10 @@ describe('values', () => {
 
 describe('failures', () => {
   const faults: [string, Reply][] = [
-    ['500', (response) => void ((response.statusCode = 500), send(response, 'broken', 'text/plain'))],
-    ['429', (response) => void ((response.statusCode = 429), send(response, {}))],
-    ['401', (response) => void ((response.statusCode = 401), send(response, {}))],
-    ['404', (response) => void ((response.statusCode = 404), send(response, {}))],
+    ['500', failWith(500)],
+    ['429', failWith(429)],
+    ['401', failWith(401)],
+    ['404', failWith(404)],
     ['HTML', (response) => send(response, '<html></html>', 'text/html')],
     ['other JSON', (response) => send(response, { a: 1 })],
     ['text', (response) => send(response, '{"type":"FeatureCollection"')],
@@ -173,13 +185,7 @@ describe('failures', () => {
     ],
     ['features without ids', (response) => send(response, page([{ ...FEATURES[0], id: undefined }]))],
     ['a wrong number', (response) => send(response, page(FEATURES, { numberReturned: 9 }))],
-    [
-      'cut bytes',
-      (response) =>
-        void (response.writeHead(200, { 'content-type': 'application/geo+json', 'content-length': '1000' }),
-        response.write('{"type":'),
-        setTimeout(() => response.destroy(), 20)),
-    ],
+    ['cut bytes', sendCut],
     ['a redirect', (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
     ['a loop', (response, at) => send(response, page(FEATURES, { links: [{ rel: 'next', href: at.href }] }))],
     [

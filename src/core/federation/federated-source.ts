@@ -42,7 +42,7 @@ export interface FederatedAbilities {
 }
 
 /** Location of a federated layer, and facts for requests. */
-export interface FederatedAccess {
+interface FederatedAccess {
   readonly id: string;
   readonly kind: FederatedKind;
   /** URL of the items or of the layer. */

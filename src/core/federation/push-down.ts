@@ -27,7 +27,7 @@ export interface PushedQuery {
   readonly times: readonly Expression[];
   /** Order of the source's response. Undefined: its own order. */
   readonly order: readonly SortKey[] | undefined;
-  /** Whether the response has no other features than those that pass. */
+  /** Whether all features of the response pass. */
   readonly isExact: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface FoundBox {
 }
 
 /** Splits a checked filter and a sort order into what the source evaluates, and the rest. */
-export function pushDown(
+export function splitFederatedQuery(
   source: FederatedSource,
   filter: Expression | undefined,
   sort: readonly SortKey[] | undefined,

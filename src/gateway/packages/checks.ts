@@ -64,7 +64,7 @@ type QueryValues = {
 };
 
 /** Members of a package as the text of parameters. Lists have commas; a filter that is an object is CQL2 JSON. */
-export function formatParameters(parameters: Readonly<Record<string, unknown>>): Map<string, string> {
+function formatParameters(parameters: Readonly<Record<string, unknown>>): Map<string, string> {
   const query = new Map<string, string>();
   for (const [name, value] of Object.entries(parameters)) {
     if (value === null || value === undefined) continue;

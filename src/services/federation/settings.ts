@@ -17,8 +17,6 @@ export function listFederatedSettings(sources: readonly ConfiguredFederatedSourc
       throw new ConfigError([`${at}.url: must be an HTTP or HTTPS URL.`]);
     if (url.username !== '' || url.password !== '')
       throw new ConfigError([`${at}.url: must not contain a user or a password.`]);
-    if (source.kind === 'EsriRest' && !/^\d+$/.test(source.layer))
-      throw new ConfigError([`${at}.layer: must be the number of a layer.`]);
     return { ...source, enabled, timeoutSeconds } as FederatedSetting;
   });
 }

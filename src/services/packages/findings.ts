@@ -80,7 +80,7 @@ const CATEGORY_BY_NAME: readonly [RegExp, Category][] = [
  * The findings of a check that failed with an error for the caller. Rethrows other errors, for example of a busy
  * server, because they say nothing about the package.
  */
-export function findingsOfError(error: unknown, artifact: PackageArtifact): PackageFinding[] {
+export function listErrorFindings(error: unknown, artifact: PackageArtifact): PackageFinding[] {
   const isAbout = error instanceof ApiError && (error.status < 500 || error.code === 'not-implemented');
   if (!isAbout) throw error;
   const { status, errors } = error;

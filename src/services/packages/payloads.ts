@@ -34,7 +34,7 @@ export type PackageUse =
     };
 
 /** Maximum number of parts of a package. */
-export const MAX_PACKAGE_USES = 100;
+const MAX_PACKAGE_USES = 100;
 
 /** Reads the payload of a family. Adds to `findings` each part that has another form. */
 export function readPackagePayload(

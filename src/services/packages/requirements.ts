@@ -5,7 +5,7 @@ import { resolveCrs } from '../../native/crs.js';
 import { permits } from '../access/permissions.js';
 import type { Catalogs, CollectionView } from '../features/view.js';
 import { findProcess } from '../processes/catalogue/index.js';
-import { finding, findingsOfError, malformed, type PackageFinding, passed } from './findings.js';
+import { finding, listErrorFindings, malformed, type PackageFinding, passed } from './findings.js';
 import { readView } from './readable.js';
 
 /** Requirements that a package declares in addition to its payload. */
@@ -67,7 +67,7 @@ function judge(
   } catch (error) {
     if (error instanceof MissingMember)
       return [malformed(path, `${path} needs the member ${error.message}.`)];
-    return findingsOfError(error, artifact);
+    return listErrorFindings(error, artifact);
   }
 }
 

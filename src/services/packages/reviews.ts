@@ -13,7 +13,7 @@ import type { ProcessDefinition } from '../processes/definition.js';
 import type { Execution } from '../processes/execution.js';
 import type { Processes } from '../processes/service.js';
 import type { Styles } from '../styles/index.js';
-import { finding, findingsOfError, newReviewId, type PackageFinding, passed } from './findings.js';
+import { finding, listErrorFindings, newReviewId, type PackageFinding, passed } from './findings.js';
 import { PACKAGE_FAMILIES, type PackageFamily, type PackageUse, readPackagePayload } from './payloads.js';
 import { readView, requireReadable } from './readable.js';
 import { judgeRequirements, type PackageRequirements } from './requirements.js';
@@ -122,7 +122,7 @@ export class PackageReviews {
       if (error instanceof StyleError)
         return { findings: findingsOfStyle(error, use.path, id), operations: [] };
       const isStyle = use.kind === 'style';
-      const findings = findingsOfError(error, artifact).map((one) =>
+      const findings = listErrorFindings(error, artifact).map((one) =>
         isStyle ? { ...one, appliesTo: 'publish' as const } : one,
       );
       return { findings, operations: [], isPublishing: isStyle };

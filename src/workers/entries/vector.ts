@@ -28,7 +28,7 @@ import { unpacked } from '../features/sources.js';
 import { fieldStatistics } from '../features/statistics/field-statistics.js';
 import { countWithin } from '../features/timed-count.js';
 import { describeFederatedSource } from '../federation/describe.js';
-import { pushToSource } from '../federation/reading.js';
+import { pushToSource } from '../federation/source-pages.js';
 import { createFederatedStore } from '../federation/store.js';
 import { geocodeFeatures } from '../geocoding/features.js';
 import { geocode } from '../geocoding/find.js';

@@ -15,14 +15,14 @@ import {
   askLayer,
   describeLayer,
   parseFeature,
-  requireReference,
+  requireWkid,
 } from '../exchange/ingest/geoservices-features.js';
 import type { RemoteAccess } from '../exchange/ingest/http.js';
 import { bigInteger, listJsonObjects, object, type RemoteJson, string } from '../exchange/ingest/json.js';
 import { refused } from '../storage/remote/allowed-hosts.js';
 import {
-  CRS84,
   chooseColumn,
+  FEDERATED_CRS,
   FEDERATED_MEMBERS,
   type FederatedPage,
   type FederatedProtocol,
@@ -37,6 +37,7 @@ const MAX_PAGE = 1000;
 
 async function describe(setting: FederatedSetting, asking: RemoteAccess): Promise<VectorLayerInfo> {
   const { id, kind, layer: number, timeoutSeconds } = setting;
+  if (!/^\d+$/.test(number)) throw refused(`'${number.slice(0, 60)}' is not the number of a layer`);
   const url = `${setting.url.replace(/\/+$/, '')}/${encodeURIComponent(number)}`;
   const request = { url, timeoutMs: timeoutSeconds * 1000 };
   const layer = await describeLayer({ ...request, where: '1=1' }, asking);
@@ -89,9 +90,14 @@ function readExtent(resource: RemoteJson) {
   try {
     const wkb = geojsonToWkb(
       { type: 'MultiPoint', coordinates: corners },
-      { from: `EPSG:${srid}`, to: CRS84 },
+      { from: `EPSG:${srid}`, to: FEDERATED_CRS },
     );
-    const text = geometryToGeoJSON(wkb, { from: CRS84, to: CRS84, precision: 9, swap: false });
+    const text = geometryToGeoJSON(wkb, {
+      from: FEDERATED_CRS,
+      to: FEDERATED_CRS,
+      precision: 9,
+      swap: false,
+    });
     return computeEnvelope(JSON.parse(text) as Geometry);
   } catch {
     return undefined;
@@ -160,7 +166,7 @@ async function query(
   };
   const page = await askLayer({ url, timeoutMs }, '/query', form, asking, ['attributes']);
   if (!Array.isArray(page['features'])) throw refused('a page has no features');
-  requireReference(page, SRID);
+  requireWkid(page, SRID);
   const options = { columns: columnsOf(source), hasZ: source.hasZ, isTable: false };
   const features = listJsonObjects(page['features']).map((feature) => {
     const id = bigInteger(object(feature['attributes'])[source.idColumn]);
@@ -209,7 +215,7 @@ async function readPage(
   const goesOn = isCut || (paging.pushedDown && features.length >= size);
   return {
     features,
-    crs: CRS84,
+    crs: FEDERATED_CRS,
     next: goesOn && features.length > 0 ? String(offset + features.length) : undefined,
   };
 }
@@ -222,7 +228,7 @@ async function readIds(
   asking: RemoteAccess,
 ): Promise<FederatedPage> {
   const numbers = ids.filter((id) => /^-?\d{1,19}$/.test(id));
-  if (numbers.length === 0) return { features: [], crs: CRS84 };
+  if (numbers.length === 0) return { features: [], crs: FEDERATED_CRS };
   const { features } = await query(source, { objectIds: numbers.join(',') }, asking);
-  return { features: features.filter(({ id }) => numbers.includes(id ?? '')), crs: CRS84 };
+  return { features: features.filter(({ id }) => numbers.includes(id ?? '')), crs: FEDERATED_CRS };
 }

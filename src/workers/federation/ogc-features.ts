@@ -33,8 +33,8 @@ import {
 } from '../exchange/ingest/pages.js';
 import { refused } from '../storage/remote/allowed-hosts.js';
 import {
-  CRS84,
   chooseColumn,
+  FEDERATED_CRS,
   FEDERATED_MEMBERS,
   type FederatedPage,
   type FederatedProtocol,
@@ -70,8 +70,7 @@ async function describe(setting: FederatedSetting, asking: RemoteAccess): Promis
   const path = resourceBelow(url, 'items');
   const sample = await readFeatures(path, { limit: String(SAMPLE) }, timeoutMs, asking);
   const fields = listFields(schema, queryables, sample.features);
-  if (sample.features.some((feature) => feature.id === undefined))
-    throw refused('a feature has no id, so features cannot be told apart');
+  if (sample.features.some((feature) => feature.id === undefined)) throw refused('a feature has no id');
   const isNumbered =
     sample.features.length > 0 && sample.features.every(({ id: one }) => /^-?\d+$/.test(one!));
   const geometryColumn = chooseColumn(fields, 'geometry');
@@ -276,7 +275,7 @@ async function readFeatures(
   const next = parseLinks(page, url.href).find(({ rel }) => rel === 'next')?.href;
   return {
     features: splitFeatures(documentText(answer.bytes)),
-    crs: CRS84,
+    crs: FEDERATED_CRS,
     next: next === undefined ? undefined : readPosition(next, url),
     matched: readJsonInteger(page['numberMatched']),
   };
@@ -306,5 +305,5 @@ async function readIds(
     parsePageFeatures({ type: 'FeatureCollection', features: [feature] });
     found.push(splitFeature(documentText(answer.bytes)));
   }
-  return { features: found, crs: CRS84 };
+  return { features: found, crs: FEDERATED_CRS };
 }

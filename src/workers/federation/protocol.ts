@@ -34,7 +34,7 @@ export interface FederatedProtocol {
 /** Number of ids in one call of `readIds`. */
 export const IDS_OF_PAGE = 16;
 
-export const CRS84 = 'OGC:CRS84';
+export const FEDERATED_CRS = 'OGC:CRS84';
 
 /** A field as a federated source declares it. */
 export function federatedField(name: string, type: FieldType, more: Partial<Field> = {}): Field {
@@ -65,7 +65,7 @@ export const FEDERATED_MEMBERS = {
   kind: 'federated',
   hasIndex: false,
   idGenerated: true,
-  crs: CRS84,
+  crs: FEDERATED_CRS,
   writable: false,
   readOnly: 'it is a layer of another server',
 } as const satisfies Partial<VectorSource>;
@@ -79,7 +79,7 @@ const CODES: Readonly<Partial<Record<TaskFailureCode, TaskFailureCode>>> = {
 };
 
 /** A failure with the id of its source. */
-export function nameSource(id: string, error: unknown): unknown {
+export function nameFederatedSource(id: string, error: unknown): unknown {
   if (!(error instanceof TaskFailure) || error.code === 'cancelled') return error;
   const message = `The source '${id}' cannot be queried: ${error.message}`;
   return new TaskFailure(CODES[error.code] ?? error.code, message, error.cause_, error.retryAfterMs);

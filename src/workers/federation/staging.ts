@@ -9,7 +9,7 @@ import { keepInMemory, quote } from '../providers/geopackage/connection.js';
 import { addMasks } from '../providers/geopackage/queries/masks.js';
 import { ROW_COLUMN } from '../providers/geopackage/schema/create.js';
 import { refused } from '../storage/remote/allowed-hosts.js';
-import { CRS84, nameSource } from './protocol.js';
+import { FEDERATED_CRS, nameFederatedSource } from './protocol.js';
 
 /** A feature that was read, and the CRS of its coordinates. */
 export interface StagedFeature extends FeatureJson {
@@ -52,7 +52,7 @@ export async function withStaged<T>(
     fill(table, source, features);
   } catch (error) {
     release(key, table);
-    throw nameSource(source.federation.id, error);
+    throw nameFederatedSource(source.federation.id, error);
   }
   try {
     return await work(buildSource(source, table.name));
@@ -67,7 +67,7 @@ function fill(table: Table, source: FederatedSource, features: readonly StagedFe
   db.exec('BEGIN');
   try {
     table.clear.run();
-    features.forEach((feature, i) => table.insert.run(i, ...buildRow(source, feature)));
+    for (const [i, feature] of features.entries()) table.insert.run(i, ...buildRow(source, feature));
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
@@ -87,7 +87,7 @@ function release(key: string, table: Table): void {
 
 function createTable({ idColumn, geometryColumn, fields }: FederatedSource): Table {
   const name = `federated_${count++}`;
-  // Columns without a type keep integers of 64 bits and doubles as they are.
+  // A column with a type would convert integers of 64 bits to doubles.
   const columns = [
     `${ROW_COLUMN} INTEGER PRIMARY KEY`,
     `${quote(idColumn)} BLOB`,
@@ -125,7 +125,7 @@ function buildSource(
     table,
     rowColumn: ROW_COLUMN,
     hasIndex: false,
-    crs: CRS84,
+    crs: FEDERATED_CRS,
   };
 }
 
@@ -151,7 +151,10 @@ function buildId(source: FederatedSource, id: JsonText | undefined): bigint | st
 function buildBlob(geometry: JsonText, crs: string): Buffer | null {
   if (geometry === 'null') return null;
   try {
-    return wkbToGeoPackage(geojsonToWkb(geometry, { from: crs, to: CRS84, maxVertices: MAX_VERTICES }), SRS);
+    return wkbToGeoPackage(
+      geojsonToWkb(geometry, { from: crs, to: FEDERATED_CRS, maxVertices: MAX_VERTICES }),
+      SRS,
+    );
   } catch (error) {
     throw refused(`a geometry cannot be read: ${(error as Error).message.slice(0, 200)}`);
   }

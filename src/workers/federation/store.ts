@@ -18,7 +18,7 @@ import { geopackageStore } from '../providers/geopackage/store.js';
 import { tileWindow } from '../providers/window.js';
 import type { AllowedHosts } from '../storage/remote/allowed-hosts.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { pushToSource, type ReadPage, readById, readPages } from './reading.js';
+import { pushToSource, type ReadPage, readById, readPages } from './source-pages.js';
 import { type StagedFeature, withStaged } from './staging.js';
 
 /** Layers of other servers, which are queried there. Whatever they do not evaluate is computed here. */
@@ -71,7 +71,7 @@ export function createFederatedStore(allowed: AllowedHosts): FeatureStore {
         geopackageStore.tileLayer(task, { ...layer, source: staged }),
       );
     },
-    // The source has no spatial index that could be asked for many boxes.
+    // Sources have no spatial index for many boxes.
     occupied: async (_source, boxes) => boxes.map(() => true),
     async extent(query, cancellation) {
       const { extent } = (query.source as FederatedSource).federation;
@@ -123,7 +123,7 @@ interface FoundFeature {
   readonly place: Place;
 }
 
-/** A page of features in the order of the source, page by page of its own. */
+/** Reads a page in the order of the source, from the pages of the source. */
 async function readStream(task: ItemsTask, asking: RemoteAccess): Promise<ItemsResult> {
   const source = task.source as FederatedSource;
   const { before, limit } = task;
@@ -184,7 +184,7 @@ function readPlace({ id }: PageKey): Place {
     const isPlace = (position === null || typeof position === 'string') && isCount(skip) && isCount(before);
     if (isPlace) return { position: position ?? undefined, skip, before } as Place;
   } catch {
-    // The error below tells what is wrong.
+    // The error below is sent.
   }
   throw new TaskFailure('invalid-input', 'token: must be a token of a next or prev link of this listing.');
 }

@@ -11,7 +11,7 @@ import { guessCrs } from '../inspections/guess-crs.js';
 import type { SourceReader } from '../inspections/source-reader.js';
 import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
-import { readFederated } from './federated.js';
+import { readFederated } from './federated-layer.js';
 import type { SourceFile } from './find.js';
 import { assignIds, withAwaited } from './names.js';
 import { readRemote } from './remote.js';

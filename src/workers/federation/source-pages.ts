@@ -2,7 +2,7 @@ import type { Expression } from '../../core/cql2/ast.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { SortKey } from '../../core/features/features.js';
 import type { FederatedKind, FederatedSource } from '../../core/federation/federated-source.js';
-import { type FoundBox, type PushedQuery, pushDown } from '../../core/federation/push-down.js';
+import { type FoundBox, type PushedQuery, splitFederatedQuery } from '../../core/federation/push-down.js';
 import { currentTask } from '../../core/observability/task-scope.js';
 import type { RemoteAccess } from '../exchange/ingest/http.js';
 import { findNearby } from '../providers/conjuncts.js';
@@ -10,7 +10,7 @@ import { computeLiteralBoxes } from '../providers/spatial-literal.js';
 import { geoServicesProtocol } from './geoservices.js';
 import { FEDERATION_LIMITS } from './limits.js';
 import { ogcFeaturesProtocol } from './ogc-features.js';
-import { type FederatedPage, type FederatedProtocol, IDS_OF_PAGE, nameSource } from './protocol.js';
+import { type FederatedPage, type FederatedProtocol, IDS_OF_PAGE, nameFederatedSource } from './protocol.js';
 import type { StagedFeature } from './staging.js';
 
 const PROTOCOLS: Readonly<Record<FederatedKind, FederatedProtocol>> = {
@@ -25,7 +25,7 @@ export const pushToSource = (
   source: FederatedSource,
   filter: Expression | undefined,
   sort?: readonly SortKey[],
-): PushedQuery => pushDown(source, filter, sort, findBox);
+): PushedQuery => splitFederatedQuery(source, filter, sort, findBox);
 
 /** The box of a spatial condition, if there is exactly one in CRS84. */
 function findBox(source: FederatedSource, condition: Expression): FoundBox | undefined {
@@ -119,6 +119,6 @@ async function recorded(
     return page;
   } catch (error) {
     note('failure', 0);
-    throw nameSource(id, error);
+    throw nameFederatedSource(id, error);
   }
 }
