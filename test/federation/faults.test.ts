@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Federated sources that fail, and sources that record what the server sends to them. */
@@ -95,7 +95,7 @@ beforeAll(async () => {
     kind: 'OgcFeatures',
     url: `${url}/${id}`,
     layer: 'c',
-    timeoutSeconds: 1,
+    timeoutSeconds: 5,
   }));
   const down = { id: 'down', kind: 'OgcFeatures', url: 'http://127.0.0.1:9', layer: 'c' };
   const forbidden = { id: 'forbidden', kind: 'OgcFeatures', url: 'http://127.0.0.2:80', layer: 'c' };
@@ -111,7 +111,13 @@ beforeAll(async () => {
       SVC_REMOTE__ALLOW: `${new URL(url).host},127.0.0.1:9`,
     },
   });
-});
+  // On a busy machine a source can miss its time at the start. The server then reads it again.
+  for (const id of ['full', 'plain'])
+    await vi.waitFor(async () => expect((await items(id)).status).toBe(200), {
+      timeout: 60_000,
+      interval: 200,
+    });
+}, 120_000);
 afterAll(async () => {
   await server?.stop();
   source.closeAllConnections();
@@ -257,7 +263,7 @@ describe('plans', () => {
     ]);
     expect(body[0]).toEqual({
       ...{ id: 'full', displayName: 'full', kind: 'OgcFeatures', endpoint: `${url}/full` },
-      ...{ remoteLayer: 'c', enabled: true, requestTimeoutSeconds: 1 },
+      ...{ remoteLayer: 'c', enabled: true, requestTimeoutSeconds: 5 },
     });
   });
 
