@@ -49,6 +49,10 @@ const ROOMS = {
       holds: 'imports, exports and remote services',
       uses: ['errors', 'geocoding', 'geometry', 'sources', 'stac'],
     },
+    federation: {
+      holds: 'parts of queries that other servers evaluate',
+      uses: ['cql2', 'features', 'geometry', 'sources', 'values'],
+    },
     processes: {
       holds: 'processes and their plans',
       uses: ['cql2', 'features', 'geometry', 'geoservices', 'sources', 'values'],
@@ -93,6 +97,7 @@ const ROOMS = {
         'alerts',
         'catalog',
         'errors',
+        'federation',
         'geocoding',
         'http',
         'kit',
@@ -115,6 +120,7 @@ const ROOMS = {
         'edits',
         'exchange',
         'features',
+        'federation',
         'files',
         'geocoding',
         'geometry',
@@ -251,6 +257,7 @@ const ROOMS = {
       holds: 'edits, their targets and plans, their lanes, capture by triggers',
       uses: ['access', 'features', 'jobs', 'kit', 'telemetry'],
     },
+    federation: { holds: 'federated sources and plans of their queries', uses: ['filters'] },
     geocoding: { holds: 'locators and geocoders', uses: ['connections', 'kit'] },
     uploads: { holds: 'bodies that become files', uses: ['jobs', 'telemetry'] },
     catalog: {
@@ -261,6 +268,7 @@ const ROOMS = {
         'cluster',
         'connections',
         'edits',
+        'federation',
         'geoservices',
         'jobs',
         'kit',
@@ -351,6 +359,10 @@ const ROOMS = {
         'uploads',
       ],
     },
+    packages: {
+      holds: 'reviews of packages before they run',
+      uses: ['access', 'edits', 'features', 'processes', 'styles'],
+    },
   },
   workers: {
     diagnostics: { holds: 'checks of diagnostic bundles, and their scan for secrets', uses: [] },
@@ -388,6 +400,10 @@ const ROOMS = {
       holds: 'processes of features and of rasters',
       uses: ['exchange', 'features', 'files', 'gdal', 'providers', 'rasters', 'styles', 'threads', 'tiles'],
     },
+    federation: {
+      holds: 'layers of other servers that are queried there',
+      uses: ['exchange', 'providers', 'storage', 'threads'],
+    },
     entries: {
       holds: 'what runs first in each thread and process',
       uses: [
@@ -397,6 +413,7 @@ const ROOMS = {
         'engine',
         'exchange',
         'features',
+        'federation',
         'files',
         'gdal',
         'geocoding',
@@ -439,6 +456,7 @@ const ROOMS = {
       uses: ['admin', 'auth', 'http', 'pages'],
     },
     connections: { holds: 'management of connections', uses: ['admin'] },
+    federation: { holds: 'management of federated sources', uses: ['admin'] },
     geocoding: { holds: 'management of locators', uses: ['admin'] },
     jobs: { holds: 'management of jobs', uses: ['admin'] },
     rasters: {
@@ -489,6 +507,10 @@ const ROOMS = {
       uses: ['admin', 'alerts', 'catalog', 'connections', 'http'],
     },
     replicas: { holds: 'management of replicas', uses: ['admin', 'catalog'] },
+    packages: {
+      holds: 'management of reviews of packages',
+      uses: ['admin', 'features', 'http', 'processes', 'surface'],
+    },
     operations: {
       holds: 'capabilities, configuration, what is not built',
       uses: ['admin', 'jobs', 'licensing'],
@@ -508,6 +530,7 @@ const ROOMS = {
         'diagnostics',
         'exchange',
         'features',
+        'federation',
         'geocoding',
         'geoservices',
         'http',
@@ -519,6 +542,7 @@ const ROOMS = {
         'observability',
         'operate',
         'operations',
+        'packages',
         'pages',
         'probes',
         'processes',

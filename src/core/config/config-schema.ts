@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { CERTIFICATE_HEADERS, CERTIFICATE_MODES } from '../access/client-certificates.js';
 import { DEFAULT_TABLES } from '../catalog/table-rule.js';
+import { FEDERATED_KINDS } from '../federation/federated-source.js';
 import { PLACE_FIELDS } from '../geocoding/geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../kit/limits.js';
 import { LOG_LEVELS } from '../kit/log-events.js';
@@ -71,6 +72,32 @@ export type Webhook = Static<typeof WebhookSchema>;
 
 /** Empty, or the name of a region. */
 const REGION = '^[\\w.-]{0,64}$';
+const FederatedSourceSchema = Type.Object(
+  {
+    id: Type.String({
+      description: 'Id of the source and name of its collection.',
+      pattern: '^[a-z_][a-z0-9_]{0,59}$',
+    }),
+    kind: Type.String({
+      enum: [...FEDERATED_KINDS],
+      description: 'OgcFeatures or EsriRest.',
+    }),
+    url: Type.String({
+      description: 'URL of the landing page, or of a FeatureServer or MapServer.',
+      minLength: 1,
+      maxLength: 2000,
+    }),
+    layer: Type.String({
+      description: 'Id of a collection, or number of a layer.',
+      minLength: 1,
+      maxLength: 500,
+    }),
+    enabled: Type.Optional(Type.Boolean({ description: 'Whether the layer is published. Default: true.' })),
+    timeoutSeconds: bounded('Timeout of a request to the source, in seconds. Default: 10.', 1, 60),
+  },
+  { additionalProperties: false },
+);
+export type ConfiguredFederatedSource = Static<typeof FederatedSourceSchema>;
 
 /** Empty, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
@@ -329,6 +356,13 @@ export const ConfigSchema = section({
     allow: Type.Array(Type.String(), {
       description:
         'Hosts that the server can read remote data from: names, *.example.org, addresses or networks, optionally with a port (10.0.0.0/8:8080, [::1]:9000). List private addresses explicitly.',
+      default: [],
+    }),
+  }),
+  federation: section({
+    sources: Type.Array(FederatedSourceSchema, {
+      description:
+        'Layers of other servers on hosts in remote.allow, which the server queries live. See docs/how-to/data/federation.md.',
       default: [],
     }),
   }),

@@ -1,5 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+/** A request to a federated source. */
+export interface RemoteRead {
+  /** Id of the source. */
+  readonly source: string;
+  readonly outcome: 'success' | 'failure';
+  readonly durationMs: number;
+  /** Number of features in the response. */
+  readonly rows: number;
+}
+
 /** A task or a request while it runs: the owner of its statements, and of the resources that it opens. */
 export class TaskScope {
   /** Milliseconds since 1970. */
@@ -7,6 +17,8 @@ export class TaskScope {
   endedAt: number | undefined;
   /** Milliseconds of its statements. */
   databaseMs = 0;
+  /** Requests to federated sources. */
+  readonly remoteReads: RemoteRead[] = [];
 
   constructor(
     readonly name: string,

@@ -86,6 +86,8 @@ export interface VectorSource {
    * never logged or sent to a client.
    */
   database?: string;
+  /** URL of the server that has the features. Its tasks wait for responses, and run concurrently. */
+  remote?: string;
   schema?: string;
   table: string;
   geometryColumn: string;
@@ -165,8 +167,8 @@ export interface CompositeKey {
 }
 
 /** Location of a table: its file or schema. Not for clients or the log. */
-export function formatSourceLocation({ path, database, schema }: VectorSource): string {
-  return path ?? `${database} ${schema}`;
+export function formatSourceLocation({ path, database, remote, schema }: VectorSource): string {
+  return path ?? remote ?? `${database} ${schema}`;
 }
 
 /** Name of a table within its file or database. */

@@ -45,6 +45,7 @@ import type {
   TimedCount,
   TimedCountTask,
 } from '../features/features.js';
+import type { PushedQuery } from '../federation/push-down.js';
 import type { GeocodingTasks } from '../geocoding/geocoding.js';
 import type { CrsEntry } from '../geometry/crs.js';
 import type { Caller } from '../kit/callers.js';
@@ -77,6 +78,7 @@ import type {
   CaptureTask,
   DiscoveredDatabase,
   DropTask,
+  FederatedTask,
   InspectTask,
   LayerStylesTask,
   LoadResult,
@@ -108,6 +110,10 @@ interface Tasks
     TableTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
+  /** Describes a layer of another server by its own documents. */
+  'vector.federated': { input: FederatedTask; output: VectorLayerInfo };
+  /** The part of a filter that its federated source evaluates. */
+  'vector.pushDown': { input: FeatureQuery; output: PushedQuery };
   /**
    * Tables of a GeoPackage with tiles, tables with neither tiles nor geometries, and the reasons why `vector.inspect`
    * omitted feature tables.

@@ -1,6 +1,7 @@
 /** Tasks of vector threads that describe sources, encode tiles and load files. */
 
 import type { Expression } from '../cql2/ast.js';
+import type { FederatedSetting } from '../federation/federated-source.js';
 import type { LogCommits } from '../files/commit-count.js';
 import type { Box } from '../geometry/box.js';
 import type { PostgisRaster } from '../rasters/rasters.js';
@@ -57,6 +58,12 @@ export interface InspectTask {
   assumeCrs?: string;
   /** Default: all tables. */
   tables?: readonly string[];
+}
+
+export interface FederatedTask {
+  /** URL of the other server: the lane of the task. */
+  path: string;
+  setting: FederatedSetting;
 }
 
 export interface CaptureTask {

@@ -37,6 +37,7 @@ import type { TilePackages } from '../../services/exchange/tiles/packages.js';
 import type { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
+import type { Federation } from '../../services/federation/federation.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Capacity } from '../../services/licensing/capacity.js';
@@ -48,6 +49,7 @@ import type { Autonomy } from '../../services/operate/autonomy/autonomy.js';
 import type { FindingActions } from '../../services/operate/findings/finding-actions.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
 import type { Ledger } from '../../services/operate/ledger.js';
+import type { PackageReviews } from '../../services/packages/reviews.js';
 import type { Replicas } from '../../services/replicas/service.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
 import type { Styles } from '../../services/styles/index.js';
@@ -122,6 +124,8 @@ export interface AdminDeps {
   readonly licences: Licences;
   readonly capacity: Capacity;
   readonly compliance: Compliance;
+  readonly packageReviews: PackageReviews;
+  readonly federation: Federation;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };

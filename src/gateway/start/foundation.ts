@@ -18,6 +18,7 @@ import { ProcessReports } from '../../services/observability/process-reports.js'
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
+import { countFederatedRead } from '../../services/telemetry/federation-metrics.js';
 import { exception, type Log } from '../../services/telemetry/log.js';
 import { watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery } from '../../services/telemetry/process-metrics.js';
@@ -143,6 +144,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
     overviews: join(dataDir, 'overviews'),
     dataDir,
     slowStatementMs: config.observability.slowStatementMs,
+    onRemoteRead: countFederatedRead,
     onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
 }

@@ -33,6 +33,7 @@ import { importServices } from '../exchange/admin/import-services.js';
 import { migration, performanceEvidence } from '../exchange/admin/migrations/migration.js';
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
+import { federation } from '../federation/admin/federation.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
@@ -57,14 +58,13 @@ import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
 import {
   deploy,
-  federation,
   fieldWorkflows,
   forms,
   networkDatasets,
-  packageOperations,
   platformRelease,
   scenes,
 } from '../operations/admin/unbuilt.js';
+import { packageOperations } from '../packages/admin/packages.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';
 import { multidimCoverages } from '../rasters/admin/multidim-coverages.js';

@@ -104,6 +104,7 @@ import { tileDownload } from '../tiles/admin/tile-download.js';
 import { createCompliance, keepEvidence } from './compliance.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
 import { createLedger, createWorkflow, proposeExecution, registerActuators } from './operate.js';
+import { createReviews } from './packages.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -360,6 +361,7 @@ export function startManagement(options: ManagementOptions): Management {
     findingActions: workflow.actions,
     autonomy: workflow.autonomy,
     compliance,
+    ...createReviews(options, processes),
     bundles,
     checkpoints,
     access: options.access,

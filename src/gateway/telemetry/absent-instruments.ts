@@ -32,7 +32,6 @@ export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: read
     'There is no stored content of analyses and no sharing.',
     ['svc.analysis_content.operations_total', 'svc.share.export.triggered'],
   ],
-  ['There are no federated sources.', ['svc_federation_source_{duration_ms,requests_total,rows_total}']],
   ['There are no plug-ins.', ['svc_plugin_{duration_ms,invocations_total,failures_total}']],
   ['SensorThings is not served.', ['svc_sensorthings_observation_stream_drops_total']],
 ];

@@ -113,7 +113,11 @@ export class Snapshots {
     const deps = this.#publishDeps(settings);
     let isRead = false;
     try {
-      const published = { sources: settings.sources, own: await this.#listOwn() };
+      const published = {
+        sources: settings.sources,
+        own: await this.#listOwn(),
+        federated: settings.federated ?? [],
+      };
       await readSources(published, reader, deps);
       const objects = await readObjects(published, deps);
       isRead = true;

@@ -129,6 +129,38 @@ export class Processes {
     return withJobSpan(span, admit, parseTraceparent(options.trace));
   }
 
+  /**
+   * Throws the errors with which `execute` would refuse. Otherwise resolves with the id of the process that another
+   * user must approve, if there is one. Starts nothing.
+   */
+  async review(
+    process: ProcessDefinition,
+    execution: Execution,
+    principal: Principal,
+  ): Promise<string | undefined> {
+    const caller = withoutSession(principal);
+    await this.#refuse(process, execution, caller);
+    const gated = this.#findGated(process.id, execution);
+    if (gated === undefined && isPublishing(execution)) await this.#layersOf(process, execution, caller);
+    return gated;
+  }
+
+  /** Ids of the collections that an execution reads. */
+  listRead(process: ProcessDefinition, execution: Execution): string[] {
+    const { plan } = execution;
+    const named = [
+      ...readBy(process, execution.values),
+      ...(plan?.steps ?? []).flatMap((step) => readBy(PROCESSES.get(step.process)!, step.values)),
+    ];
+    const sources = listSources<SourceValue>(execution);
+    return [...named, ...sources.flatMap((one) => (one.kind === 'collection' ? [one.id] : []))];
+  }
+
+  async #refuse(process: ProcessDefinition, execution: Execution, caller: Principal): Promise<void> {
+    if (execution.subscriber) this.#deps.callbacks.refuse(execution.subscriber);
+    await this.#refusals.check(process, execution, caller);
+  }
+
   async #admit(
     process: ProcessDefinition,
     execution: Execution,
@@ -139,8 +171,7 @@ export class Processes {
     // A job runs with the rights it was given. Only approvals store the origin of these rights.
     const { providerClaims: _claims, certificates: _certificates, ...caller } = proposer;
     const { callbacks } = this.#deps;
-    if (execution.subscriber) callbacks.refuse(execution.subscriber);
-    await this.#refusals.check(process, execution, caller);
+    await this.#refuse(process, execution, caller);
     if (!isApproved)
       await this.#requireApproval({ process: process.id, execution, baseUrl, priority }, proposer);
     const { values, outputs, response } = execution;
@@ -210,12 +241,16 @@ export class Processes {
 
   /** Throws `forbidden` with the id of the proposal if a process or a step requires approval. */
   async #requireApproval(draft: ExecutionDraft, proposer: Principal): Promise<void> {
-    const { process, execution } = draft;
-    const all = [process, ...(execution.plan?.steps ?? []).map((step) => step.process)];
-    const gated = all.find((id) => this.#deps.approval.includes(id));
+    const gated = this.#findGated(draft.process, draft.execution);
     if (gated === undefined) return;
     const id = await this.#deps.propose(draft, proposer);
     throw new ApiError('forbidden', `Approval required: ${gated} runs after the proposal ${id} is approved.`);
+  }
+
+  /** The process or step of an execution that requires approval. */
+  #findGated(process: string, { plan }: Execution): string | undefined {
+    const all = [process, ...(plan?.steps ?? []).map((step) => step.process)];
+    return all.find((id) => this.#deps.approval.includes(id));
   }
 
   /** A job of this caller. Job managers can read all jobs. Throws `not-found`. */

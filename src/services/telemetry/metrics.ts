@@ -7,6 +7,7 @@ import { ALERT_INSTRUMENTS } from './alert-metrics.js';
 import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { CHANNEL_INSTRUMENTS } from './channel-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
+import { FEDERATION_INSTRUMENTS } from './federation-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { HOST_INSTRUMENTS } from './host-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
@@ -164,6 +165,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   ...ALERT_INSTRUMENTS,
   ...EVENT_INSTRUMENTS,
   ...STORE_INSTRUMENTS,
+  ...FEDERATION_INSTRUMENTS,
   ...GEOMETRY_INSTRUMENTS,
   ...HOST_INSTRUMENTS,
   ...CACHE_INSTRUMENTS,

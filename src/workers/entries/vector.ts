@@ -3,6 +3,7 @@ import { TaskFailure } from '../../core/errors/failure.js';
 import type { AnalyticsQuery, AnalyticsResult } from '../../core/features/analytics.js';
 import { createFeatureSet } from '../../core/features/feature-set.js';
 import { type FeatureQuery, NO_LOSSES } from '../../core/features/features.js';
+import { FEDERATED_STORE, type FederatedSource } from '../../core/federation/federated-source.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { statements } from '../../core/observability/statements.js';
 import { inTaskScope, TaskScope } from '../../core/observability/task-scope.js';
@@ -26,6 +27,9 @@ import { match } from '../features/match.js';
 import { unpacked } from '../features/sources.js';
 import { fieldStatistics } from '../features/statistics/field-statistics.js';
 import { countWithin } from '../features/timed-count.js';
+import { describeFederatedSource } from '../federation/describe.js';
+import { pushToSource } from '../federation/source-pages.js';
+import { createFederatedStore } from '../federation/store.js';
 import { geocodeFeatures } from '../geocoding/features.js';
 import { geocode } from '../geocoding/find.js';
 import { locatorInfo } from '../geocoding/index-file.js';
@@ -47,10 +51,11 @@ import { discoverTables, ping } from '../providers/postgis/schema/discover.js';
 import { tableLayers } from '../providers/postgis/schema/table-layers.js';
 import { tableStatistics } from '../providers/postgis/schema/table-statistics.js';
 import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/schema/tables.js';
-import { getFeatureStore, inspectTables, listOtherTables } from '../providers/store.js';
+import { getFeatureStore, inspectTables, listOtherTables, registerStore } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
 import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
+import { AllowedHosts } from '../storage/remote/allowed-hosts.js';
 import { Cancellation, type CancellationFlag } from '../threads/cancellation.js';
 import { preciseNow, runTaskBody, toFailure, workSince } from '../threads/failure.js';
 import { reportThread } from '../threads/look.js';
@@ -103,6 +108,8 @@ const { connections, counts, remoteHosts, overviews, retention, niceness, dataDi
   workerData as VectorThreadData;
 limitConnections(connections, counts);
 allowHosts(remoteHosts);
+const hosts = new AllowedHosts(remoteHosts);
+registerStore(FEDERATED_STORE, createFederatedStore(hosts));
 keepOverviewsIn(overviews);
 keepEvents(retention);
 keepLedgerIn(dataDir);
@@ -123,6 +130,8 @@ const TASKS: {
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
   'vector.inspect': inspectTables,
+  'vector.federated': (task, cancellation) => describeFederatedSource(task, hosts, cancellation),
+  'vector.pushDown': ({ source, filter }) => pushToSource(source as FederatedSource, filter),
   'vector.otherTables': listOtherTables,
   'vector.slowViews': findSlowViews,
   'vector.discover': discoverTables,
@@ -233,6 +242,7 @@ export default async function runTask({ name, input, flag, request, isMeasured }
   const task = new TaskScope(name, request);
   const work = () => attempt(name, unpacked(input), flag && new Cancellation(flag));
   const result = await runTaskBody(() => inTaskScope(task, work));
+  if (task.remoteReads.length > 0) result.remoteReads = task.remoteReads;
   if (isMeasured) result.work = { ...workSince(start), databaseMs: task.databaseMs };
   return moved(result, readBuffers);
 }

@@ -29,6 +29,7 @@ async function readPage(task: ItemsTask, cancellation?: Cancellation): Promise<I
   const { source, filter, countAtMost: atMost } = task;
   const store = getFeatureStore(source);
   const page = await store.items(task, cancellation);
-  if (atMost === undefined || holdsAllMatches(task, page)) return page;
+  const isCounted = atMost === undefined || page.matched !== undefined || holdsAllMatches(task, page);
+  if (isCounted) return page;
   return { ...page, matched: await store.count({ source, filter, atMost }, cancellation) };
 }

@@ -3,6 +3,7 @@ import type { ReportTasks } from '../../core/compliance/compliance.js';
 import type { DiagnosticsTasks } from '../../core/diagnostics/bundle.js';
 import { BUNDLE_LIMITS } from '../../core/diagnostics/limits.js';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
+import type { RemoteRead } from '../../core/observability/task-scope.js';
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { SymbolTasks } from '../../core/styles/symbols.js';
@@ -43,6 +44,8 @@ export interface PoolsOptions {
   slowStatementMs?: number;
   /** Called when an engine is available again, with the milliseconds without an engine. */
   onEnginesBack?(absenceMs: number): void;
+  /** Called for each request to a federated source. */
+  onRemoteRead?(read: RemoteRead): void;
 }
 
 /** Part of a task name before the dot. */
@@ -100,6 +103,7 @@ export function createPools(options: PoolsOptions): ReportingPools {
     retention,
     dataDir,
     slowMs: options.slowStatementMs,
+    ...(options.onRemoteRead ? { onRemoteRead: options.onRemoteRead } : {}),
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
   const archives = new OccasionalPool<ArchiveTaskName>({

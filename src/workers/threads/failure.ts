@@ -9,6 +9,7 @@ import {
   type TaskFailureCode,
 } from '../../core/errors/failure.js';
 import { storageFailure } from '../../core/errors/storage-faults.js';
+import type { RemoteRead } from '../../core/observability/task-scope.js';
 import type { WorkerReport } from '../../core/observability/worker-report.js';
 import type { TaskWork } from '../../core/tasks/tasks.js';
 
@@ -16,6 +17,8 @@ import type { TaskWork } from '../../core/tasks/tasks.js';
 export type TaskResponse<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
   /** Measured work of a traced task. */
   work?: TaskWork;
+  /** Requests to federated sources. */
+  remoteReads?: readonly RemoteRead[];
   /** Report of a thread that ends soon after its tasks. */
   report?: WorkerReport;
 };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/catalog/collection.js';
 import type { CacheScope } from '../../../src/core/cluster/notes.js';
 import { loadConfig, type Setting } from '../../../src/core/config/config.js';
+import { ApiError } from '../../../src/core/errors/errors.js';
 import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
@@ -55,6 +56,7 @@ import { TilePackages } from '../../../src/services/exchange/tiles/packages.js';
 import { Tilesets } from '../../../src/services/exchange/tiles/tilesets.js';
 import { WmtsImports } from '../../../src/services/exchange/tiles/wmts.js';
 import { Uploads } from '../../../src/services/exchange/uploads.js';
+import { Federation } from '../../../src/services/federation/federation.js';
 import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import { Capacity } from '../../../src/services/licensing/capacity.js';
@@ -69,6 +71,7 @@ import { Autonomy } from '../../../src/services/operate/autonomy/autonomy.js';
 import { FindingActions } from '../../../src/services/operate/findings/finding-actions.js';
 import { Findings } from '../../../src/services/operate/findings/findings.js';
 import { Ledger } from '../../../src/services/operate/ledger.js';
+import { PackageReviews } from '../../../src/services/packages/reviews.js';
 import { Replicas } from '../../../src/services/replicas/service.js';
 import { FolderStorage } from '../../../src/services/storage/folder.js';
 import { objectUrl } from '../../../src/services/storage/places.js';
@@ -272,6 +275,15 @@ export async function adminHarness(temporary = () => temporaryState()) {
       encryption: () => Promise.reject(new Error('no keys here')),
       residency: { enforced: false, primaryRegion: 'eu-central-1', allowedRegions: ['eu-central-1'] },
       now: Date.now,
+    }),
+    federation: new Federation({ sources: [], pools, catalog: visible }),
+    packageReviews: new PackageReviews({
+      ...{ catalog: visible, visible, access: defaultPolicy, styles, formats: [] },
+      processes: { listRead: () => [], review: async () => undefined },
+      checkQuery: () => {},
+      readExecution: () => {
+        throw new ApiError('not-found', 'There are no processes here.');
+      },
     }),
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },

@@ -16,12 +16,6 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation'),
 ]);
 
-/** Sources that are queried where they are. */
-export const federation = group({ tag: 'Federation', scope: 'federation', envelope: 'raw' }, [
-  report('GET /federation/sources', 'List Federated Sources'),
-  report('GET /federation/sources/{id}/plan', 'Plan Federated Query'),
-]);
-
 /** Review of data collected in the field. */
 export const fieldWorkflows = group({ tag: 'Field workflows', scope: 'field-workflows', envelope: 'raw' }, [
   report('GET /field-workflows/submissions', 'List Field Submissions'),
@@ -75,12 +69,6 @@ export const networkDatasets = group(
     report('GET /network-datasets/{id}/promotions', 'List Topology Promotions'),
   ],
 );
-
-/** Review of packages before they run. */
-export const packageOperations = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
-  report('POST /packages/validate', 'Validate Package'),
-  report('POST /packages/preview', 'Preview Package'),
-]);
 
 /** Convergence of the parts of a release. */
 export const platformRelease = group(

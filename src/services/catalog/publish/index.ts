@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/catalog/collection.js';
+import { type FederatedSetting, formatFederatedName } from '../../../core/federation/federated-source.js';
 import { listUnusedStatedCrs } from '../../../core/geometry/stated-crs.js';
 import { isDatabase, withoutPassword } from '../../../core/sources/database-url.js';
 import { isPath, isRemote, TILE_INDEX } from '../../../core/sources/sources.js';
@@ -10,6 +11,7 @@ import { guessCrs } from '../inspections/guess-crs.js';
 import type { SourceReader } from '../inspections/source-reader.js';
 import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
+import { readFederated } from './federated-layer.js';
 import type { SourceFile } from './find.js';
 import { assignIds, withAwaited } from './names.js';
 import { readRemote } from './remote.js';
@@ -23,11 +25,12 @@ const PARALLEL = 4;
 export interface SourceSelection {
   readonly sources: readonly string[];
   readonly own: readonly string[];
+  readonly federated: readonly FederatedSetting[];
 }
 
 /** Reads every database and remote archive, and every source below the given files and folders. Never throws for a bad source. */
 export async function readSources(
-  { sources, own }: SourceSelection,
+  { sources, own, federated }: SourceSelection,
   reader: SourceReader,
   deps: PublishDeps,
 ): Promise<void> {
@@ -43,12 +46,16 @@ export async function readSources(
     ...listDatabases(sources).map(
       (url) => () => reader.read(withoutPassword(url), () => readDatabase(url, deps)),
     ),
+    ...federated.map((setting) => () => {
+      const name = formatFederatedName(setting.id);
+      return reader.read(name, () => readFederated(setting, name, deps));
+    }),
   ]);
 }
 
 /** Known contents of all sources, in the order in which collections are published. */
 function collectContents(
-  { sources, own }: SourceSelection,
+  { sources, own, federated }: SourceSelection,
   reader: SourceReader,
   objects: ReadonlyMap<string, Found>,
 ): Found[] {
@@ -60,8 +67,9 @@ function collectContents(
   return [
     ...[...indexes, ...alone].map(({ path }) => reader.find(path)),
     ...remote.map((url) => reader.find(url)),
-    ...listObjects({ sources, own }).map((url) => objects.get(url)),
+    ...listObjects({ sources, own, federated }).map((url) => objects.get(url)),
     ...listDatabases(sources).map((url) => reader.find(withoutPassword(url))),
+    ...federated.map(({ id }) => reader.find(formatFederatedName(id))),
   ].filter((found) => found !== undefined);
 }
 

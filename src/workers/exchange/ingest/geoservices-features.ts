@@ -210,7 +210,7 @@ async function query(
     ['attributes'],
   );
   if (!Array.isArray(page['features'])) throw refused('a page has no features');
-  if (!isTable) requireReference(page, srid);
+  if (!isTable) requireWkid(page, srid);
   const pending = new Set(ids);
   return listJsonObjects(page['features']).map((feature) => {
     const id = bigInteger(object(feature['attributes'])[objectIdField]);
@@ -223,17 +223,18 @@ async function query(
 }
 
 /** A server that ignores outSR returns coordinates in another CRS, and names it. */
-function requireReference(page: RemoteJson, srid: number): void {
+export function requireWkid(page: RemoteJson, srid: number): void {
   const code = parseWkid(page['spatialReference']);
   if (code !== undefined && code !== srid) throw refused(`it returned EPSG:${code}, not EPSG:${srid}`);
   if (code === undefined && (page['features'] as unknown[]).length > 0)
     throw refused('its response has no coordinate reference system');
 }
 
-function parseFeature(
+/** A feature of a response as GeoJSON. */
+export function parseFeature(
   feature: RemoteJson,
   id: bigint,
-  { columns, hasZ, isTable }: GeoServicesPageTask,
+  { columns, hasZ, isTable }: Pick<GeoServicesPageTask, 'columns' | 'hasZ' | 'isTable'>,
 ): FeatureJson {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};

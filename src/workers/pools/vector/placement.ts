@@ -6,8 +6,8 @@ import type { TaskName } from '../../../core/tasks/tasks.js';
 import type { VectorTileTask } from '../../../core/tasks/vector-tasks.js';
 
 /**
- * Name of a lane, whose tasks share a limit per thread: tasks that read files, and the tasks of each database and
- * each remote archive.
+ * Name of a lane, whose tasks share a limit per thread: tasks that read files, and the tasks of each database,
+ * each remote archive and each federated source.
  */
 export type LaneName = string;
 
@@ -27,8 +27,9 @@ export function chooseLane(name: TaskName, input: unknown): LaneName {
   if (path !== undefined && isRemote(path)) return path;
   const sources = layers ? layers.map((layer) => layer.source) : [source];
   const [first] = sources;
-  const waits = sources.every((one) => one?.database !== undefined);
-  return waits && first?.database !== undefined ? first.database : FILES;
+  const server = (one: VectorSource | undefined) => one?.database ?? one?.remote;
+  const waits = sources.every((one) => server(one) !== undefined);
+  return waits ? (server(first) ?? FILES) : FILES;
 }
 
 /** Load of one thread. */

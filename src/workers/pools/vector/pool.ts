@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
+import type { RemoteRead } from '../../../core/observability/task-scope.js';
 import type { WorkerReport } from '../../../core/observability/worker-report.js';
 import { ConnectionCounts, sumConnectionCounts } from '../../../core/sources/connection-counts.js';
 import { formatTableName, type VectorSource } from '../../../core/sources/vector-source.js';
@@ -68,6 +69,8 @@ export interface VectorPoolOptions {
   slowMs?: number;
   /** Milliseconds for which background work waits for a thread that runs, before another thread starts for it. */
   patienceMs?: number;
+  /** Called for each request to a federated source. */
+  onRemoteRead?(read: RemoteRead): void;
 }
 
 /** Thread that starts with its first task, so that a server with little work has few threads. */
@@ -232,10 +235,11 @@ export class VectorPool {
       since: performance.now(),
       cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
       done: false,
-      settle(answer) {
+      settle: (answer) => {
         if (task.done) return;
         finish();
         if (answer.work) options.onWork?.(answer.work);
+        for (const read of answer.remoteReads ?? []) this.#options.onRemoteRead?.(read);
         if (answer.ok) resolve(answer.value);
         else reject(failureFrom(answer.failure));
       },

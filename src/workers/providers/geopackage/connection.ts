@@ -27,9 +27,19 @@ const opened = keptSqlite<Open>(
   MAX_OPEN,
 );
 
+/** Databases in memory, by the paths of their sources. */
+const inMemory = new Map<string, Open>();
+
+/** Lets sources with this path read a database in memory. */
+export function keepInMemory(path: string, db: Db): void {
+  inMemory.set(path, { db, statements: new LRUCache({ max: MAX_STATEMENTS }) });
+}
+
+const getOpen = (path: string): Open => inMemory.get(path) ?? opened.get(path);
+
 /** A read-only connection to a GeoPackage, kept open; reopened when the file was replaced. */
 export function reader(path: string): Db {
-  return opened.get(path).db;
+  return getOpen(path).db;
 }
 
 /** Closes every connection of this thread. */
@@ -44,7 +54,7 @@ export function countPreparedInFiles(): { prepared: number; capacity: number } {
 
 /** A prepared statement of a file, kept with its connection. */
 export function statement(path: string, sql: string): Database.Statement {
-  const entry = opened.get(path);
+  const entry = getOpen(path);
   let prepared = entry.statements.get(sql);
   if (!prepared) {
     prepared = entry.db.prepare(sql);

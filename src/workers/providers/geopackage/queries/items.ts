@@ -8,7 +8,12 @@ import type {
   ItemsTask,
   ItemTask,
 } from '../../../../core/features/features.js';
-import { type Field, fieldsNamed, type GeoPackageSource } from '../../../../core/sources/vector-source.js';
+import {
+  type Field,
+  fieldsNamed,
+  type GeoPackageSource,
+  hasIntegerIds,
+} from '../../../../core/sources/vector-source.js';
 import { readIntegerId } from '../../integer-ids.js';
 import { END_IN, withinMs } from '../../time-limit.js';
 import { readsGeometry, writerOptions } from '../../writer.js';
@@ -95,11 +100,11 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
   };
 }
 
-/** Returns one feature by id, or null. Ids that are not integers match no feature. */
+/** Returns one feature by id, or null. If ids are integers, other ids match no feature. */
 export function item(task: ItemTask): ItemResult | null {
-  const id = readIntegerId(task.id);
-  if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
+  const id = hasIntegerIds(source) ? readIntegerId(task.id) : task.id;
+  if (id === undefined) return null;
   const fields = fieldsNamed(source, task.fields);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
   const stored = featureSql(source, 'geojson', fieldsNamed(unmasked(source), undefined));

@@ -1,5 +1,5 @@
 import { findField, type ItemsTask, type PageKey, type SortKey } from '../../../../core/features/features.js';
-import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
+import { type GeoPackageSource, hasIntegerIds } from '../../../../core/sources/vector-source.js';
 import { exactNumber, INT64_MIN, toInt64 } from '../../../../core/values/exact-number.js';
 import { quote, statement } from '../connection.js';
 import { isUniform } from '../schema/uniform-times.js';
@@ -112,14 +112,15 @@ function listValues(
     if (typeof value === 'boolean') return value ? 1 : 0;
     return isWhole(source, field) && typeof value === 'string' ? wholeNumber(value) : value;
   });
-  return [...stored, wholeNumber(id)];
+  return [...stored, hasIntegerIds(source) ? wholeNumber(id) : id];
 }
 
 /** Text that is not a 64-bit integer does not match any row; the minimum integer sorts before all rows. */
 const wholeNumber = (text: string): bigint => toInt64(exactNumber(text)) ?? INT64_MIN;
 
 function isWhole(source: GeoPackageSource, name: string): boolean {
-  return name === source.idColumn || findField(source, name)?.type === 'integer';
+  if (name === source.idColumn) return hasIntegerIds(source);
+  return findField(source, name)?.type === 'integer';
 }
 
 /** The key of one row. */
@@ -130,6 +131,8 @@ export function readPageKey(source: GeoPackageSource, sort: readonly SortKey[] =
     return isWhole(source, field) ? `CAST(${column} AS TEXT)` : column;
   });
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} WHERE ${quote(source.idColumn)} = ?`;
-  const values = statement(source.path, sql).raw().get(BigInt(id)) as PageKey['values'];
+  const values = statement(source.path, sql)
+    .raw()
+    .get(hasIntegerIds(source) ? BigInt(id) : id) as PageKey['values'];
   return { values, id };
 }

@@ -1,0 +1,23 @@
+import { Federation } from '../../services/federation/federation.js';
+import { listFederatedSettings } from '../../services/federation/settings.js';
+import { PackageReviews } from '../../services/packages/reviews.js';
+import type { Processes } from '../../services/processes/service.js';
+import { createPackageChecks } from '../packages/checks.js';
+import type { ManagementOptions } from './management.js';
+
+/** Reviews of packages, and plans of federated queries. */
+export function createReviews(
+  { config, pools, catalog, visible, access, styles }: ManagementOptions,
+  processes: Processes,
+): { readonly packageReviews: PackageReviews; readonly federation: Federation } {
+  const current = () => catalog.current;
+  return {
+    packageReviews: new PackageReviews({
+      ...createPackageChecks(processes, visible),
+      ...{ catalog: current, visible, access, styles },
+    }),
+    federation: new Federation({
+      ...{ sources: listFederatedSettings(config.federation.sources), pools, catalog: current },
+    }),
+  };
+}
