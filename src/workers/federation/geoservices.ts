@@ -185,7 +185,8 @@ async function readPage(
   const { paging } = source.federation.abilities;
   const offset = Number(position ?? 0);
   const where = [...attributes, ...times].map((condition) => `(${printSql(condition)})`).join(' AND ');
-  const sort = order ?? (source.federation.abilities.order.pushedDown ? [ID_ORDER(source)] : []);
+  // Features with equal values need an order, so that pages do not repeat or omit them.
+  const sort = source.federation.abilities.order.pushedDown ? [...(order ?? []), ID_ORDER(source)] : [];
   const { page, features } = await query(
     source,
     {
