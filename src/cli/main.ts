@@ -263,7 +263,7 @@ program
 
 program
   .command('diagnose')
-  .description('write the evidence of a finding, and ask the command of operate.diagnose for its cause')
+  .description('write the evidence of a finding, and request its cause from the command of operate.diagnose')
   .argument('<finding>', 'id of the finding')
   .option('--out <folder>', 'folder to write (default: diagnosis-<finding>)')
   .option('--config <file>', 'configuration file (YAML)')

@@ -208,7 +208,12 @@ describeStates('the way from a finding to a verified action', (temporary) => {
     const server = serve(t.state, [findRed(t.state)], false);
     await server.autonomy.change(RULE, OWNER, { mode: 'AutoApply', maxActions: 10 });
     server.engine.start();
-    for (const { proposalId } of await server.actions.actByPolicies())
+    const acted = await server.actions.actByPolicies();
+    expect(acted.map(({ status, message }) => [status, message])).toEqual([
+      ['Executed', undefined],
+      ['Executed', undefined],
+    ]);
+    for (const { proposalId } of acted)
       expect((await waitForEnd(t.state, proposalId!)).outcome).toBe('ManualInterventionRequired');
     expect(await server.autonomy.find(RULE)).toMatchObject({ mode: 'ProposeOnly' });
     expect(await server.actions.actByPolicies()).toEqual([]);

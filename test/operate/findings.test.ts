@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFindingId, type OpsRule } from '../../src/services/operate/findings/finding.js';
 import { Findings } from '../../src/services/operate/findings/findings.js';
 import { createDatabaseRules } from '../../src/services/operate/rules/databases.js';
-import { createDeliveryRules, type Receiver } from '../../src/services/operate/rules/deliveries.js';
+import { createDeliveryRules, type ReceiverState } from '../../src/services/operate/rules/deliveries.js';
 import { createJobRules } from '../../src/services/operate/rules/jobs.js';
 import { createLayerRules } from '../../src/services/operate/rules/layers.js';
 import { createLicenceRules } from '../../src/services/operate/rules/licences.js';
-import { createObservedRules } from '../../src/services/operate/rules/observed.js';
+import { createRecordRules } from '../../src/services/operate/rules/records.js';
 import { createServerRules, type HostFacts } from '../../src/services/operate/rules/server.js';
 import { createSourceRules } from '../../src/services/operate/rules/sources.js';
 import { createTileRules } from '../../src/services/operate/rules/tiles.js';
@@ -161,7 +161,7 @@ describe('rules', () => {
     rules.find((one) => one.name === name)!.inspect();
 
   it('find a receiver that fails, and send dead letters again only once it works', async () => {
-    const receiver: Receiver = {
+    const receiver: ReceiverState = {
       ...{
         name: 'alert channel slack',
         channel: 'slack',
@@ -172,7 +172,7 @@ describe('rules', () => {
         isPaused: false,
       },
     };
-    const of = (change: Partial<Receiver>) =>
+    const of = (change: Partial<ReceiverState>) =>
       createDeliveryRules({ receivers: async () => [{ ...receiver, ...change }] });
     expect((await inspect(of({}), 'receiver-failing')).findings).toEqual([]);
     const [failing] = (await inspect(of({ failures: 2 }), 'receiver-failing')).findings;
@@ -360,7 +360,7 @@ describe('rules', () => {
     const slow = Array.from({ length: 10 }, (_, ms) => ({ at: now, ms, text: 'SELECT $1' }));
     const leak = { kind: 'gdal-dataset', instance: 'a', label: 'dem.tif' };
     const rules = (change: { failures?: unknown[]; slow?: unknown[]; active?: number; leaks?: unknown[] }) =>
-      createObservedRules({
+      createRecordRules({
         observer: { failures: async () => ({ items: change.failures ?? [], missing: [] }) as never },
         reports: {
           statements: async () => ({ slow: change.slow ?? [], missing: [] }) as never,

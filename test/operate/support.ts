@@ -117,7 +117,7 @@ export const CLERK = createCaller('clerk');
 
 /** A server with a ledger over a state. Its jobs run after `engine.start()`. */
 export function openLedger(state: State, { stateKey = 'a key of the state' } = {}) {
-  const engine = new JobEngine(state.jobs, { leaseMs: 400, pollMs: 20 });
+  const engine = new JobEngine(state.jobs, { leaseMs: 3000, pollMs: 20 });
   const errors: unknown[] = [];
   const keys = new SealKeys(state.documents, new StateCipher(stateKey));
   const ledger = new Ledger({

@@ -9,7 +9,7 @@ const EVENTS = 50;
 const EVENT_MS = 3_600_000;
 
 /** Facts about a finding, for a person or a model. */
-export interface EvidencePack {
+export interface FindingEvidence {
   readonly schema: 'svc-evidence-pack/1';
   readonly finding: Record<string, unknown>;
   readonly health: unknown;
@@ -19,7 +19,7 @@ export interface EvidencePack {
 }
 
 /** Reads the facts from a running server. Secrets are replaced and long texts are cut. */
-export async function readEvidence(findingId: string, target: ServerTarget): Promise<EvidencePack> {
+export async function readEvidence(findingId: string, target: ServerTarget): Promise<FindingEvidence> {
   const ask = async (path: string) => (await (await sendTo(target, `${BASE}/${path}`)).json()) as never;
   const finding: Record<string, unknown> = await ask(`findings/${encodeURIComponent(findingId)}`);
   const from = new Date(Date.parse(String(finding['detectedAt'])) - EVENT_MS).toISOString();
@@ -29,14 +29,14 @@ export async function readEvidence(findingId: string, target: ServerTarget): Pro
       ask(`events?pageSize=${EVENTS}&from=${encodeURIComponent(from)}`),
       ask('errors'),
     ]);
-  const pack: EvidencePack = {
+  const pack: FindingEvidence = {
     schema: 'svc-evidence-pack/1',
     finding,
     health: health.health,
     events: events.items,
     errors: errors.errors.slice(0, EVENTS),
   };
-  return (await clean(pack)) as EvidencePack;
+  return (await clean(pack)) as FindingEvidence;
 }
 
 /** Replaces secrets and cuts texts, in all values. */
@@ -52,7 +52,7 @@ async function clean(value: unknown): Promise<unknown> {
 }
 
 /** JSON without characters that end a code block, or that a terminal or a reader takes for something else. */
-export function formatPack(pack: EvidencePack): string {
+export function formatPack(pack: FindingEvidence): string {
   return stringifyExactly(pack, '  ').replace(
     /[`<>\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -60,7 +60,7 @@ export function formatPack(pack: EvidencePack): string {
 }
 
 /** The pack as a request for a diagnosis. The text says that the evidence is data. */
-export function formatRequest(pack: EvidencePack): string {
+export function formatRequest(pack: FindingEvidence): string {
   return [
     '# Diagnose a finding of a geospatial server',
     '',

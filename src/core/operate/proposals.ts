@@ -21,7 +21,8 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 /** Outcome of an approved action, as its receipt states it. */
 export type ActionOutcome = 'Succeeded' | 'Failed' | 'RolledBack' | 'ManualInterventionRequired';
 
-const OPEN: readonly ProposalStatus[] = [
+/** Statuses of proposals that can still change. */
+export const OPEN_PROPOSAL_STATUSES: readonly ProposalStatus[] = [
   'Planned',
   'AwaitingApproval',
   'Submitted',
@@ -30,7 +31,7 @@ const OPEN: readonly ProposalStatus[] = [
 ];
 
 /** Whether a proposal can still change. */
-export const isOpenProposal = (status: ProposalStatus) => OPEN.includes(status);
+export const isOpenProposal = (status: ProposalStatus) => OPEN_PROPOSAL_STATUSES.includes(status);
 
 /** State of a resource that an action relies on. */
 export interface Precondition {

@@ -71,7 +71,7 @@ export interface TableReport {
   geometryColumn: string | null;
   geometryType: string | null;
   primaryKey: string | null;
-  /** How rows are identified. */
+  /** Identification of rows. */
   identity: 'primaryKey' | 'uniqueColumn' | 'statedColumn' | 'unresolved';
   sourceSrid: number | null;
   estimatedRows: number | null;
@@ -106,7 +106,7 @@ export interface TableStatistics {
 export interface TableTasks {
   /** All tables and views of a database. */
   'vector.tables': { input: { database: string }; output: DatabaseTables };
-  /** Looks at a table from all sides. */
+  /** Reasons for and against publishing a table. */
   'vector.validate': { input: { database: string; choice: TableChoice }; output: TableReport };
   /** Tables as layers, in the order of the choices. */
   'vector.layers': { input: { database: string; choices: TableChoice[] }; output: TableLayer[] };

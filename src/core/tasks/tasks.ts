@@ -124,7 +124,7 @@ interface Tasks
   };
   /** Names of the views of a SQLite file that cannot be read to their end in time. */
   'vector.slowViews': { input: { path: string }; output: string[] };
-  /** Lists what a PostGIS database can publish. */
+  /** Lists the tables that a PostGIS database can publish. */
   'vector.discover': {
     input: { database: string; patience?: Patience; tables?: TableRule };
     output: DiscoveredDatabase;

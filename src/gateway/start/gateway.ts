@@ -26,11 +26,11 @@ import { type AlertServices, createAlertPages, createAlertRules, startEvaluation
 import { type Data, startData } from './data.js';
 import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
+import { createLicensing, type LicensingServices, startLicensing } from './governance/licensing.js';
+import { createFindings } from './governance/ops-findings.js';
 import { createHealth, type Health } from './health.js';
-import { createLicensing, type LicensingServices, startLicensing } from './licensing.js';
 import { type Management, startManagement } from './management.js';
 import { dataOperations, workerOperations } from './operations.js';
-import { createFindings } from './ops-findings.js';
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {

@@ -101,10 +101,10 @@ import { sealKeysOperation } from '../operate/seal-keys.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
-import { createCompliance, keepEvidence } from './compliance.js';
+import { createCompliance, keepEvidence } from './governance/compliance.js';
+import { createLedger, createWorkflow, proposeExecution, registerActuators } from './governance/operate.js';
+import { createReviews } from './governance/packages.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
-import { createLedger, createWorkflow, proposeExecution, registerActuators } from './operate.js';
-import { createReviews } from './packages.js';
 
 export interface ManagementOptions {
   config: Config;

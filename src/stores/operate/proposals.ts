@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Updateable } from 'kysely';
-import type { ProposalStatus } from '../../core/operate/proposals.js';
+import { OPEN_PROPOSAL_STATUSES, type ProposalStatus } from '../../core/operate/proposals.js';
 import { auditResource } from '../audit/audit-scope.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { ProposalTable } from '../schema/operate-tables.js';
@@ -79,7 +79,7 @@ export class ProposalStore {
   constructor(private readonly db: StateDb) {}
 
   /**
-   * Stores a proposal, or returns the open one with the same `open_key`. `limits` are numbers of waiting proposals.
+   * Stores a proposal, or returns the open one with the same `open_key` or of the same finding. `limits` are numbers of waiting proposals.
    */
   add(
     proposal: NewProposal,
@@ -90,7 +90,13 @@ export class ProposalStore {
       const before = await trx
         .selectFrom('proposals')
         .selectAll()
-        .where('open_key', '=', proposal.open_key)
+        .where((e) =>
+          e.or([
+            e('open_key', '=', proposal.open_key),
+            e.and([e('finding_id', '=', proposal.finding_id), e('status', 'in', OPEN_PROPOSAL_STATUSES)]),
+          ]),
+        )
+        .orderBy('created_at')
         .executeTakeFirst();
       auditResource(before?.id ?? proposal.id, { actuator: proposal.actuator });
       if (before) return { row: before as ProposalRow, created: false };

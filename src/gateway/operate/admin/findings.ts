@@ -3,9 +3,9 @@ import { formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import {
   ACTION_KINDS,
-  FINDING_SEVERITIES,
   type FindingAction,
   type FindingSubject,
+  OPS_SEVERITIES,
   type OpsFinding,
 } from '../../../services/operate/findings/finding.js';
 import type { Findings } from '../../../services/operate/findings/findings.js';
@@ -37,7 +37,7 @@ const ActionSchema = Type.Object({
 const FindingSchema = Type.Object({
   id: Type.String({ description: 'The same on every server, and after each restart.' }),
   rule: S,
-  severity: Type.Enum([...FINDING_SEVERITIES]),
+  severity: Type.Enum([...OPS_SEVERITIES]),
   title: S,
   explanation: S,
   detectedAt: TimestampSchema,

@@ -1,6 +1,5 @@
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import type { Principal } from '../../../core/http/operation.js';
-import { isOpenProposal } from '../../../core/operate/proposals.js';
 import type { AutonomyRefusal, AutonomyStore } from '../../../stores/operate/autonomy.js';
 import type { Ledger, Proposal } from '../ledger.js';
 import { computeEvidenceDigest } from '../statements.js';
@@ -90,7 +89,6 @@ export class FindingActions {
     requester: Principal | undefined,
   ): Promise<ProposedAction> {
     const { id: findingId, action } = finding;
-    const { ledger } = this.deps;
     if (!action)
       return {
         ...{ findingId, status: 'NotSupported' },
@@ -98,17 +96,8 @@ export class FindingActions {
       };
     const obstacle = findObstacle(finding, action, report);
     if (obstacle !== undefined) return { findingId, status: 'Blocked', message: obstacle };
-    const listed = await ledger.list({}, { findingIds: [findingId] });
-    const open = listed.find(({ row }) => isOpenProposal(row.status))?.row;
-    if (open && open.job_id !== null)
-      return {
-        ...{ findingId, status: 'Executed', proposalId: open.id, operationId: open.job_id },
-        message: 'The action of this finding is being executed.',
-      };
     try {
-      const proposal = open
-        ? await ledger.get(open.id, {})
-        : await this.#create(finding, action, report, requester);
+      const proposal = await this.#create(finding, action, report, requester);
       return await this.#approve(finding, action, proposal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
@@ -140,6 +129,8 @@ export class FindingActions {
     { row, statement }: Proposal,
   ): Promise<ProposedAction> {
     const created = { findingId, status: 'ProposalCreated', proposalId: row.id } as const;
+    // Each finding has one open proposal, which another caller or server can have approved.
+    if (row.job_id !== null) return { ...created, status: 'Executed', operationId: row.job_id };
     const policy = await this.deps.autonomy.policy(rule);
     if (policy?.mode !== 'AutoApply') return created;
     if (!action.isAutoSafe) return { ...created, message: 'A person must approve this action.' };

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { canonical } from '../../../core/values/fingerprint.js';
 
-export const FINDING_SEVERITIES = ['Info', 'Warning', 'Critical'] as const;
-export type FindingSeverity = (typeof FINDING_SEVERITIES)[number];
+export const OPS_SEVERITIES = ['Info', 'Warning', 'Critical'] as const;
+export type OpsSeverity = (typeof OPS_SEVERITIES)[number];
 
 export const ACTION_KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed'] as const;
 
@@ -35,7 +35,7 @@ export interface FindingAction {
 /** A finding without its times. */
 export interface FindingDraft {
   readonly subject: FindingSubject;
-  readonly severity: FindingSeverity;
+  readonly severity: OpsSeverity;
   readonly title: string;
   /** The facts, and what a person can do if there is no action. */
   readonly explanation: string;

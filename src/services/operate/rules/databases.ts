@@ -50,7 +50,7 @@ export function createDatabaseRules(deps: DatabaseRuleDeps): OpsRule[] {
 async function readTables({ catalog, pools }: DatabaseRuleDeps): Promise<DatabaseReport> {
   const databases = groupItems(
     catalog().collections.flatMap((one) => {
-      if (!hasFeatures(one) || !isPostgis(one.source)) return [];
+      if (!hasFeatures(one) || !isOfDatabase(one.source)) return [];
       return [{ id: one.id, source: one.source }];
     }),
     ({ source }) => source.database,
@@ -132,7 +132,7 @@ function adviseAnalysis({ collections, source, statistics }: Table): FindingDraf
   };
 }
 
-const isPostgis = (source: VectorSource): source is PostgisSource => source.kind === 'postgis';
+const isOfDatabase = (source: VectorSource): source is PostgisSource => source.database !== undefined;
 
 /** A name in SQL that a person runs. */
 const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;

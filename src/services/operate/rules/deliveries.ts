@@ -1,7 +1,7 @@
 import type { FindingDraft, OpsRule } from '../findings/finding.js';
 
 /** A receiver of webhooks, purges or alerts. */
-export interface Receiver {
+export interface ReceiverState {
   /** Name that operators know, such as `webhook erp`. */
   readonly name: string;
   /** Name of the alert channel. Undefined for other receivers. */
@@ -16,7 +16,7 @@ export interface Receiver {
 }
 
 export interface DeliveryRuleDeps {
-  receivers(): Promise<readonly Receiver[]>;
+  receivers(): Promise<readonly ReceiverState[]>;
 }
 
 /** Failed attempts in a row from which a receiver is a problem: also the first repetition failed. */
@@ -46,7 +46,7 @@ export function createDeliveryRules({ receivers }: DeliveryRuleDeps): OpsRule[] 
   ];
 }
 
-function describeFailing({ name, channel, failures, pending }: Receiver): FindingDraft {
+function describeFailing({ name, channel, failures, pending }: ReceiverState): FindingDraft {
   const action = {
     ...({
       kind: 'AdminConfigChange',
@@ -68,7 +68,7 @@ function describeFailing({ name, channel, failures, pending }: Receiver): Findin
   };
 }
 
-function describeDead({ name, channel, webhook, dead, failures }: Receiver): FindingDraft {
+function describeDead({ name, channel, webhook, dead, failures }: ReceiverState): FindingDraft {
   const actuator = channel ? 'alert.channel.redrive' : webhook ? 'webhook.redrive' : undefined;
   const works = failures === 0;
   return {

@@ -1,11 +1,11 @@
-import type { Config } from '../../core/config/config.js';
-import type { Topology } from '../../core/licensing/capacity.js';
-import { Capacity } from '../../services/licensing/capacity.js';
-import { Licences } from '../../services/licensing/licences.js';
-import { measureServingUnits } from '../../services/licensing/serving-units.js';
-import { StateClock } from '../../services/observability/latency/state-clock.js';
-import { exception } from '../../services/telemetry/log.js';
-import type { Foundation } from './foundation.js';
+import type { Config } from '../../../core/config/config.js';
+import type { Topology } from '../../../core/licensing/capacity.js';
+import { Capacity } from '../../../services/licensing/capacity.js';
+import { Licences } from '../../../services/licensing/licences.js';
+import { measureServingUnits } from '../../../services/licensing/serving-units.js';
+import { StateClock } from '../../../services/observability/latency/state-clock.js';
+import { exception } from '../../../services/telemetry/log.js';
+import type { Foundation } from '../foundation.js';
 
 export interface LicensingServices {
   readonly licences: Licences;

@@ -1,21 +1,21 @@
 import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { listClosedLayers } from '../../services/access/rules/findings.js';
-import type { AuditCheckpoints } from '../../services/audit/checkpoints.js';
-import { Findings } from '../../services/operate/findings/findings.js';
-import { createDatabaseRules } from '../../services/operate/rules/databases.js';
-import { createDeliveryRules } from '../../services/operate/rules/deliveries.js';
-import { createJobRules } from '../../services/operate/rules/jobs.js';
-import { createLayerRules } from '../../services/operate/rules/layers.js';
-import { createLicenceRules, type LicenceRuleDeps } from '../../services/operate/rules/licences.js';
-import { type ConnectionUse, createObservedRules } from '../../services/operate/rules/observed.js';
-import { createServerRules, type HostFacts } from '../../services/operate/rules/server.js';
-import { createSourceRules } from '../../services/operate/rules/sources.js';
-import { createTileRules } from '../../services/operate/rules/tiles.js';
-import type { CollectionUse } from '../../services/tiles/cache/collection-uses.js';
-import type { Data } from './data.js';
-import type { Foundation } from './foundation.js';
-import { readReceivers } from './health.js';
+import { listClosedLayers } from '../../../services/access/rules/findings.js';
+import type { AuditCheckpoints } from '../../../services/audit/checkpoints.js';
+import { Findings } from '../../../services/operate/findings/findings.js';
+import { createDatabaseRules } from '../../../services/operate/rules/databases.js';
+import { createDeliveryRules } from '../../../services/operate/rules/deliveries.js';
+import { createJobRules } from '../../../services/operate/rules/jobs.js';
+import { createLayerRules } from '../../../services/operate/rules/layers.js';
+import { createLicenceRules, type LicenceRuleDeps } from '../../../services/operate/rules/licences.js';
+import { type ConnectionUse, createRecordRules } from '../../../services/operate/rules/records.js';
+import { createServerRules, type HostFacts } from '../../../services/operate/rules/server.js';
+import { createSourceRules } from '../../../services/operate/rules/sources.js';
+import { createTileRules } from '../../../services/operate/rules/tiles.js';
+import type { CollectionUse } from '../../../services/tiles/cache/collection-uses.js';
+import type { Data } from '../data.js';
+import type { Foundation } from '../foundation.js';
+import { readReceivers } from '../health.js';
 
 const HOST_TOPIC = 'operate.host-facts';
 const CONNECTIONS_TOPIC = 'operate.connections';
@@ -48,7 +48,7 @@ export function createFindings(
       ...createDatabaseRules({ catalog, pools }),
       ...createTileRules({ catalog, tileUses: () => peers.gather<CollectionUse[]>(TILES_TOPIC) }),
       ...createJobRules({ stuckJobs: (silentMs) => readStuckJobs(foundation, silentMs) }),
-      ...createObservedRules({
+      ...createRecordRules({
         ...{ observer, reports },
         connections: () => peers.gather<ConnectionUse>(CONNECTIONS_TOPIC),
       }),

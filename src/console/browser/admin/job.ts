@@ -1,6 +1,6 @@
-import type { JobData } from '../../core/catalog/page-data.js';
-import { pageData } from './page.js';
-import { postExecution } from './processes/execution.js';
+import type { JobData } from '../../../core/catalog/page-data.js';
+import { pageData } from '../page.js';
+import { postExecution } from '../processes/execution.js';
 
 /** Brings the page of a job up to date while the job runs, and stops the job or tries it again. */
 

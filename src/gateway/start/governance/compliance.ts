@@ -1,17 +1,17 @@
 import { getFips } from 'node:crypto';
-import type { EncryptionPosture } from '../../core/compliance/compliance.js';
-import { ANONYMOUS, type Operation } from '../../core/http/operation.js';
-import { version } from '../../core/kit/version.js';
-import { isPermissionCovered } from '../../services/access/permissions.js';
-import type { AuditCheckpoints } from '../../services/audit/checkpoints.js';
-import { Compliance } from '../../services/compliance/compliance.js';
-import type { FactReaders } from '../../services/compliance/facts.js';
-import type { ConnectionPasswords } from '../../services/connections/passwords.js';
-import { exception, type Log } from '../../services/telemetry/log.js';
-import type { StoredApiKey } from '../../stores/access/api-keys.js';
-import { BACKUP_ACTION } from '../../stores/audit/audit.js';
-import type { AdminOperation } from '../admin/kit.js';
-import type { ManagementOptions } from './management.js';
+import type { EncryptionPosture } from '../../../core/compliance/compliance.js';
+import { ANONYMOUS, type Operation } from '../../../core/http/operation.js';
+import { version } from '../../../core/kit/version.js';
+import { isPermissionCovered } from '../../../services/access/permissions.js';
+import type { AuditCheckpoints } from '../../../services/audit/checkpoints.js';
+import { Compliance } from '../../../services/compliance/compliance.js';
+import type { FactReaders } from '../../../services/compliance/facts.js';
+import type { ConnectionPasswords } from '../../../services/connections/passwords.js';
+import { exception, type Log } from '../../../services/telemetry/log.js';
+import type { StoredApiKey } from '../../../stores/access/api-keys.js';
+import { BACKUP_ACTION } from '../../../stores/audit/audit.js';
+import type { AdminOperation } from '../../admin/kit.js';
+import type { ManagementOptions } from '../management.js';
 
 type ComplianceOptions = Pick<
   ManagementOptions,

@@ -10,7 +10,7 @@ export interface ConnectionUse {
   readonly capacity: number;
 }
 
-export interface ObservedRuleDeps {
+export interface RecordRuleDeps {
   readonly observer: Pick<Observer, 'failures'>;
   readonly reports: Pick<ProcessReports, 'resources' | 'statements'>;
   /** Connections of all processes, and the processes that did not report. */
@@ -26,7 +26,7 @@ const SLOW = 10;
 const STATEMENT_CHARACTERS = 500;
 
 /** Problems in the records of the processes. The server has no action against them, and says what a person can do. */
-export function createObservedRules({ observer, reports, connections }: ObservedRuleDeps): OpsRule[] {
+export function createRecordRules({ observer, reports, connections }: RecordRuleDeps): OpsRule[] {
   return [
     {
       name: 'connections-exhausted',
