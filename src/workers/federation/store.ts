@@ -139,7 +139,7 @@ async function readStream(task: ItemsTask, asking: RemoteAccess): Promise<ItemsR
   if (wanted === 0) return { features: new Uint8Array(0), returned: 0, more: false };
   let matched = task.countAtMost;
   // If the source leaves a part of the filter to this server, most features of a small page could be omitted.
-  const size = query.isExact ? { size: wanted } : {};
+  const size = query.isExact ? { size: wanted + 1 } : {};
   for await (const page of readPages(source, query, { position: start.position, asking, ...size })) {
     // Otherwise the number stays unknown: counting would take further requests.
     if (query.isExact && page.matched !== undefined && matched !== undefined)
@@ -152,21 +152,28 @@ async function readStream(task: ItemsTask, asking: RemoteAccess): Promise<ItemsR
     for (const index of rest.slice(0, room))
       found.push(createFound(page, index, start.before + found.length + 1));
     more = rest.length > room || (rest.length === room && page.next !== undefined);
-    if (rest.length >= room) break;
+    // If each feature passes, the next page of the source shows whether there is one more.
+    if (rest.length > room || (rest.length === room && !query.isExact)) break;
   }
-  const shown = found.slice(offset);
-  const result = await writeFeatures(task, source, shown);
+  let shown = found.slice(offset);
+  let result = await writeFeatures(task, source, shown);
+  // A page that is cut because of its bytes must still end before the key.
+  while (end !== undefined && result.returned < shown.length) {
+    shown = shown.slice(shown.length - result.returned);
+    result = await writeFeatures(task, source, shown);
+  }
   const written = shown.slice(0, result.returned);
   const keyOf = (place: Place): PageKey => ({
     id: JSON.stringify([place.position ?? null, place.skip, place.before]),
     values: (task.sort ?? []).map(() => null),
   });
-  const first = written[0]?.place;
-  const last = written.at(-1)?.place;
+  // An empty page starts after the key, so the page before it ends with the feature of the key.
+  const first = written[0]?.place ?? (task.after && { ...start, before: start.before + 1 });
+  const last = written.at(-1)?.place ?? first;
   return {
     features: result.features,
     returned: result.returned,
-    more: end === undefined ? result.returned < shown.length || more : offset > 0,
+    more: end === undefined ? result.returned < shown.length || more : end > shown.length,
     ...(first && last ? { first: keyOf(first), last: keyOf(last) } : {}),
     ...(matched === undefined ? {} : { matched }),
   };

@@ -38,7 +38,7 @@ interface FindingDetailDocument extends FindingDocument {
 }
 
 /** Path of the page of findings. */
-export const FINDINGS_PATH = '/api/v1/admin/observability/findings';
+const FINDINGS_PATH = '/api/v1/admin/observability/findings';
 const ITEM = /^\/api\/v1\/admin\/observability\/findings\/[a-z0-9-]+$/;
 const TITLE = 'Findings';
 
@@ -111,7 +111,7 @@ ${facts([
   ['Changes', action ? String(action.blastRadius) : undefined],
   ['Policies can take it', action ? (action.autoSafe ? 'yes' : 'no') : undefined],
 ])}
-${renderSection('Facts', html`<pre tabindex="0" aria-label="Facts">${JSON.stringify(one.facts, null, 2)}</pre>`)}
+${renderSection('Facts', html`<div class="code"><pre tabindex="0" role="region" aria-label="Facts"><code>${JSON.stringify(one.facts, null, 2)}</code></pre></div>`)}
 ${renderNotes(one)}`;
   return page({
     ...buildFrame(x),

@@ -16,6 +16,7 @@ const EVENTS = `${BASE}/observability/events`;
 const ERRORS = `${BASE}/observability/errors`;
 const LOGS = `${BASE}/observability/logs`;
 const SLOW = `${BASE}/performance/enhanced/database/slow-queries`;
+const FINDINGS = `${BASE}/observability/findings`;
 const SUMMARY = `${BASE}/performance/enhanced/summary`;
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ function listOthers({ baseUrl, path }: AdminPage): Markup[] {
   const others = [
     ...Object.entries(TITLES).filter(([href]) => href !== path),
     ...[
-      [`${BASE}/observability/findings`, 'Findings'] as const,
+      [FINDINGS, 'Findings'] as const,
       [SUMMARY, 'Performance'] as const,
       ['/sources', 'Sources'] as const,
       [`${BASE}/jobs`, 'Jobs'] as const,

@@ -8,7 +8,7 @@ import type {
 import type { RuleOutcomes } from '../../../stores/operate/proposals.js';
 
 export const AUTONOMY_MODES = ['ProposeOnly', 'AutoApply'] as const;
-export type AutonomyMode = (typeof AUTONOMY_MODES)[number];
+type AutonomyMode = (typeof AUTONOMY_MODES)[number];
 
 export const AUTONOMY_LIMITS = {
   ruleCharacters: 128,

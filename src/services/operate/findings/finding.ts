@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonical } from '../../../core/values/fingerprint.js';
 
 export const OPS_SEVERITIES = ['Info', 'Warning', 'Critical'] as const;
-export type OpsSeverity = (typeof OPS_SEVERITIES)[number];
+type OpsSeverity = (typeof OPS_SEVERITIES)[number];
 
 export const ACTION_KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed'] as const;
 

@@ -5,7 +5,7 @@ import { shareWork } from '../../kit/shared-work.js';
 import { createFindingId, type FindingDraft, type OpsFinding, type OpsRule } from './finding.js';
 
 /** A rule whose facts could not be read completely. */
-export interface IncompleteRule {
+interface IncompleteRule {
   readonly rule: string;
   readonly reason: string;
 }
@@ -28,7 +28,7 @@ export interface FindingsDeps {
 const PATIENCE_MS = 5000;
 const LATE = `the facts did not arrive within ${PATIENCE_MS / 1000} seconds`;
 /** Rule of findings about missing facts. */
-export const INCOMPLETE_RULE = 'evidence-incomplete';
+const INCOMPLETE_RULE = 'evidence-incomplete';
 const RANKS = { Critical: 0, Warning: 1, Info: 2 } as const;
 
 /** Evaluates the rules. Each evaluation reads the facts again; calls at the same time share one evaluation. */

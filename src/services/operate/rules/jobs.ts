@@ -1,7 +1,7 @@
 import type { OpsRule } from '../findings/finding.js';
 
 /** A job that no server continues. */
-export interface StuckJob {
+interface StuckJob {
   readonly id: string;
   readonly kind: string;
   /** The data folder with its files. Null: any server can continue it. */

@@ -4,7 +4,7 @@ import { groupItems } from '../../../core/values/group-items.js';
 import type { FindingDraft, OpsRule } from '../findings/finding.js';
 
 /** A layer that is closed because one of its rules of access cannot be applied. */
-export interface ClosedLayer {
+interface ClosedLayer {
   readonly collection: string;
   readonly message: string;
 }
