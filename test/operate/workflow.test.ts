@@ -123,6 +123,8 @@ describe('a fault', () => {
 
   it('of a receiver is repaired by a policy, which names who set it', async () => {
     const set = { mode: 'AutoApply', maxBlastRadius: 5, reason: 'the receiver drops out at night' };
+    const refused = await clerk('PUT', '/observability/autonomy/policies/dead-letters', set);
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('admin:write')]);
     const { status, body: policy } = await chief('PUT', '/observability/autonomy/policies/dead-letters', set);
     expect([status, policy.mode, policy.isPersisted]).toEqual([200, 'AutoApply', true]);
     await makeDeadLetter(9003);

@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import { badParameter, notFound } from '../../../core/errors/errors.js';
-import { formatActor, type Param } from '../../../core/http/operation.js';
+import { ApiError, badParameter, notFound } from '../../../core/errors/errors.js';
+import { formatActor, type Param, type Principal } from '../../../core/http/operation.js';
+import { permits } from '../../../services/access/permissions.js';
 import {
   AUTONOMY_LIMITS,
   AUTONOMY_MODES,
@@ -22,6 +23,7 @@ const { implement } = createRowBuilders(['autonomy']);
 const I = Type.Integer();
 const MODE = Type.Enum([...AUTONOMY_MODES]);
 const REASON_CHARACTERS = 2000;
+const APPROVER = 'admin:write';
 
 const TrackRecord = Type.Object({
   proposalsRaised: I,
@@ -112,12 +114,13 @@ export const autonomy = group({ tag: 'Observability', scope: 'observability', en
       }),
       update: implement({
         description:
-          'Absent members stay. `AutoApply` needs the setting security.stateKey. A change starts a new count of failed verifications.',
+          'Absent members stay. `AutoApply` needs the permission admin:write and the setting security.stateKey. A change starts a new count of failed verifications.',
         params: { rule },
         body: jsonBody(PolicyBody),
         data: Policy,
-        errors: [400, 503],
+        errors: [400, 403, 503],
         async answer({ params, body, principal }, { autonomy }) {
+          if (body.mode === 'AutoApply') requireApprover(principal);
           auditResource(params.rule, { reason: body.reason ?? null });
           const changed = await autonomy.change(params.rule, formatActor(principal), {
             mode: body.mode ?? undefined,
@@ -158,6 +161,15 @@ export const autonomy = group({ tag: 'Observability', scope: 'observability', en
     },
   ),
 ]);
+
+/** A policy approves in the name of a caller, who must have the right to all actions. */
+function requireApprover(principal: Principal): void {
+  if (permits(principal, APPROVER)) return;
+  throw new ApiError(
+    'forbidden',
+    `mode: AutoApply requires the permission ${APPROVER}, because the policy approves actions of all kinds.`,
+  );
+}
 
 function describeSettings(row: AutonomySettingRow | undefined) {
   return {
