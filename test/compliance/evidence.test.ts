@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Compliance } from '../../src/services/compliance/compliance.js';
+import { reportRenderFailures } from '../../src/services/telemetry/licence-metrics.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { GOOD_FACTS, NOW, type readersOf } from './support/facts.js';
 
@@ -10,10 +11,12 @@ describeStates('compliance evidence', (temporary) => {
   let t: TemporaryState;
   let now: number;
   let facts: typeof GOOD_FACTS;
+  let isBroken: boolean;
   beforeEach(async () => {
     t = await temporary();
     now = NOW;
     facts = GOOD_FACTS;
+    isBroken = false;
   });
   afterEach(() => t.close());
 
@@ -32,6 +35,7 @@ describeStates('compliance evidence', (temporary) => {
       pools: {
         run: async (name: string) => {
           rendered.push(name);
+          if (isBroken) throw new Error('no font');
           return new Uint8Array([rendered.length]);
         },
       } as never,
@@ -89,5 +93,18 @@ describeStates('compliance evidence', (temporary) => {
     now += 300_000;
     expect([await render(), await render()]).toEqual([3, 3]);
     expect(rendered).toEqual(['report.pdf', 'report.pdf', 'report.pdf']);
+  });
+
+  it('counts reports that cannot be rendered, and keeps none of them', async () => {
+    const { compliance } = open();
+    const render = async () =>
+      compliance.render(await compliance.report('2026-11-30', '2026-11-30'), 'pdf', {});
+    const failures = reportRenderFailures.cell('pdf');
+    const before = failures.value;
+    isBroken = true;
+    await expect(render()).rejects.toThrow('no font');
+    expect(failures.value).toBe(before + 1);
+    isBroken = false;
+    expect((await render())[0]).toBe(2);
   });
 });

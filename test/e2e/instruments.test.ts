@@ -11,7 +11,7 @@ import { CONTRACT_INSTRUMENTS } from '../telemetry/contract-instruments.js';
 import { SECRET, startReceiver, type TestReceiver } from '../webhooks/receiver.js';
 import { eventually } from './support/http.js';
 
-/** What only faults bring into the scrape, and the file that makes such faults. */
+/** What only faults and other servers bring into the scrape, and the file that makes them. */
 const OF_FAULTS: Record<string, string> = {
   svc_application_errors_total: 'test/http/unexpected-errors.test.ts',
   'svc.streaming.slow_consumer_drops_total': 'test/streams/slow.test.ts',
@@ -19,6 +19,11 @@ const OF_FAULTS: Record<string, string> = {
   'svc.alerts.deliveries_dead_lettered_total': 'test/alerts/channels-server.test.ts',
   'svc.alerts.deliveries_rate_capped_total': 'test/alerts/lanes.test.ts',
   'svc.alerts.deliveries_circuit_deferred_total': 'test/alerts/lanes.test.ts',
+  'svc.reporting.render.failure.count': 'test/compliance/evidence.test.ts',
+  'svc.license.capacity.surge_mode_changes': 'test/licensing/licences.test.ts',
+  svc_federation_source_duration_ms: 'test/federation/faults.test.ts',
+  svc_federation_source_requests_total: 'test/federation/faults.test.ts',
+  svc_federation_source_rows_total: 'test/federation/faults.test.ts',
 };
 
 const ADMIN = '/api/v1/admin';
@@ -48,6 +53,7 @@ beforeAll(async () => {
   await runPlan();
   await breakAndMend();
   await answered(`${ADMIN}/observability/audit/verify`);
+  await answered(`${ADMIN}/compliance/report?format=csv`);
   // These are counted now and then.
   await eventually(async () => {
     scrape = await (await ask('/metrics')).text();

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 const ENTRIES = ['/', '/ogc/features/', '/ogc/tiles/', '/ogc/maps', '/ogc/coverages/', '/stac', '/docs'];
 /** Far more than the demo data has: a crawl that reaches it runs in circles. */
-const MAX_PAGES = 2000;
+const MAX_PAGES = 3000;
 
 /** Coordinate systems, conformance classes, licences and schemas are named by the address of their definition. */
 const DEFINITIONS = new Set([
