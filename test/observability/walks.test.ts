@@ -22,6 +22,7 @@ describe('the cause of', () => {
   let folder: string;
   let postgres: TestPostgres;
   let database: pg.Client;
+  let onlooker: pg.Client;
   let server: TestServer;
   let deadPort: number;
 
@@ -32,6 +33,8 @@ describe('the cause of', () => {
     postgres = await startPostgres();
     database = new pg.Client(postgres.url);
     await database.connect();
+    onlooker = new pg.Client(postgres.url);
+    await onlooker.connect();
     await database.query(`CREATE TABLE cars (fid integer PRIMARY KEY, name text, geom geometry(Point, 4326));
       INSERT INTO cars SELECT i, 'car', ST_SetSRID(ST_MakePoint(i, i), 4326) FROM generate_series(1, 50) i;
       CREATE TABLE vans (LIKE cars INCLUDING ALL)`);
@@ -54,6 +57,7 @@ describe('the cause of', () => {
   afterAll(async () => {
     await server?.stop();
     await database?.end();
+    await onlooker?.end();
     await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -97,8 +101,11 @@ describe('the cause of', () => {
     const items = '/ogc/features/collections/cars/items?limit=7';
     const response = await holdTables(async () => {
       const waiting = send(items);
+      // Statements of the server itself wait for the lock, too.
       await until(async () => {
-        const { rows } = await database.query('SELECT FROM pg_locks WHERE NOT granted');
+        const { rows } = await onlooker.query(
+          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"cars"%LIMIT $1%'`,
+        );
         return rows.length > 0;
       });
       await new Promise((resolve) => setTimeout(resolve, 700));

@@ -140,7 +140,12 @@ describeStates('the way from a finding to a verified action', (temporary) => {
     expect(await one.actions.propose(other.id, CLERK)).toMatchObject({ status: 'NotSupported' });
     const young = serve(t.state, [findRed(t.state, { afterMs: 60_000 })]);
     expect(await young.actions.propose(id, CLERK)).toMatchObject({ status: 'Blocked' });
-    await t.run('UPDATE ops_findings SET detected_at = detected_at - 60000');
+    // The clock of the state is ahead of the one of the server.
+    const ahead = serve(t.state);
+    await t.run('UPDATE ops_findings SET detected_at = detected_at + 5000');
+    expect(await ahead.actions.propose(id, CLERK)).toMatchObject({ status: 'ProposalCreated' });
+    await ahead.ledger.reject((await ahead.ledger.list({}))[0]!.row.id, 'only a test', CHIEF);
+    await t.run('UPDATE ops_findings SET detected_at = detected_at - 65000');
     expect(await young.actions.propose(id, CLERK)).toMatchObject({ status: 'ProposalCreated' });
   });
 

@@ -160,7 +160,8 @@ function findObstacle(finding: OpsFinding, action: FindingAction, report: Findin
   const missing = report.incomplete.find(({ rule }) => rule === finding.rule);
   if (missing) return `The evidence is incomplete: ${missing.reason}.`;
   const { afterMs = 0 } = action;
-  const age = report.at - finding.detectedAt;
+  // The clocks of the state and of this process differ.
+  const age = Math.max(0, report.at - finding.detectedAt);
   if (age >= afterMs) return undefined;
   return `The finding is ${Math.floor(age / 1000)} seconds old. Its action can be proposed after ${afterMs / 1000} seconds, because the cause can end by itself.`;
 }
