@@ -5,6 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { makeDatabase } from '../support/state.js';
 import { startReceiver, type TestReceiver, until } from '../webhooks/receiver.js';
 import { type Asker, createAsker } from './asker.js';
 
@@ -13,6 +14,7 @@ describe('a fault', () => {
   let folder: string;
   let postgres: TestPostgres;
   let database: pg.Client;
+  let state: pg.Client;
   let receiver: TestReceiver;
   let server: TestServer;
   let admin: Asker;
@@ -28,6 +30,9 @@ describe('a fault', () => {
     await database.query(`CREATE TABLE cars (fid integer PRIMARY KEY, name text, geom geometry(Point, 4326));
       INSERT INTO cars SELECT i, 'car', ST_SetSRID(ST_MakePoint(i % 180, i % 90), 4326) FROM generate_series(1, 3000) i;
       ANALYZE cars`);
+    const place = await makeDatabase(postgres.url);
+    state = new pg.Client(place);
+    await state.connect();
     receiver = await startReceiver();
     const webhooks = [{ name: 'erp', url: `${receiver.url}/in`, secret: 'a secret of the receiver' }];
     server = await startServerProcess({
@@ -36,7 +41,8 @@ describe('a fault', () => {
       env: {
         SVC_EVENTS__WEBHOOKS: JSON.stringify(webhooks),
         SVC_REMOTE__ALLOW: '127.0.0.1',
-        SVC_STATE__URL: postgres.url,
+        // A database of its own, because a test locks the catalog of the other one.
+        SVC_STATE__URL: place,
         SVC_SECURITY__STATE_KEY: 'a key that is not in the database',
       },
     });
@@ -52,6 +58,7 @@ describe('a fault', () => {
     await server?.stop();
     await receiver?.close();
     await database?.end();
+    await state?.end();
     await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -144,16 +151,20 @@ describe('a fault', () => {
   it('of a source is verified when the source is published again, also if that takes a while', async () => {
     const file = join(folder, 'files/world_map.gpkg');
     truncateSync(file, 5000);
+    server.reload();
     const finding = await find('source-quarantined');
     expect(finding.severity).toBe('Critical');
     expect((await propose(finding.id)).body).toMatchObject({ status: 'Blocked', proposalId: null });
-    await database.query('UPDATE graticule_state.ops_findings SET detected_at = detected_at - 60000');
+    await state.query('UPDATE graticule_state.ops_findings SET detected_at = detected_at - 60000');
     const { body } = await propose(finding.id);
     expect(body.status).toBe('ProposalCreated');
     expect((await chief('POST', `/proposals/${body.proposalId}/approve`)).status).toBe(200);
-    await until(
-      async () => (await clerk('GET', `/proposals/${body.proposalId}`)).body.status === 'Reconciling',
-    );
+    let now = body;
+    await until(async () => {
+      now = (await clerk('GET', `/proposals/${body.proposalId}`)).body;
+      return !['Submitted', 'Executing'].includes(now.status);
+    });
+    expect([now.status, now.blockingReasons]).toEqual(['Reconciling', []]);
     copyFileSync('demo/data/world_map.gpkg', file);
     server.reload();
     expect(await settle(body.proposalId)).toMatchObject({ status: 'Succeeded', blockingReasons: [] });
