@@ -11,7 +11,7 @@ import { CONTRACT_INSTRUMENTS } from '../telemetry/contract-instruments.js';
 import { SECRET, startReceiver, type TestReceiver } from '../webhooks/receiver.js';
 import { eventually } from './support/http.js';
 
-/** What only faults and other servers bring into the scrape, and the file that makes them. */
+/** Instruments that need a fault or another server, and the test that makes it. */
 const OF_FAULTS: Record<string, string> = {
   svc_application_errors_total: 'test/http/unexpected-errors.test.ts',
   'svc.streaming.slow_consumer_drops_total': 'test/streams/slow.test.ts',

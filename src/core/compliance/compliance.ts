@@ -44,7 +44,7 @@ export interface ComplianceSummary {
 }
 
 export interface EncryptionPosture {
-  /** 0: there is no key. */
+  /** 0 without a key. */
   readonly activeKeyVersion: number;
   readonly activeKeyIssuedAt: number | null;
   readonly lastRotationAt: number | null;

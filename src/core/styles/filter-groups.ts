@@ -1,13 +1,9 @@
+import { groupItems } from '../values/group-items.js';
 import type { StyleLayer } from './model.js';
 
 /** Layers of one filter draw the same features. The key is the filter as JSON, `null` for none. */
 export function layersByFilter(layers: readonly StyleLayer[]): Map<string, StyleLayer[]> {
-  const groups = new Map<string, StyleLayer[]>();
-  for (const layer of layers) {
-    const key = JSON.stringify('filter' in layer ? (layer.filter ?? null) : null);
-    groups.set(key, [...(groups.get(key) ?? []), layer]);
-  }
-  return groups;
+  return groupItems(layers, (layer) => JSON.stringify('filter' in layer ? (layer.filter ?? null) : null));
 }
 
 /** Legend title of the features of a layer, if the author or a translation set one. */

@@ -30,6 +30,13 @@ const partly = (detail: string, gap: string): Judgement => ({ status: 'Partially
 const no = (detail: string, gap: string): Judgement => ({ status: 'NotImplemented', detail, gap });
 const unknown = (detail: string, gap: string): Judgement => ({ status: 'Unknown', detail, gap });
 const either = (holds: boolean, detail: string, gap: string) => (holds ? yes(detail) : no(detail, gap));
+/** Judgement by the number of active API keys that have a fault. */
+function judgeKeys(active: number, faulty: number, fault: string): Judgement {
+  const detail = `${faulty} of ${active} active API keys ${fault}.`;
+  if (faulty === 0) return yes(detail);
+  const gap = `${faulty} active API keys ${fault}.`;
+  return faulty === active ? no(detail, gap) : partly(detail, gap);
+}
 const define = <N extends FactName>(check: Check<N>) => check;
 
 const iso = (time: number) => new Date(time).toISOString();
@@ -143,12 +150,7 @@ export const CHECKS = {
     claim: 'API keys expire.',
     fact: 'apiKeys',
     source: 'API keys of the state',
-    judge({ active, withoutEnd }) {
-      const detail = `${withoutEnd} of ${active} active API keys do not expire.`;
-      if (withoutEnd === 0) return yes(detail);
-      const gap = `${withoutEnd} active API keys do not expire.`;
-      return withoutEnd === active ? no(detail, gap) : partly(detail, gap);
-    },
+    judge: ({ active, withoutEnd }) => judgeKeys(active, withoutEnd, 'do not expire'),
   }),
   unusedKeys: define({
     claim: 'API keys that are not used are revoked.',
@@ -166,12 +168,7 @@ export const CHECKS = {
     claim: 'API keys have only the permissions that they need.',
     fact: 'apiKeys',
     source: 'API keys of the state',
-    judge({ active, unrestricted }) {
-      const detail = `${unrestricted} of ${active} active API keys have all permissions.`;
-      if (unrestricted === 0) return yes(detail);
-      const gap = `${unrestricted} active API keys have all permissions.`;
-      return unrestricted === active ? no(detail, gap) : partly(detail, gap);
-    },
+    judge: ({ active, unrestricted }) => judgeKeys(active, unrestricted, 'have all permissions'),
   }),
   passwordAttempts: define({
     claim: 'Wrong passwords are limited.',

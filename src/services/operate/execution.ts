@@ -243,7 +243,7 @@ export class ActionRuns {
     }
   }
 
-  /** Throws `ActionEnd` if a resource is no longer as the approver saw it. */
+  /** Throws `ActionEnd` if a resource has changed since the proposal. */
   async #requireFresh({ actuator, statement }: OpenAction, stores: AtomicStores | undefined): Promise<void> {
     const present = await actuator.preconditions(statement.parameters, stores);
     const changed = listChanges(statement.preconditions, present);

@@ -150,7 +150,7 @@ export class ProposalStore {
     return (await getVocabulary(this.db).forUpdate(one).executeTakeFirst()) as ProposalRow | undefined;
   }
 
-  /** Changes a row. A decided proposal is no longer compared with new ones. */
+  /** Changes a row. New proposals are compared only with undecided ones. */
   async change(id: string, change: ProposalChange): Promise<ProposalRow> {
     auditResource(id);
     const isDecided = change.status !== undefined && change.status !== WAITING;

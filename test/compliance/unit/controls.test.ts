@@ -6,7 +6,7 @@ import { GOOD_FACTS, NOW, readersOf } from '../support/facts.js';
 
 const DAY_MS = 86_400_000;
 
-/** What takes the fact of each check away, and what its gap must name. `disk` has no fact. */
+/** Changes that remove the fact of each check, and a part of the gap. `disk` has no fact. */
 const LOSSES: Readonly<
   Record<Exclude<CheckId, 'diskEncryption'>, readonly [Partial<ComplianceFacts>, RegExp][]>
 > = {

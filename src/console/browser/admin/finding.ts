@@ -1,5 +1,7 @@
 /** Proposes the actions of findings, and shows the outcomes. */
 
+import { sendJson } from '../alerts/request.js';
+
 interface Outcome {
   readonly status: string;
   readonly proposalId: string | null;
@@ -36,17 +38,8 @@ function start(element: HTMLElement): void {
 }
 
 async function propose(path: string): Promise<{ text: string; proposalId: string | null }> {
-  try {
-    const response = await fetch(path, { method: 'POST', headers: { accept: 'application/json' } });
-    const document = (await response.json().catch(() => ({}))) as Partial<Outcome> & { detail?: string };
-    if (!response.ok)
-      return { text: document.detail ?? `The server returned ${response.status}.`, proposalId: null };
-    const { status = '', message, proposalId = null } = document;
-    return { text: [TEXTS[status] ?? status, message ?? ''].join(' ').trim(), proposalId };
-  } catch (error) {
-    return { text: (error as Error).message, proposalId: null };
-  }
+  const sent = await sendJson<Outcome>('POST', path);
+  if (!('value' in sent)) return { text: sent.problem, proposalId: null };
+  const { status, message, proposalId } = sent.value;
+  return { text: [TEXTS[status] ?? status, message ?? ''].join(' ').trim(), proposalId };
 }
-
-// A file without imports is a script, whose names would be global.
-export {};

@@ -2,6 +2,7 @@ import { basename, dirname, extname } from 'node:path';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { countBy } from '../../../core/features/count-by.js';
 import { isPath } from '../../../core/sources/sources.js';
+import { groupItems } from '../../../core/values/group-items.js';
 import { createCollectionId } from '../../kit/slug.js';
 
 /** A draft of a collection, of which only the file counts. */
@@ -77,13 +78,7 @@ export function groupNamesakes<D extends NamedDraft>(
   drafts: readonly D[],
   nameOf: (draft: D) => string,
 ): ReadonlyMap<string, Namesakes> {
-  const groups = new Map<string, D[]>();
-  for (const draft of drafts) {
-    const name = nameOf(draft);
-    const own = groups.get(name);
-    if (own) own.push(draft);
-    else groups.set(name, [draft]);
-  }
+  const groups = groupItems(drafts, nameOf);
   return new Map(
     [...groups].flatMap(([name, own]) => (own.length < 2 ? [] : [[name, new Namesakes(own)] as const])),
   );

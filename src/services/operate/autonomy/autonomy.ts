@@ -67,7 +67,7 @@ export class Autonomy {
     return [...this.deps.rules].sort().map((rule) => describe(rule, stored.get(rule), records.get(rule)));
   }
 
-  /** Undefined: there is no such rule. */
+  /** Undefined for an unknown rule. */
   async find(rule: string): Promise<AutonomyPolicy | undefined> {
     if (!this.deps.rules.includes(rule)) return undefined;
     const [row, records] = await Promise.all([this.deps.store.policy(rule), this.#readRecords()]);

@@ -37,7 +37,7 @@ export interface FindingDraft {
   readonly subject: FindingSubject;
   readonly severity: OpsSeverity;
   readonly title: string;
-  /** The facts, and what a person can do if there is no action. */
+  /** The facts. Without an action: also advice for a person. */
   readonly explanation: string;
   /** Names of the facts, such as `source:8c1f` or `job:42`. */
   readonly evidenceRefs: readonly string[];

@@ -1,3 +1,4 @@
+import { shareWork } from '../../kit/shared-work.js';
 import type { FindingDraft, OpsRule } from '../findings/finding.js';
 
 /** A receiver of webhooks, purges or alerts. */
@@ -25,7 +26,8 @@ const FAILING = 2;
 const MOST_REDRIVEN = 500;
 
 /** Receivers that do not take messages, and messages that were given up. */
-export function createDeliveryRules({ receivers }: DeliveryRuleDeps): OpsRule[] {
+export function createDeliveryRules(deps: DeliveryRuleDeps): OpsRule[] {
+  const receivers = shareWork(() => deps.receivers());
   return [
     {
       name: 'receiver-failing',

@@ -1,4 +1,5 @@
 import { groupItems } from '../../../core/values/group-items.js';
+import { shareWork } from '../../kit/shared-work.js';
 import type { FindingDraft, Inspection, OpsRule } from '../findings/finding.js';
 
 /** Facts of a process about its machine. */
@@ -32,6 +33,8 @@ const FULL_BYTES = 512 * 2 ** 20;
 
 /** The servers themselves: releases, schema, certificates, disks and the audit trail. */
 export function createServerRules(deps: ServerRuleDeps): OpsRule[] {
+  // Three rules judge the same report.
+  const hosts = shareWork(() => deps.hosts());
   const verifyAudit = keepResult(() => deps.verifyAudit(), AUDIT_MS);
   return [
     { name: 'version-skew', inspect: async () => ({ findings: findSkew(await deps.instances()) }) },
@@ -39,9 +42,9 @@ export function createServerRules(deps: ServerRuleDeps): OpsRule[] {
       name: 'migration-pending',
       inspect: async () => ({ findings: findMigrations(await deps.migrationSteps()) }),
     },
-    { name: 'certificate-expiring', inspect: () => inspectHosts(deps, findCertificates) },
-    { name: 'clock-skewed', inspect: () => inspectHosts(deps, findClocks) },
-    { name: 'disk-low', inspect: () => inspectHosts(deps, findDisks) },
+    { name: 'certificate-expiring', inspect: () => inspectHosts(hosts, findCertificates) },
+    { name: 'clock-skewed', inspect: () => inspectHosts(hosts, findClocks) },
+    { name: 'disk-low', inspect: () => inspectHosts(hosts, findDisks) },
     {
       name: 'audit-chain-broken',
       async inspect() {
@@ -53,7 +56,7 @@ export function createServerRules(deps: ServerRuleDeps): OpsRule[] {
 }
 
 async function inspectHosts(
-  { hosts }: ServerRuleDeps,
+  hosts: ServerRuleDeps['hosts'],
   find: (one: HostFacts) => FindingDraft[],
 ): Promise<Inspection> {
   const { answers, missing } = await hosts();
