@@ -1,6 +1,6 @@
 /**
- * Prints the test files that run in full (test/support/soak.ts): those that were changed, or whose code was changed, by
- * what lands together.
+ * Prints the test files that run in full (test/support/soak.ts): those that what lands together changed, or whose helpers
+ * it changed. With `--code` also those whose code it changed.
  */
 import { pathToFileURL } from 'node:url';
 import { isChanged } from './changes.mjs';
@@ -438,6 +438,9 @@ export const SOAKS = {
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const files = Object.entries(SOAKS).filter(([file, places]) => [file, ...places].some(isChanged));
+  const isAsked = process.argv[2] === '--code' ? () => true : (place) => place.startsWith('test/');
+  const files = Object.entries(SOAKS).filter(([file, places]) =>
+    [file, ...places].filter(isAsked).some(isChanged),
+  );
   console.log(files.map(([file]) => file).join(' '));
 }
