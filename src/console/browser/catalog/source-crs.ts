@@ -122,7 +122,7 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
     if (crs !== undefined) void send('PUT', { crs });
   });
   remove?.addEventListener('click', () => void send('DELETE'));
-  // What was typed before this script was loaded.
+  // The visitor can type before the browser has loaded this script.
   if (field.value !== field.defaultValue) void search();
   const checked = form.querySelector<HTMLInputElement>('[name="crs"]:checked');
   if (checked) void preview(checked.value);
