@@ -296,6 +296,9 @@ export const SOAKS = {
     'src/native/core/clipping/vertex_thinner.cpp',
     'src/native/sqlite',
   ],
+  'test/diagnostics/unit/bundle.test.ts': ['src/core/diagnostics/bundle.ts', 'src/workers/diagnostics'],
+  'test/packages/reviews.test.ts': ['src/services/packages', 'src/gateway/packages'],
+  'test/native/analytics/statistics.test.ts': ['src/native/sqlite'],
   'test/native/analytics/h3.test.ts': ['src/native/core/analytics'],
   'test/pages/crawl.test.ts': ['test/pages/crawl.ts', 'src/console/browser/site.css', 'src/gateway/pages'],
   'test/pages/walk.test.ts': [
