@@ -52,6 +52,8 @@ export interface RuleInput {
   readonly cooldown?: number;
   readonly channels?: readonly string[];
   readonly author?: string;
+  /** Number of another layer, which is not published. */
+  readonly layer?: number;
 }
 
 /** Called while the evaluator works. */
@@ -192,10 +194,11 @@ export async function openWorld(
       cooldown = 0,
       channels = [],
       author = 'a',
+      layer = LAYER,
     }: RuleInput): Promise<number> {
       const row = await state.alertRules.add(
         {
-          ...{ name: `${trigger} rule`, service: 'default', layer_id: LAYER, collection: 'cars' },
+          ...{ name: `${trigger} rule`, service: 'default', layer_id: layer, collection: 'cars' },
           ...{ zone_id: zone ?? null, trigger_type: trigger, severity: 'warning', edition: 'pro' },
           conditions_json: JSON.stringify(conditions),
           ...{ cooldown_seconds: cooldown, is_active: 1, channels_json: JSON.stringify(channels) },
