@@ -193,6 +193,12 @@ describe('alert events', () => {
     const acknowledged = await call('POST', `${event}/acknowledge`, { note: 'on my way' });
     expect(acknowledged.body).toMatchObject({ lifecycleStatus: 'acknowledged', note: 'on my way' });
     expect((await call('POST', `${event}/acknowledge`)).body).toEqual(acknowledged.body);
+    expect((await call('POST', `${event}/acknowledge`, { note: 'there' })).body).toEqual({
+      ...acknowledged.body,
+      note: 'there',
+      incidentDurationMs: expect.any(Number),
+    });
+    expect((await list('&objectId=van')).detail).toContain("objectId: must be an integer; received 'van'");
     expect((await list('&lifecycleStatus=acknowledged,resolved')).items.length).toBe(1);
     expect((await call('POST', `${event}/resolve`, {})).body).toMatchObject({ lifecycleStatus: 'resolved' });
     expect((await call('POST', `${event}/resolve`, { note: 'x'.repeat(1025) })).status).toBe(400);

@@ -131,10 +131,10 @@ class ConditionsReader {
   }
 
   #dwellSeconds(): number {
-    const seconds = this.#number('dwellSeconds', 0, MAX_SECONDS);
-    if (seconds === undefined || seconds === 0)
-      this.#refuse('dwellSeconds', 'is required: seconds greater than 0');
-    return seconds ?? 0;
+    const { dwellSeconds: seconds } = this.members;
+    if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+    this.#refuse('dwellSeconds', `is required: seconds greater than 0, and at most ${MAX_SECONDS}`);
+    return 0;
   }
 
   #boolean(name: string): boolean {
