@@ -194,7 +194,10 @@ describeStates('changes of alert rules', (open) => {
     await world.settled();
     const before = { ...calls };
     const begun = performance.now();
-    for (let i = 1; i <= 60; i++) await world.move(String(i), IN);
+    for (let i = 1; i <= 60; i++) {
+      world.replaceCatalog();
+      await world.move(String(i), IN);
+    }
     await world.settled();
     // Rules are read again every two seconds, and the position is written every five.
     const rounds = 2 + Math.ceil((performance.now() - begun) / 1000);

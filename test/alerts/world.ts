@@ -74,7 +74,7 @@ export async function openWorld(
   const evaluators: Evaluator[] = [];
   let cursor = 0;
   await state.feed.claim('cars.gpkg', 'test', 0, 1e9);
-  const catalog = new CatalogSnapshot([cars], [], 1);
+  let catalog = new CatalogSnapshot([cars], [], 1);
   let isAllowed = true;
   const hooks: Hooks = {};
 
@@ -156,6 +156,10 @@ export async function openWorld(
     lose(changes: () => void): Promise<void> {
       changes();
       return append([{ kind: 'gap', collections: ['cars'], time: new Date().toISOString() } as NewEntry]);
+    },
+    /** Replaces the catalog, as each edit of a layer does. */
+    replaceCatalog(): void {
+      catalog = new CatalogSnapshot([cars], [], 1);
     },
     async move(
       id: string,

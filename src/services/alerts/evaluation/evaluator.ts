@@ -221,7 +221,7 @@ export class Evaluator {
     const { store, catalog, viewOf } = this.#options;
     const rules = this.#rules ?? new ActiveRules(viewOf);
     const isOld = performance.now() - this.#checkedAt > RIGHTS_MS;
-    const isOther = this.#catalog !== catalog();
+    const isOther = this.#catalog !== catalog() && !rules.hasLayersOf(catalog());
     if (this.#rules && !isAsked && !this.#isChanged && !isOld && !isOther) return rules;
     if (this.#isChanged || isOld || isOther) this.#restsUntil = 0;
     this.#isChanged = false;
