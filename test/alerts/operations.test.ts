@@ -107,6 +107,10 @@ describe('rules', () => {
     [{ triggerType: 'threshold' }, 'conditionsJson'],
     [{ triggerType: 'threshold', conditionsJson: '{"field":"none","operator":">","value":1}' }, 'none'],
     [
+      { triggerType: 'threshold', conditionsJson: '{"field":"floors","operator":"between","value":[5,1]}' },
+      'value must have the smaller value first',
+    ],
+    [
       { triggerType: 'threshold', conditionsJson: '{"field":"name","operator":"like","value":1}' },
       'operator',
     ],

@@ -213,6 +213,8 @@ class ConditionsReader {
           `${prefix}value`,
           op === 'in' ? `must be a list of 1 to ${most} values` : 'must be a list of two values',
         );
+      if (op === 'between' && isDescending(value))
+        return this.#refuse(`${prefix}value`, 'must have the smaller value first');
       return op === 'in' ? { op, args: [property, value] } : { op, args: [property, ...value] };
     }
     if (!isScalarValue(value))
@@ -220,6 +222,12 @@ class ConditionsReader {
     return { op, args: [property, value] };
   }
 }
+
+const isNumber = (value: Scalar) => typeof value === 'number' || isExactNumber(value);
+
+/** Whether no number is between two numbers. */
+const isDescending = ([first, second]: readonly Scalar[]) =>
+  isNumber(first!) && isNumber(second!) && Number(first) > Number(second);
 
 const isScalarValue = (value: unknown): value is Scalar =>
   typeof value === 'number' ||
