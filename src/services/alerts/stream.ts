@@ -160,7 +160,7 @@ export class AlertStream implements Notices {
   }
 
   /** Part of an alert of a digest that a caller receives. Notices have no layer. */
-  #viewListed(principal: Principal, { layerId, tenant }: ListedAlert): AlertView {
+  #viewListed(principal: Principal, { layerId, tenant }: DigestEntry): AlertView {
     if (!isOfTenant(principal, tenant)) return 'nothing';
     return layerId === undefined ? 'all' : this.#view(principal, layerId);
   }
@@ -279,20 +279,20 @@ export class AlertStream implements Notices {
 }
 
 /** An alert or a notice in a digest. */
-interface ListedAlert {
+interface DigestEntry {
   readonly layerId?: number;
   readonly tenant?: string;
 }
 
 interface Digest {
   readonly time: string;
-  readonly alerts: readonly ListedAlert[];
+  readonly alerts: readonly DigestEntry[];
 }
 
 const readDigest = (json: string): Digest => parseJsonExactly(json, 'all') as Digest;
 
 /** Frame with some alerts of a digest. Omits the number of other alerts. */
-function formatPart(members: object, { time }: Digest, alerts: readonly ListedAlert[]): string {
+function formatPart(members: object, { time }: Digest, alerts: readonly DigestEntry[]): string {
   const title = alerts.length === 1 ? '1 alert' : `${alerts.length} alerts`;
   const event = stringifyExactly({ type: 'digest', count: alerts.length, time, alerts });
   const headline = formatFrame('alert', { ...members, subject: title, message: title });

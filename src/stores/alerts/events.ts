@@ -178,7 +178,7 @@ export class AlertEventStore {
   }
 }
 
-interface Cooling {
+interface CoolingPeriod {
   readonly ruleId: number;
   readonly featureId: string;
   readonly until: number;
@@ -189,7 +189,7 @@ interface Cooling {
  * Lets a rule send nothing about a feature until a time. The rule takes the revision, so that an evaluation that has read
  * the former state of the feature is refused.
  */
-async function coolUntil(db: StateDb, { ruleId, featureId, until, revision }: Cooling): Promise<void> {
+async function coolUntil(db: StateDb, { ruleId, featureId, until, revision }: CoolingPeriod): Promise<void> {
   await db.updateTable('alert_rules').set({ revision }).where('id', '=', ruleId).execute();
   await sql`
     INSERT INTO alert_states (rule_id, feature_id, is_inside, since, cools_until)
