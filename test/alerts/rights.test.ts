@@ -252,4 +252,20 @@ it('tenants have their own zones, rules and events', async () => {
   const tested = (await send(key, 'POST', '/alerts/rules/test', { rule: own })).data;
   expect(tested).toMatchObject({ isValid: false, errors: [expect.stringContaining('zoneId')] });
   expect((await send(keys.acme.key, 'GET', `/alerts/rules/${rule}`)).data.isActive).toBe(true);
+  // All tenants use the same channels.
+  for (const [method, path] of [
+    ['GET', '/alerts/channels'],
+    ['POST', '/alerts/channels/webhook/pause'],
+    ['POST', '/alerts/channels/webhook/resume'],
+    ['POST', '/alerts/dispatch/redrive'],
+  ] as const)
+    expect([method, path, (await send(key, method, path)).status]).toEqual([method, path, 403]);
+  // An administrator outside the tenants changes them for the tenant.
+  expect((await send(server.adminKey, 'PUT', `/alerts/zones/${zoneId}`, zone)).status).toBe(200);
+  expect((await send(server.adminKey, 'PUT', `/alerts/rules/${rule}`, own)).status).toBe(200);
+  const [theirZone, theirRule] = await Promise.all([
+    send(keys.acme.key, 'GET', `/alerts/zones/${zoneId}`),
+    send(keys.acme.key, 'GET', `/alerts/rules/${rule}`),
+  ]);
+  expect([theirZone.data.zoneName, theirRule.data.ruleName]).toEqual(['mine', 'mine']);
 });
