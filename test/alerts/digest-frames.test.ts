@@ -65,21 +65,21 @@ const publish = async (bodies: readonly string[], count = bodies.length) => {
   );
   for (const frame of frames) stream.hearAlert(frame);
 };
-const idsOf = ({ event }: Frame) => event.alerts.map((one: Frame) => one.eventId ?? one.kind);
+const listAlertIds = ({ event }: Frame) => event.alerts.map((one: Frame) => one.eventId ?? one.kind);
 
 it('are complete for those who can read all alerts', async () => {
   const [everything] = [subscribe(undefined, '*')];
   await publish([alert(1, OPEN), alert(2, HIDDEN), alert(3, OPEN, 'acme')], 1000);
   expect(everything).toHaveLength(1);
   expect(everything[0]).toMatchObject({ subject: '1000 alerts', event: { count: 1000 } });
-  expect(idsOf(everything[0])).toEqual([1, 2, 3]);
+  expect(listAlertIds(everything[0])).toEqual([1, 2, 3]);
 });
 
 it('omit alerts of hidden layers, and their number', async () => {
   const reader = subscribe();
   await publish([alert(1, OPEN), alert(2, HIDDEN), alert(3, MASKED), alert(4, HIDDEN)], 1000);
   expect(reader).toHaveLength(1);
-  expect(idsOf(reader[0])).toEqual([1, 3]);
+  expect(listAlertIds(reader[0])).toEqual([1, 3]);
   expect(reader[0]).toMatchObject({ subject: '2 alerts', message: '2 alerts', event: { count: 2 } });
   expect(JSON.stringify(reader[0])).not.toMatch(/1000|attributes|coordinates/);
   await publish([alert(5, HIDDEN), alert(6, HIDDEN)], 1000);
@@ -90,7 +90,7 @@ it('reach tenants with their own alerts only, and without notices', async () => 
   const [acme, globex] = [subscribe('acme'), subscribe('globex')];
   const notice = formatNotice({ kind: 'slow-consumer', severity: 'error', subject: 's', message: 'm' });
   await publish([alert(1, OPEN, 'acme'), alert(2, OPEN), notice, alert(3, OPEN, 'other')]);
-  expect(acme.map(idsOf)).toEqual([[1]]);
+  expect(acme.map(listAlertIds)).toEqual([[1]]);
   expect(acme[0]).toMatchObject({ subject: '1 alert', event: { count: 1 } });
   expect(globex).toEqual([]);
 });

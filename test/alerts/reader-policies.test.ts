@@ -3,6 +3,7 @@ import { type EditableStore, geoPackageStore, parcel, sender } from '../edits/su
 import { startServer, type TestServer } from '../support/server.js';
 import { layerNumbers } from '../support/shared-server.js';
 import { until } from '../webhooks/receiver.js';
+import { createResource, sendAs } from './requests.js';
 
 /** Readers under row policies and field masks, by each operation that shows alert events. */
 
@@ -19,22 +20,9 @@ let ruleId: number;
 let eventId: number;
 const keys = {} as Record<'limited' | 'masked' | 'free', string>;
 
-async function send(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${server.url}/api/v1/admin${path}`, {
-    method,
-    headers: { 'x-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await response.text();
-  const json = JSON.parse(text) as Json;
-  return { status: response.status, text, data: json.data ?? json };
-}
-
-async function make(path: string, body: unknown): Promise<Json> {
-  const { status, text, data } = await send(server.adminKey, 'POST', path, body);
-  if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
-  return data;
-}
+const send = (key: string, method: string, path: string, body?: unknown) =>
+  sendAs(server, key, method, path, body);
+const make = (path: string, body: unknown): Promise<Json> => createResource(server, path, body);
 
 beforeAll(async () => {
   store = geoPackageStore();
