@@ -39,7 +39,7 @@ const NullableText = Type.Union([Type.String(), Type.Null()]);
 const NullableNumber = Type.Union([Type.Integer(), Type.Null()]);
 const Side = Type.Object({ label: Type.String(), value: NullableText });
 const Kind = Type.Enum([...ARTIFACT_KINDS]);
-const Finding = Type.Object({
+const CompatibilityFinding = Type.Object({
   code: Type.String(),
   kind: Type.String(),
   severity: Type.Enum(['info', 'warning', 'error']),
@@ -55,7 +55,7 @@ const Finding = Type.Object({
   coveringScriptId: NullableText,
   coverageNotes: NullableText,
 });
-export type Finding = Static<typeof Finding>;
+export type CompatibilityFinding = Static<typeof CompatibilityFinding>;
 
 export const PrevalidationSchema = Type.Object({
   status: Type.Enum(['ready', 'warning', 'blocked', 'unknown']),
@@ -70,7 +70,7 @@ export const PrevalidationSchema = Type.Object({
   targetRevision: NullableNumber,
   targetEtag: NullableText,
   generatedAt: Type.String(),
-  findings: Type.Array(Finding),
+  findings: Type.Array(CompatibilityFinding),
   affectedDependents: Type.Array(
     Type.Object({
       semanticId: Type.String(),

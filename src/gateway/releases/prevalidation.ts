@@ -8,7 +8,12 @@ import { planChanges, type Resource } from '../manifest/apply.js';
 import { genuineProblems } from '../manifest/signature.js';
 import { type Holdings, type InventoryDeps, readHoldings } from './inventory.js';
 import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
-import type { Finding, PrevalidationRequest, PrevalidationSchema, Script } from './prevalidation-schemas.js';
+import type {
+  CompatibilityFinding,
+  PrevalidationRequest,
+  PrevalidationSchema,
+  Script,
+} from './prevalidation-schemas.js';
 import { refusals } from './rollout.js';
 import type { GitOpsManifest, PackageRecord } from './schemas.js';
 
@@ -109,7 +114,7 @@ async function listFindings(
   holdings: Holdings,
   principal: Principal,
   deps: InventoryDeps,
-): Promise<Finding[]> {
+): Promise<CompatibilityFinding[]> {
   const packageSubject = {
     ...createSubject('catalog', `Catalog/${deps.releases.environment}`),
     displayName: null,
@@ -128,7 +133,7 @@ async function listFindings(
   const irreversible = scripts
     .filter(({ reversible }) => !reversible)
     .map(
-      ({ scriptId }): Finding => ({
+      ({ scriptId }): CompatibilityFinding => ({
         ...finding(
           'script-irreversible',
           `${scriptId} cannot be undone`,
@@ -143,7 +148,7 @@ async function listFindings(
   return [...signatureFindings, ...data, ...objects, ...irreversible];
 }
 
-function recordOnly(subject: ReturnType<typeof createSubject>): Finding {
+function recordOnly(subject: ReturnType<typeof createSubject>): CompatibilityFinding {
   const message = 'The record of a package has no resources. Only its entries were compared.';
   const remedy = 'Send its gitops-manifest.';
   return { ...finding('record-only', message, subject, remedy), severity: 'warning' };
@@ -154,7 +159,7 @@ function dataFinding(
   entry: PackageDocument['spec']['entries'][number],
   scripts: readonly Script[],
   { artifacts }: Holdings,
-): Finding[] {
+): CompatibilityFinding[] {
   const { semanticId, artifactKind, resourceType } = entry;
   if (resourceType !== 'Collection' && artifactKind !== 'field') return [];
   const source = entry.sourceField as {
@@ -202,7 +207,7 @@ async function objectFindings(
   { resources }: Static<typeof GitOpsManifest>,
   principal: Principal,
   deps: InventoryDeps,
-): Promise<Finding[]> {
+): Promise<CompatibilityFinding[]> {
   const objects = resources as Resource[];
   try {
     await planChanges(objects, { prune: false, principal }, deps);
@@ -222,7 +227,7 @@ async function objectFindings(
   }
 }
 
-const createSubject = (kind: Finding['affectedSemanticKind'], id: string) => ({
+const createSubject = (kind: CompatibilityFinding['affectedSemanticKind'], id: string) => ({
   affectedSemanticId: id,
   affectedSemanticKind: kind,
   affectedParentSemanticId: null as string | null,
@@ -233,7 +238,7 @@ function finding(
   message: string,
   subject: ReturnType<typeof createSubject>,
   requiredAction: string,
-): Finding {
+): CompatibilityFinding {
   const nothing = { label: subject.affectedSemanticId, value: null };
   return {
     code: `metadata.compat.${code}`,
@@ -251,7 +256,7 @@ function finding(
   };
 }
 
-function otherEnvironmentFinding({ targetEnvironment }: { targetEnvironment: string }): Finding {
+function otherEnvironmentFinding({ targetEnvironment }: { targetEnvironment: string }): CompatibilityFinding {
   const subject = createSubject('catalog', `Catalog/${targetEnvironment}`);
   const message = `${targetEnvironment} is another server`;
   return finding(
@@ -262,7 +267,7 @@ function otherEnvironmentFinding({ targetEnvironment }: { targetEnvironment: str
   );
 }
 
-function listDependents(errors: readonly Finding[], { artifacts }: Holdings) {
+function listDependents(errors: readonly CompatibilityFinding[], { artifacts }: Holdings) {
   const reasons = new Map(errors.map((one) => [one.affectedSemanticId, one.message]));
   return artifacts
     .filter(({ parent }) => parent !== null && reasons.has(parent))
