@@ -260,8 +260,8 @@ describeStates('two servers of one state', (temporary, database, empty) => {
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
     ]);
 
-    const raster = { kind: 'cloud', layerId: 1, name: 'a', description: null, place: 's3://a' } as const;
-    const rest = { about: {}, parts: [], acquired: null };
+    const raster = { kind: 'cloud', layerId: 1, name: 'a', description: null, dataKey: 's3://a' } as const;
+    const rest = { registration: {}, grids: [], acquired: null };
     const rasters = await times(6, (i) => server(i).rasters.add({ ...raster, ...rest }));
     expect(rasters.filter((one) => one !== undefined)).toHaveLength(1);
   });

@@ -21,7 +21,7 @@ function write(): void {
 /** A write of ours, as it is told. */
 function edit(before: number) {
   write();
-  return { content: 'one', before, after: before + 1, state: sqliteState(path)! };
+  return { fileId: 'one', before, after: before + 1, state: sqliteState(path)! };
 }
 
 beforeEach(() => {

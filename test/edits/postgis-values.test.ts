@@ -124,9 +124,9 @@ it.each([
 
 it('leaves digits that clients of GeoServices are not shown, but not those of other numbers', async () => {
   const DIGITS = '12345678901234567890.12345678901234567891';
-  const update = async (wide: string, areAttributes?: true) => {
+  const update = async (wide: string, areEsriAttributes?: true) => {
     await client.query(`UPDATE kinds SET wide = ${DIGITS} WHERE id = 1`);
-    const feature = { values: { wide, n: '"name"' }, ...(areAttributes ? { areAttributes } : {}) };
+    const feature = { values: { wide, n: '"name"' }, ...(areEsriAttributes ? { areEsriAttributes } : {}) };
     const { outcomes } = await postgisStore.edit({
       ...{ filter: undefined, source, mode: 'each', crs: 'OGC:CRS84', swapAxes: false },
       operations: [{ type: 'update', id: '1', feature }],

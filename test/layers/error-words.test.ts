@@ -8,7 +8,7 @@ const THROWERS = new RegExp(
   [
     String.raw`(?<![\w.$])(?:new (?!Error\b|TypeError\b|RangeError\b)[A-Z]\w*(?:Error|Failure|Fault|Refusal|Problem)|`,
     'badParameter|badMember|fieldFailure|notFound|refuse|refused|conflict|unprocessable|problem|wrong|fault|owsError|',
-    String.raw`createMemberError|wrongMember|absent|malformed|unreadable|EditRefusal\.members?)\(`,
+    String.raw`createMemberError|absent|malformed|unreadable|EditRefusal\.members?)\(`,
     String.raw`|\bconst (?:detail|reason|advice) =\s`,
   ].join(''),
   'g',

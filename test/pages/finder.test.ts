@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/catalog/collection.js';
 import { defaultRasterStyle } from '../../src/core/styles/default-style.js';
 import { cardMapUrl, computeWindow } from '../../src/gateway/pages/catalog/card-map.js';
-import { firstOnes } from '../../src/gateway/pages/maps/map-data.js';
+import { selectInitialCollections } from '../../src/gateway/pages/maps/initial-collections.js';
 import { searchCollections } from '../../src/services/catalog/collection-search.js';
 import { qualifiers, sourceNames } from '../../src/services/catalog/source-names.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -120,12 +120,14 @@ describe('the layers that a map begins with', () => {
       ...Array.from({ length: 40 }, (_, i) => roads(`oslo${i}`, { extent84: [10, 59, 11, 60] })),
       ...Array.from({ length: 5 }, (_, i) => rasterCollection({ id: `r${i}`, extent84: [10, 59, 11, 60] })),
     ];
-    const first = firstOnes(many);
+    const first = selectInitialCollections(many);
     expect(first).toHaveLength(8);
     expect(first.every(({ id }) => !id.startsWith('lima'))).toBe(true);
-    expect(firstOnes(many.slice(43)).filter(({ kind }) => kind === 'raster').length).toBe(5);
+    expect(selectInitialCollections(many.slice(43)).filter(({ kind }) => kind === 'raster').length).toBe(5);
     expect(
-      firstOnes([...many.slice(43), ...many.slice(0, 8)]).filter(({ kind }) => kind === 'raster').length,
+      selectInitialCollections([...many.slice(43), ...many.slice(0, 8)]).filter(
+        ({ kind }) => kind === 'raster',
+      ).length,
     ).toBeLessThan(3);
   });
 });

@@ -87,4 +87,14 @@ describe('cloud rasters', () => {
     const call = admin.call('GET /cloud-rasters');
     await expect(call).rejects.toMatchObject({ status: 400, message: expect.stringContaining('layerId') });
   });
+
+  it.each(['0', '-1', 'x', '12345678901'])('refuses the id %s with the smallest allowed one', async (id) => {
+    const fault = {
+      status: 400,
+      message: expect.stringContaining(`must be an integer of at least 1, not '${id}'`),
+    };
+    await expect(admin.call('GET /cloud-rasters', { query: { layerId: id } })).rejects.toMatchObject(fault);
+    if (id.length < 5)
+      await expect(admin.call('GET /cloud-rasters/{id}', { path: { id } })).rejects.toMatchObject(fault);
+  });
 });

@@ -1,4 +1,5 @@
-import type { CollectionChange, FileWrites } from '../edits/edits.js';
+import type { CollectionChange } from '../edits/edits.js';
+import type { FileWrites } from '../edits/file-writes.js';
 
 /** Something that an operator should know of now. */
 export interface Notice {

@@ -207,11 +207,11 @@ class Checker {
   }
 
   #function(
-    { name, args: types, least = types.length, repeats }: FunctionDefinition,
+    { name, args: types, least: min = types.length, repeats }: FunctionDefinition,
     args: readonly Operand[],
   ) {
-    if (args.length < least || (args.length > types.length && !repeats))
-      throw new Cql2Error(`the function '${name}' takes ${signature(types.length, least, repeats)}`);
+    if (args.length < min || (args.length > types.length && !repeats))
+      throw new Cql2Error(`the function '${name}' takes ${signature(types.length, min, repeats)}`);
     for (const [i, arg] of args.entries()) {
       const { kinds, count, name: argument } = types[Math.min(i, types.length - 1)]!;
       this.#expect(arg, kinds, `the function '${name}'`);
@@ -260,7 +260,7 @@ function asInstant(arg: Operand): Operand {
   return timestamp ? { timestamp } : arg;
 }
 
-function signature(most: number, least: number, repeats: true | undefined): string {
-  const counted = repeats ? `at least ${least}` : least === most ? `${least}` : `${least} to ${most}`;
+function signature(max: number, min: number, repeats: true | undefined): string {
+  const counted = repeats ? `at least ${min}` : min === max ? `${min}` : `${min} to ${max}`;
   return `${counted} argument${counted === '1' ? '' : 's'}`;
 }

@@ -34,10 +34,10 @@ export const TEMPORAL = [
 export const ARRAY = ['a_equals', 'a_contains', 'a_containedBy', 'a_overlaps'] as const;
 
 /** Minimum and maximum number of operands. */
-type Arity = readonly [least: number, most: number];
+type Arity = readonly [min: number, max: number];
 
-const arities = (names: readonly string[], least: number, most = least) =>
-  names.map((name): [string, Arity] => [name, [least, most]]);
+const arities = (names: readonly string[], min: number, max = min) =>
+  names.map((name): [string, Arity] => [name, [min, max]]);
 
 const OPERATORS = new Map<string, Arity>([
   ...arities(['and', 'or'], 2, Number.POSITIVE_INFINITY),

@@ -6,29 +6,33 @@ import type { Box } from '../geometry/box.js';
 import type { Field, VectorSource } from '../sources/vector-source.js';
 import type { JsonText } from '../values/json-text.js';
 import type { PresenceMark } from '../values/presence.js';
+import type { FileWrites } from './file-writes.js';
 
-/** A feature as a client sent it; what is absent was not sent. */
+/** A feature as a client sent it. Members that the client omitted are absent. */
 export interface FeatureInput {
   /** A GeoJSON geometry as JSON text, or `null`. */
   geometry?: string;
-  /** Attributes by name, each as the JSON text that came: no digit of a number is lost before its field is known. */
+  /** Attributes by name, each as the received JSON text, so that numbers keep all digits until their field is known. */
   values?: Readonly<Record<string, JsonText>>;
   /** Set if the values are GeoServices attributes, with times in milliseconds and JSON as one string. */
-  areAttributes?: true;
-  /** Objects of JSON replace what is stored. Without it an update patches their members (RFC 7396). */
+  areEsriAttributes?: true;
+  /** JSON values replace the stored values. Default: an update merges objects (RFC 7396). */
   replacesJson?: true;
 }
 
 /**
- * Why clients receive a geometry that differs from the stored one: curves became lines, faces of a surface became
- * polygons, measures (M) are omitted, or the geometry or a part of it is unreadable.
+ * Reason for the difference between a received geometry and the stored one: curves became lines, faces of a surface
+ * became polygons, measures (M) are omitted, or the geometry or a part of it is unreadable.
  */
 export type GeometryLoss = 'arcs' | 'surface' | 'measures' | 'unreadable';
 
 interface EditAddress {
   id: string;
-  /** The edit happens only while the stored row has this name (see `ItemResult.row`). */
-  row?: string;
+  /**
+   * Version of the stored row that the client read (`ItemResult.row`). The edit fails with `changed` if the row has
+   * another version.
+   */
+  rowVersion?: string;
 }
 
 /** Creates a feature. The `id` of the client is used unless only the store generates keys. */
@@ -44,7 +48,7 @@ interface ReplaceOperation extends EditAddress {
   feature: FeatureInput;
 }
 
-/** JSON merge patch (RFC 7396): what the feature does not name stays. */
+/** JSON merge patch (RFC 7396): members that the feature omits are unchanged. */
 interface UpdateOperation extends EditAddress {
   type: 'update';
   feature: FeatureInput;
@@ -62,7 +66,7 @@ export type EditOperation = CreateOperation | ReplaceOperation | UpdateOperation
  */
 export type EditMode = 'each' | 'failFast' | 'atomic';
 
-/** Whose edit it is and how it came: for the outbox. */
+/** User and protocol of an edit, for the outbox. */
 export interface EditOrigin {
   collection: string;
   layerId: number;
@@ -73,19 +77,19 @@ export interface EditOrigin {
   actor: string;
 }
 
-/** Attributes that get new values in each feature that passes: in all of them, or in none. */
+/** Sets attributes of all features that match a filter. Changes all of these features or none. */
 export interface Calculation {
   /** Filter of the rows that are visible to the caller. Default: all rows. */
   filter?: Expression;
-  /** Values that are the same for all, as in `FeatureInput`. */
+  /** Constant values, as in `FeatureInput`. */
   values: Readonly<Record<string, JsonText>>;
   /** Computed values by field: operands checked by `checkOperand` for SQL writers. */
   expressions: Readonly<Record<string, Operand>>;
-  /** No more features than this are changed: the calculation is refused. */
-  most: number;
+  /** The calculation is refused if more features match. */
+  maxFeatures: number;
 }
 
-/** Field of a mask. */
+/** A field with its mask. */
 export type MaskedField = Pick<Field, 'name' | 'type' | 'mask'>;
 
 export interface EditTask {
@@ -96,11 +100,11 @@ export interface EditTask {
   mode: EditMode;
   /** CRS of the geometries: anything PROJ reads. */
   crs: string;
-  /** True when coordinates come y,x: the CRS is defined northing or latitude first. */
+  /** True if coordinates are in the order y,x, because the CRS has northing or latitude first. */
   swapAxes: boolean;
   /**
-   * Decimal places in which clients see the geometries of features. A geometry that comes back as they see it is not
-   * written. Absent: each geometry that came is written.
+   * Decimal places of geometries in responses. An incoming geometry that equals the stored one at this precision is not
+   * written. Default: every incoming geometry is written.
    */
   precision?: number;
   /** Filter of the rows that are visible to the caller. Undefined: all rows. No edit can remove a row from them. */
@@ -111,10 +115,10 @@ export interface EditTask {
   writable?: string[];
   /** Attributes that the caller sees masked. A sent value that equals the masked value is not a change. */
   masked?: MaskedField[];
-  /** Whether a geometry can replace one that clients receive in simplified form. */
+  /** Whether a geometry can replace a stored geometry with a `GeometryLoss`. */
   acceptsLoss?: boolean;
   origin: EditOrigin;
-  /** It becomes true while this is present, or not at all. */
+  /** Session of the editor. The edit is committed only if the session still exists. */
   presence?: PresenceMark;
 }
 
@@ -137,45 +141,24 @@ export interface EditFailure {
 
 export type EditOutcome = { ok: true; id: string } | EditFailure;
 
-/** Commits to a file that are the server's. */
-export interface FileWrites {
-  /** Changes when the file is replaced, and not when it is written to. */
-  content: string;
-  /** Number of commits to the file before them and after them. */
-  before: number;
-  after: number;
-  /** See `LogCommits.log`. */
-  log?: string;
-  /** `sqliteState` of the file once they were done. */
-  state?: string;
-}
-
-/** Result of emptying the write-ahead log of a file. */
-export interface EmptiedLog {
-  /** False when readers or writers are in the way. */
-  isEmpty: boolean;
-  /** Commits in the file at that time. */
-  writes?: FileWrites;
-}
-
 /** Effect of a committed edit on a collection. */
 export interface CollectionChange {
   /** Cursor of the edit's last event: grows with every edit of the store. */
   cursor: number;
-  /** Features more (or fewer) than before; absent when that is not known. */
+  /** Change of the number of features. Absent if unknown. */
   features?: number;
-  /** Box around the new geometries in CRS84; absent when there are none. */
+  /** Box around the new geometries in CRS84. Absent if there are none. */
   extent84?: Box;
-  /** The edit among all commits to its file; absent in databases. */
+  /** Commits of the edit to its file. Absent for databases. */
   writes?: FileWrites;
   /** Bounding boxes in CRS84 of all changes, before and after. Absent if their position on Earth is unknown. */
   areas?: readonly Box[];
 }
 
 export interface EditResult {
-  /** In the order of the operations; with `failFast` nothing after the first failure. */
+  /** Outcomes in the order of the operations. With `failFast`, the first failure is the last outcome. */
   outcomes: EditOutcome[];
-  /** Absent when nothing changed. */
+  /** Absent if nothing changed. */
   change?: CollectionChange;
   /** Number of positions of each geometry in the operations. */
   positions?: number[];

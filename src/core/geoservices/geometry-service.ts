@@ -25,7 +25,7 @@ export type GeometryServiceTask = Common &
     | { verb: 'reshape'; by: Geometry }
     | { verb: 'trim-extend'; by: Geometry; extension: Extension }
     | { verb: 'complete'; others: Geometry[] }
-    | { verb: 'find-ways'; area?: Box; areaCrs: string }
+    | { verb: 'find-paths'; area?: Box; areaCrs: string }
     | { verb: 'transform'; steps: StepChoice[] }
     | { verb: 'write'; geometries: Point[]; notation: Notation }
     | { verb: 'read'; strings: string[]; notation: Notation }
@@ -69,9 +69,9 @@ export interface GeometryServiceResult {
   distance?: number;
   /** Index of the source geometry of each result. */
   cutIndexes?: number[];
-  /** Ways between two references, the best first. */
-  ways?: DatumStep[][];
-  /** Places as text. */
+  /** Paths of steps between two references, best first. */
+  paths?: DatumStep[][];
+  /** Positions as strings. */
   strings?: string[];
   /** Indices of pairs in a relation. */
   relations?: [left: number, right: number][];

@@ -93,14 +93,14 @@ export interface VectorSource {
   geometryColumn: string;
   geometryType: GeometryType;
   hasZ: boolean;
-  /** A single column that is a key, or is taken for one in a view. */
+  /** A single column that is the key, or is used as the key of a view. */
   idColumn: string;
   /** Type of the ids. Default: `integer`. */
   idType?: IdType;
-  /** True when ids are the store's to give: a client's are not taken. */
+  /** True if the store generates ids, and ignores ids of clients. */
   idGenerated?: boolean;
   /** Generated integers for ids of another type. */
-  numbers?: KeyNumbers;
+  generatedIds?: GeneratedIds;
   /** Column of row numbers, if rows are not stored in the order of their ids. */
   rowColumn?: string;
   /** Whether a spatial index covers the geometry column. */
@@ -119,11 +119,11 @@ export interface VectorSource {
   readOnly?: string;
 }
 
-/** A table of the store that gives each key a number, which no other key gets. */
-export interface KeyNumbers {
+/** A table of the store with a unique integer for each key. */
+export interface GeneratedIds {
   /** Name of the table. */
   table: string;
-  /** Name of the number as id; no column of the source has this name. */
+  /** Name of the id column with the integers. No column of the source has this name. */
   column: string;
   /** The key as a field. */
   key: Field;

@@ -40,7 +40,7 @@ export interface StacSource {
   readonly crs?: string;
 }
 
-const REFRESH_S = { least: 30, usual: 600, most: 86_400 };
+const REFRESH_S = { min: 30, usual: 600, max: 86_400 };
 /** Names of collections, assets and bands in one list, and characters of one. */
 const MAX_NAMES = 32;
 const MAX_NAME = 200;
@@ -62,7 +62,7 @@ const SETTINGS = {
     (['static', 'window'] as const).find((one) => one === text) ??
     wrong('search', 'must be static or window'),
   items: (text: string) => integer('items', text, 1, STAC_LIMITS.stacScenes),
-  refresh: (text: string) => integer('refresh', text, REFRESH_S.least, REFRESH_S.most),
+  refresh: (text: string) => integer('refresh', text, REFRESH_S.min, REFRESH_S.max),
   crs: (text: string) =>
     /^(EPSG:\d{4,6}|OGC:CRS84)$/i.test(text) ? text.toUpperCase() : wrong('crs', 'must be EPSG:code'),
   credentials: (text: string) =>
@@ -155,10 +155,10 @@ function named(setting: string, text: string): string {
   return name;
 }
 
-function integer(setting: string, text: string, least: number, most: number): number {
+function integer(setting: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < least || value > most)
-    wrong(setting, `must be an integer from ${least} to ${most}`);
+  if (!Number.isInteger(value) || value < min || value > max)
+    wrong(setting, `must be an integer from ${min} to ${max}`);
   return value;
 }
 

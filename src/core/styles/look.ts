@@ -97,9 +97,9 @@ function record(path: string, value: unknown): Record<string, unknown> {
   throw new LookError(`${path}: must be an object`);
 }
 
-function list(path: string, value: unknown, most: number): unknown[] {
-  if (Array.isArray(value) && value.length >= 1 && value.length <= most) return value;
-  throw new LookError(`${path}: must have 1 to ${most} values`);
+function list(path: string, value: unknown, max: number): unknown[] {
+  if (Array.isArray(value) && value.length >= 1 && value.length <= max) return value;
+  throw new LookError(`${path}: must have 1 to ${max} values`);
 }
 
 function number(path: string, value: unknown): number {

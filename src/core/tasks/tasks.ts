@@ -8,7 +8,8 @@ import type { AlertTasks } from '../alerts/tasks.js';
 import type { TableRule } from '../catalog/table-rule.js';
 import type { ReportTasks } from '../compliance/compliance.js';
 import type { DiagnosticsTasks } from '../diagnostics/bundle.js';
-import type { EditResult, EditTask, EmptiedLog } from '../edits/edits.js';
+import type { EditResult, EditTask } from '../edits/edits.js';
+import type { EmptiedLog } from '../edits/file-writes.js';
 import type { MergeTasks } from '../edits/merges.js';
 import type { IngestTasks } from '../exchange/ingest.js';
 import type {

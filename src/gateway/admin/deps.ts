@@ -60,12 +60,12 @@ import type { ConfigDocument } from './config-document.js';
 
 /** Facts about this server that do not change while it runs. */
 interface ServerFacts {
-  /** Three numeric parts: clients compare them. */
+  /** Version with three numeric parts, which clients compare. */
   version: string;
   releaseChannel: 'stable' | 'lts' | 'preview' | 'alpha' | 'beta' | 'rc' | 'nightly' | 'dev';
 }
 
-/** Everything that management operations act on; assembled once, at start. Each group gets the members that it names. */
+/** Everything that management operations act on; assembled once at start. Each group of operations receives only the services that it lists. */
 export interface AdminDeps {
   readonly server: ServerFacts;
   readonly state: State;
@@ -127,13 +127,13 @@ export interface AdminDeps {
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
-  /** The environment that this server is, and the key of its signatures; empty: there is none. */
+  /** `environment`: release environment of this server. `key`: signing key, empty if releases are not signed. */
   readonly releases: { readonly environment: string; readonly key: string };
-  /** Resolves when all processes have applied the announced changes, or after one second. */
+  /** Waits until all processes have applied the changes that the request announced, at most one second. */
   settle(): Promise<void>;
-  /** The collections that are published. */
+  /** The published collections. */
   catalog(): CatalogSnapshot;
-  /** The collections that a principal may read, with its filters and masks. */
+  /** The collections that a principal can read, with its filters and masks. */
   visible(principal: Principal): CatalogSnapshot;
   /** All permissions that operations of this server require. */
   permissions(): ReadonlySet<string>;

@@ -66,35 +66,35 @@ export function objectId(name: string, value: unknown): ObjectId {
 }
 
 /** A list of numbers: `0,1`, or JSON. */
-export function readIntegersMember(members: Members, name: string, most: number): number[] | undefined {
-  const numbers = listed(members, name, most)?.map((one) => wholeNumber(name, one));
+export function readIntegersMember(members: Members, name: string, max: number): number[] | undefined {
+  const numbers = listed(members, name, max)?.map((one) => wholeNumber(name, one));
   return numbers && [...new Set(numbers)];
 }
 
 /** A list of ids of features: `0,1`, or JSON. */
-export function readObjectIdsMember(members: Members, name: string, most: number): ObjectId[] | undefined {
-  const ids = listed(members, name, most)?.map((one) => objectId(name, one));
+export function readObjectIdsMember(members: Members, name: string, max: number): ObjectId[] | undefined {
+  const ids = listed(members, name, max)?.map((one) => objectId(name, one));
   return ids && [...new Set(ids)];
 }
 
-function listed(members: Members, name: string, most: number): unknown[] | undefined {
+function listed(members: Members, name: string, max: number): unknown[] | undefined {
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value];
-  if (list.length > most) throw badParameter(name, `must have at most ${most} members`);
+  if (list.length > max) throw badParameter(name, `must have at most ${max} members`);
   return list;
 }
 
-export function readListMember(members: Members, name: string, most: number): unknown[] | undefined {
+export function readListMember(members: Members, name: string, max: number): unknown[] | undefined {
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) throw badParameter(name, 'must be a JSON array');
-  if (value.length > most) throw badParameter(name, `must have at most ${most} members`);
+  if (value.length > max) throw badParameter(name, `must have at most ${max} members`);
   return value;
 }
 
-export function readObjectsMember(members: Members, name: string, most: number): Members[] | undefined {
-  return readListMember(members, name, most)?.map((one) => requireObject(name, one));
+export function readObjectsMember(members: Members, name: string, max: number): Members[] | undefined {
+  return readListMember(members, name, max)?.map((one) => requireObject(name, one));
 }
 
 export function readObjectMember(members: Members, name: string): Members | undefined {

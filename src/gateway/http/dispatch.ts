@@ -126,7 +126,7 @@ export class Dispatcher {
   }
 
   #unknownPath(path: string): ApiError {
-    const near = this.#router.findNear(path);
+    const near = this.#router.suggestPath(path);
     const advice =
       near === undefined ? 'The document at / links to all APIs.' : `Did you mean '${shorten(near, 200)}'?`;
     return new ApiError('not-found', `The path '${shorten(path, 200)}' does not exist. ${advice}`);

@@ -22,12 +22,12 @@ interface Node {
   route?: Route;
 }
 
-/** Characters of a wrong path that are compared with those of operations. */
-const MAX_NEAR_PATH = 500;
+/** Maximum length of an unknown path for which the router suggests another path. */
+const MAX_SUGGESTION_LENGTH = 500;
 
 const newNode = (): Node => ({ literals: new Map() });
 
-/** Finds the operation of a path in one walk over its segments; literal segments win over parameters. */
+/** Finds the operation of a path. Literal segments win over parameters, unless no operation matches the rest of the path. */
 export class Router {
   readonly #root = newNode();
 
@@ -37,7 +37,7 @@ export class Router {
 
   #add(operation: Operation): void {
     const segments = operation.path.split('/').slice(1);
-    // A path that the contract writes with a trailing slash is found without it, and the other way round.
+    // The router ignores a trailing slash in definitions and in requests.
     if (segments.length > 1 && segments[segments.length - 1] === '') segments.pop();
     const names: string[] = [];
     let node = this.#root;
@@ -65,17 +65,19 @@ export class Router {
     route.allow = formatAllow([...route.methods.values()]);
   }
 
-  /** The path of an operation that differs from a wrong one in one segment, which is near to it. */
-  findNear(path: string): string | undefined {
-    const segments = path.slice(0, MAX_NEAR_PATH).split('/');
+  /** Suggests an existing path for an unknown one: the same path with one literal segment corrected. */
+  suggestPath(path: string): string | undefined {
+    const segments = path.slice(0, MAX_SUGGESTION_LENGTH).split('/');
+    // All nodes that the segments before `i` can reach.
     let nodes = [this.#root];
     for (let i = 1; i < segments.length; i++) {
       const segment = segments[i]!;
       const literals = nodes.flatMap((node) => [...node.literals.keys()]);
-      const near = findNearName(segment, literals);
-      if (near !== undefined) {
-        const other = segments.with(i, near).join('/');
-        if (this.find(other)) return other;
+      const corrected = findNearName(segment, literals);
+      if (corrected !== undefined) {
+        // The literal can belong to another node than the rest of the path.
+        const candidate = segments.with(i, corrected).join('/');
+        if (this.find(candidate)) return candidate;
       }
       nodes = nodes
         .flatMap(({ literals: named, wild }) => [named.get(segment), wild])
@@ -84,7 +86,7 @@ export class Router {
     return undefined;
   }
 
-  /** Undefined when no operation has this path. A trailing slash is ignored. */
+  /** Route of a path, and the values of its parameters. Undefined if no operation has this path. */
   find(path: string): Match | undefined {
     const segments = path.split('/');
     if (segments.length > 2 && segments[segments.length - 1] === '') segments.pop();
@@ -102,6 +104,7 @@ function walk(node: Node, segments: readonly string[], index: number, values: st
     const route = walk(literal, segments, index + 1, values);
     if (route) return route;
   }
+  // A parameter is never empty.
   if (!node.wild || segment === '') return undefined;
   const decoded = decode(segment);
   if (decoded === undefined) return undefined;

@@ -12,7 +12,7 @@ import { listInstants } from '../../services/rasters/granules.js';
 import type { Symbols } from '../../services/styles/symbols.js';
 import { listBadges } from '../pages/catalog/collections.js';
 import { buildFrame } from '../pages/crumbs.js';
-import { firstOnes } from '../pages/maps/map-data.js';
+import { selectInitialCollections } from '../pages/maps/initial-collections.js';
 import { type ViewedCollection, viewerPage } from '../pages/maps/viewer.js';
 import { createPageReply } from '../pages/page-reply.js';
 import { documentReply, type SurfaceDeps, selectCollections } from '../surface/common.js';
@@ -94,7 +94,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       const { baseUrl, principal, params } = x;
       const catalog = visible(principal).onEarth;
       const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
-      const layers = params.collections ? selection : firstOnes(catalog.collections);
+      const layers = params.collections ? selection : selectInitialCollections(catalog.collections);
       const views = await Promise.all(
         layers.map(async (one) =>
           viewed(one, visiblePopup(one, popupTemplate(await popupInfo(one.layerId)))),

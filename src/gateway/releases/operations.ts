@@ -18,7 +18,8 @@ import {
   requirePackage,
   summarizePackage,
 } from './packages.js';
-import { Prevalidation, PrevalidationRequest, prevalidation } from './prevalidation.js';
+import { prevalidatePackage } from './prevalidation.js';
+import { PrevalidationRequest, PrevalidationSchema } from './prevalidation-schemas.js';
 import { rolloutRows } from './rollout-rows.js';
 import {
   ARTIFACT_KINDS,
@@ -162,12 +163,12 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
     description:
       'Checks whether a package can be applied to this environment, without changing it. Send the id of a package of this environment or the GitOps manifest of another environment. Returns at most 20 errors, schema errors first. A missing permission is returned without other errors.',
     body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MANIFEST_MEMBERS },
-    data: Prevalidation,
+    data: PrevalidationSchema,
     envelope: 'wrapped',
     errors: [400, 403, 404, 413],
     answer({ body, principal }, deps) {
       requireManifest(principal);
-      return prevalidation(body, principal, deps);
+      return prevalidatePackage(body, principal, deps);
     },
   }),
   ...rolloutRows,

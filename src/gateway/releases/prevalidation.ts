@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { formatFieldError } from '../../core/errors/field-errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
@@ -8,116 +8,32 @@ import { planChanges, type Resource } from '../manifest/apply.js';
 import { genuineProblems } from '../manifest/signature.js';
 import { type Holdings, type InventoryDeps, readHoldings } from './inventory.js';
 import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
+import type {
+  CompatibilityFinding,
+  PrevalidationRequest,
+  PrevalidationSchema,
+  Script,
+} from './prevalidation-schemas.js';
 import { refusals } from './rollout.js';
-import { ARTIFACT_KINDS, GitOpsManifest, PackageRecord } from './schemas.js';
+import type { GitOpsManifest, PackageRecord } from './schemas.js';
 
 /** Reports all reasons why a package cannot be applied to this environment. Changes nothing. */
 
-const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
-const FieldOfContract = Type.Union([Text(256), Type.Object({ name: Text(256) })]);
-const Contract = Type.Object({
-  resources: Type.Array(
-    Type.Object({
-      semanticId: Text(520),
-      exists: Type.Boolean(),
-      fields: Type.Optional(Type.Array(FieldOfContract, { maxItems: 2000 })),
-    }),
-    { maxItems: 1000 },
-  ),
-});
-const Script = Type.Object({
-  scriptId: Text(256),
-  title: Type.Optional(Type.String({ maxLength: 256 })),
-  kind: Type.Optional(Type.String({ maxLength: 128 })),
-  notes: Type.Optional(Type.String({ maxLength: 4000 })),
-  reversible: Type.Boolean(),
-  targetEnvironment: Type.Optional(Text(100)),
-  declaredOperations: Type.Optional(Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 1000 })),
-  beforeContract: Type.Optional(Contract),
-  afterContract: Type.Optional(Contract),
-});
-type Script = Static<typeof Script>;
-
-export const PrevalidationRequest = Type.Object({
-  targetEnvironment: Text(100),
-  releasePackageId: Type.Optional(Text(256)),
-  releasePackage: Type.Optional(Type.Union([GitOpsManifest, PackageRecord])),
-  dataScripts: Type.Optional(Type.Array(Script, { maxItems: 100 })),
-});
-
-const NullableText = Type.Union([Type.String(), Type.Null()]);
-const NullableNumber = Type.Union([Type.Integer(), Type.Null()]);
-const Side = Type.Object({ label: Type.String(), value: NullableText });
-const Kind = Type.Enum([...ARTIFACT_KINDS]);
-const Finding = Type.Object({
-  code: Type.String(),
-  kind: Type.String(),
-  severity: Type.Enum(['info', 'warning', 'error']),
-  message: Type.String(),
-  affectedSemanticId: Type.String(),
-  affectedSemanticKind: Kind,
-  affectedParentSemanticId: NullableText,
-  displayName: NullableText,
-  expected: Side,
-  actual: Side,
-  requiredAction: Type.String(),
-  coverageState: Type.Enum(['not-applicable', 'uncovered', 'covered-by-script', 'unknown']),
-  coveringScriptId: NullableText,
-  coverageNotes: NullableText,
-});
-type Finding = Static<typeof Finding>;
-
-export const Prevalidation = Type.Object({
-  status: Type.Enum(['ready', 'warning', 'blocked', 'unknown']),
-  canPromote: Type.Boolean(),
-  canCreatePullRequest: Type.Boolean(),
-  releasePackageId: NullableText,
-  packageKey: NullableText,
-  sourceEnvironment: NullableText,
-  sourceRevision: NullableNumber,
-  sourceEtag: NullableText,
-  targetEnvironment: Type.String(),
-  targetRevision: NullableNumber,
-  targetEtag: NullableText,
-  generatedAt: Type.String(),
-  findings: Type.Array(Finding),
-  affectedDependents: Type.Array(
-    Type.Object({
-      semanticId: Type.String(),
-      semanticKind: Kind,
-      displayName: NullableText,
-      relationshipKind: NullableText,
-      viaSemanticId: NullableText,
-      impactSeverity: Type.Enum(['info', 'warning', 'error']),
-      reason: Type.String(),
-    }),
-  ),
-  coveredErrorCount: Type.Integer(),
-  uncoveredErrorCount: Type.Integer(),
-  warningCount: Type.Integer(),
-  scriptCount: Type.Integer(),
-  rollbackReadiness: Type.Object({
-    classification: Type.Enum([
-      ...['metadata-only', 'service-revision', 'script-reversible', 'snapshot-required', 'manual'],
-    ]),
-    reason: Type.String(),
-    requiresManualAction: Type.Boolean(),
-    requiresSnapshot: Type.Boolean(),
-    scriptIds: Type.Array(Type.String()),
-  }),
-});
-
-/** A package; without its resources where only its record was sent. */
-type Document = Pick<Static<typeof GitOpsManifest>, 'metadata' | 'spec'> & {
-  readonly whole?: Static<typeof GitOpsManifest>;
+/** A release package. */
+type PackageDocument = Pick<Static<typeof GitOpsManifest>, 'metadata' | 'spec'> & {
+  /** Undefined if only the record of the package is known, which has no resources. */
+  readonly manifest?: Static<typeof GitOpsManifest>;
 };
 
-/** Throws `invalid-body` where not exactly one package is named, `not-found` for one that is not there. */
-export async function prevalidation(
+/**
+ * Checks a package against this environment. Throws `invalid-body` unless the request names exactly one package, and
+ * `not-found` if the package does not exist.
+ */
+export async function prevalidatePackage(
   request: Static<typeof PrevalidationRequest>,
   principal: Principal,
   deps: InventoryDeps,
-): Promise<Static<typeof Prevalidation>> {
+): Promise<Static<typeof PrevalidationSchema>> {
   const document = await loadPackage(request, deps);
   const scripts = (request.dataScripts ?? []).filter(
     ({ targetEnvironment = request.targetEnvironment }) => targetEnvironment === request.targetEnvironment,
@@ -126,14 +42,15 @@ export async function prevalidation(
   const holdings = isHere ? await readHoldings(deps) : undefined;
   const findings = holdings
     ? await listFindings(document, scripts, holdings, principal, deps)
-    : [elsewhere(request)];
+    : [otherEnvironmentFinding(request)];
   const errors = findings.filter(({ severity }) => severity === 'error');
   const covered = errors.filter(({ coverageState }) => coverageState === 'covered-by-script').length;
   const warnings = findings.filter(({ severity }) => severity === 'warning').length;
   const open = errors.length - covered;
   const { source } = document.spec;
   return {
-    status: !holdings ? 'unknown' : open > 0 ? 'blocked' : covered + warnings > 0 ? 'warning' : 'ready',
+    status: holdings ? chooseStatus(open, covered + warnings) : 'unknown',
+    // A promotion needs data without errors. A pull request can contain the scripts that cover them.
     canPromote: holdings !== undefined && errors.length === 0,
     canCreatePullRequest: holdings !== undefined && open === 0,
     releasePackageId: document.spec.packageId,
@@ -155,78 +72,94 @@ export async function prevalidation(
   };
 }
 
+function chooseStatus(errors: number, warnings: number): 'blocked' | 'warning' | 'ready' {
+  if (errors > 0) return 'blocked';
+  return warnings > 0 ? 'warning' : 'ready';
+}
+
 async function loadPackage(
   { releasePackageId: id, releasePackage: document }: Static<typeof PrevalidationRequest>,
   deps: Services<'releases' | 'state'>,
-): Promise<Document> {
+): Promise<PackageDocument> {
   const isOne = (id === undefined) !== (document === undefined);
   requireSound([
     isOne ? undefined : problem('releasePackageId', 'is required, or releasePackage, but not both'),
   ]);
-  if (document === undefined) return wholePackage(gitOpsManifest(await requirePackage(id!, deps), deps));
-  if ('spec' in document) return wholePackage(document);
+  if (document === undefined) return completePackage(gitOpsManifest(await requirePackage(id!, deps), deps));
+  if ('spec' in document) return completePackage(document);
   const stored = await findPackage(document.packageId, deps);
-  return stored ? wholePackage(gitOpsManifest(stored, deps)) : packageWithout(document);
+  return stored ? completePackage(gitOpsManifest(stored, deps)) : recordPackage(document);
 }
 
-const wholePackage = (whole: Static<typeof GitOpsManifest>): Document => ({ ...whole, whole });
+const completePackage = (manifest: Static<typeof GitOpsManifest>): PackageDocument => ({
+  ...manifest,
+  manifest,
+});
 
-/** The package of a record that another server showed. */
-function packageWithout({ packageId, metadata, entries, ...record }: Static<typeof PackageRecord>): Document {
+/** The package of a record that another server returned. */
+function recordPackage({
+  packageId,
+  metadata,
+  entries,
+  ...record
+}: Static<typeof PackageRecord>): PackageDocument {
   const { sourceEnvironment: environment, sourceRevision: revision, sourceEtag: etag } = record;
   const targets = record.targetEnvironments.map((one) => ({ environment: one }));
   return { metadata, spec: { packageId, source: { environment, revision, etag }, targets, entries } };
 }
 
 async function listFindings(
-  document: Document,
+  document: PackageDocument,
   scripts: readonly Script[],
   holdings: Holdings,
   principal: Principal,
   deps: InventoryDeps,
-): Promise<Finding[]> {
-  const package_ = { ...about('catalog', `Catalog/${deps.releases.environment}`), displayName: null };
-  const { whole } = document;
-  const forged = whole
-    ? genuineProblems(whole, whole.resources, deps.releases).map((error) =>
+): Promise<CompatibilityFinding[]> {
+  const packageSubject = {
+    ...createSubject('catalog', `Catalog/${deps.releases.environment}`),
+    displayName: null,
+  };
+  const { manifest } = document;
+  const signatureFindings = manifest
+    ? genuineProblems(manifest, manifest.resources, deps.releases).map((error) =>
         finding(
           'package-refused',
           formatFieldError(error),
-          package_,
+          packageSubject,
           'Use the package as its source sends it.',
         ),
       )
-    : [recordOnly(package_)];
+    : [recordOnly(packageSubject)];
   const irreversible = scripts
     .filter(({ reversible }) => !reversible)
     .map(
-      ({ scriptId }): Finding => ({
+      ({ scriptId }): CompatibilityFinding => ({
         ...finding(
           'script-irreversible',
           `${scriptId} cannot be undone`,
-          package_,
+          packageSubject,
           'Back up the data first.',
         ),
         severity: 'warning',
       }),
     );
   const data = document.spec.entries.flatMap((entry) => dataFinding(entry, scripts, holdings));
-  const objects = whole ? await objectFindings(whole, principal, deps) : [];
-  return [...forged, ...data, ...objects, ...irreversible];
+  const objects = manifest ? await objectFindings(manifest, principal, deps) : [];
+  return [...signatureFindings, ...data, ...objects, ...irreversible];
 }
 
-function recordOnly(whom: ReturnType<typeof about>): Finding {
+function recordOnly(subject: ReturnType<typeof createSubject>): CompatibilityFinding {
   const message = 'The record of a package has no resources. Only its entries were compared.';
   const remedy = 'Send its gitops-manifest.';
-  return { ...finding('record-only', message, whom, remedy), severity: 'warning' };
+  return { ...finding('record-only', message, subject, remedy), severity: 'warning' };
 }
 
-/** Finding for a collection or a field that the package expects. */
+/** Finding for an entry that is a collection or a field of it. `objectFindings` checks the other entries. */
 function dataFinding(
-  entry: Document['spec']['entries'][number],
+  entry: PackageDocument['spec']['entries'][number],
   scripts: readonly Script[],
   { artifacts }: Holdings,
-): Finding[] {
+): CompatibilityFinding[] {
   const { semanticId, artifactKind, resourceType } = entry;
   if (resourceType !== 'Collection' && artifactKind !== 'field') return [];
   const source = entry.sourceField as {
@@ -236,12 +169,12 @@ function dataFinding(
   } | null;
   const here = artifacts.find((one) => one.semanticId === semanticId);
   const parent = source?.parentResourceId ?? null;
-  const whom = { ...about(artifactKind, semanticId), affectedParentSemanticId: parent };
+  const subject = { ...createSubject(artifactKind, semanticId), affectedParentSemanticId: parent };
   if (here && (!source || source.fieldType === here.field?.type)) return [];
   const [code, message] = here
     ? ['field-type', `${semanticId} has another type here`]
     : [source ? 'field-missing' : 'resource-missing', `${semanticId} is not here`];
-  const one = finding(code!, message!, whom, 'Change the data, and say by which script.');
+  const one = finding(code!, message!, subject, 'Add a data script whose afterContract contains it.');
   const script = scripts.find((script) => covers(script, semanticId, source));
   return [
     {
@@ -255,7 +188,7 @@ function dataFinding(
   ];
 }
 
-/** Whether a script says that the thing is there when it has run. */
+/** Whether the contract of a script promises the resource or field after the script has run. */
 function covers(
   { afterContract }: Script,
   semanticId: string,
@@ -269,12 +202,12 @@ function covers(
   });
 }
 
-/** Reasons for which applying the objects would be refused. */
+/** Reasons why this environment would refuse the objects. */
 async function objectFindings(
   { resources }: Static<typeof GitOpsManifest>,
   principal: Principal,
   deps: InventoryDeps,
-): Promise<Finding[]> {
+): Promise<CompatibilityFinding[]> {
   const objects = resources as Resource[];
   try {
     await planChanges(objects, { prune: false, principal }, deps);
@@ -287,14 +220,14 @@ async function objectFindings(
       return finding(
         'object-refused',
         message,
-        about('resource', id),
-        'Make what it stands on, or leave it out.',
+        createSubject('resource', id),
+        'Create the objects that it depends on, or remove it from the package.',
       );
     });
   }
 }
 
-const about = (kind: Finding['affectedSemanticKind'], id: string) => ({
+const createSubject = (kind: CompatibilityFinding['affectedSemanticKind'], id: string) => ({
   affectedSemanticId: id,
   affectedSemanticKind: kind,
   affectedParentSemanticId: null as string | null,
@@ -303,16 +236,16 @@ const about = (kind: Finding['affectedSemanticKind'], id: string) => ({
 function finding(
   code: string,
   message: string,
-  whom: ReturnType<typeof about>,
+  subject: ReturnType<typeof createSubject>,
   requiredAction: string,
-): Finding {
-  const nothing = { label: whom.affectedSemanticId, value: null };
+): CompatibilityFinding {
+  const nothing = { label: subject.affectedSemanticId, value: null };
   return {
     code: `metadata.compat.${code}`,
     kind: code,
     severity: 'error',
     message,
-    ...whom,
+    ...subject,
     requiredAction,
     displayName: null,
     expected: nothing,
@@ -323,18 +256,18 @@ function finding(
   };
 }
 
-function elsewhere({ targetEnvironment }: { targetEnvironment: string }): Finding {
-  const whom = about('catalog', `Catalog/${targetEnvironment}`);
+function otherEnvironmentFinding({ targetEnvironment }: { targetEnvironment: string }): CompatibilityFinding {
+  const subject = createSubject('catalog', `Catalog/${targetEnvironment}`);
   const message = `${targetEnvironment} is another server`;
   return finding(
     'environment-unavailable',
     message,
-    whom,
-    'Ask that server, with the manifest of the package.',
+    subject,
+    'Prevalidate the manifest of the package on that server.',
   );
 }
 
-function listDependents(errors: readonly Finding[], { artifacts }: Holdings) {
+function listDependents(errors: readonly CompatibilityFinding[], { artifacts }: Holdings) {
   const reasons = new Map(errors.map((one) => [one.affectedSemanticId, one.message]));
   return artifacts
     .filter(({ parent }) => parent !== null && reasons.has(parent))
@@ -349,7 +282,7 @@ function listDependents(errors: readonly Finding[], { artifacts }: Holdings) {
     }));
 }
 
-function buildRollback(scripts: readonly Script[]): Static<typeof Prevalidation>['rollbackReadiness'] {
+function buildRollback(scripts: readonly Script[]): Static<typeof PrevalidationSchema>['rollbackReadiness'] {
   const scriptIds = scripts.map(({ scriptId }) => scriptId);
   const none = { requiresManualAction: false, requiresSnapshot: false, scriptIds };
   if (scripts.length === 0)
@@ -359,6 +292,7 @@ function buildRollback(scripts: readonly Script[]): Static<typeof Prevalidation>
       classification: 'script-reversible',
       reason: 'All scripts can be undone.',
       ...none,
+      // The server runs no script, so an operator must undo it.
       requiresManualAction: true,
     };
   return {

@@ -20,8 +20,8 @@ export interface ReferenceDeps {
   visible(principal: Principal): CatalogSnapshot;
 }
 
-/** Collections that fields of the pages suggest. */
-const SUGGESTIONS = 200;
+/** Maximum number of collection ids that a form field suggests. */
+const MAX_SUGGESTIONS = 200;
 
 const SITE = {
   method: 'GET',
@@ -101,8 +101,10 @@ export function referenceOperations({ operations, visible }: ReferenceDeps): Ope
       },
       run: (x) => {
         const page = readOperationPage(x, reference, visible(x.principal));
-        const target = page.values.has('open') ? buildTarget(page) : '{';
-        if (!target.includes('{')) return { status: 303, headers: { location: `${x.baseUrl}${target}` } };
+        const target = page.values.has('open') ? buildTarget(page) : undefined;
+        // A path parameter without a value remains as {name}: then the page shows the form.
+        if (target !== undefined && !target.includes('{'))
+          return { status: 303, headers: { location: `${x.baseUrl}${target}` } };
         return createPageReply(operationPage(page));
       },
     }),
@@ -129,11 +131,11 @@ function readOperationPage(
   };
 }
 
-/** Ids of collections that an API has. */
+/** Ids of the first collections of an API. Maps and tiles have only collections with a position on Earth. */
 function suggestCollections({ onEarth, vectors, rasters }: CatalogSnapshot, surface: string): string[] {
   const collections =
     surface === 'features' ? vectors : surface === 'coverages' ? rasters : onEarth.collections;
-  return collections.slice(0, SUGGESTIONS).map(({ id }) => id);
+  return collections.slice(0, MAX_SUGGESTIONS).map(({ id }) => id);
 }
 
 /** Documents of the APIs, created when they are first needed. */

@@ -46,7 +46,7 @@ import { ReaderExports } from '../../services/exchange/exports/reader-exports.js
 import { Exports } from '../../services/exchange/exports/service.js';
 import { ImportService } from '../../services/exchange/import.js';
 import { MigrationBatches } from '../../services/exchange/migrations/batches.js';
-import { LayerWords } from '../../services/exchange/migrations/geoserver/layer-words.js';
+import { LayerMetadataWriter } from '../../services/exchange/migrations/geoserver/metadata-writer.js';
 import { GeoServerMigrations } from '../../services/exchange/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../../services/exchange/migrations/relationships.js';
 import { CoverageImports } from '../../services/exchange/remote/coverages.js';
@@ -403,7 +403,7 @@ export function startManagement(options: ManagementOptions): Management {
       coverages: coverageImports,
       dataDir: options.dataDir,
       catalog: () => catalog.current,
-      words: new LayerWords(
+      words: new LayerMetadataWriter(
         options.layers,
         options.styles,
         pools,

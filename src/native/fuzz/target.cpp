@@ -41,11 +41,11 @@ TileLayerOptions tileOptions(uint8_t mode) {
   return options;
 }
 
-/** Puts some bytes of the input into a tile. */
-std::vector<uint8_t> mutantOf(const uint8_t* tile, size_t tileSize, const uint8_t* data, size_t size) {
-  std::vector<uint8_t> mutant(tile, tile + tileSize);
-  for (size_t i = 0; i + 1 < size && i < 16 && tileSize != 0; i += 2) mutant[data[i] % tileSize] = data[i + 1];
-  return mutant;
+/** The tile with up to 8 bytes replaced: each pair of input bytes is a position and a value. */
+std::vector<uint8_t> corruptTile(const uint8_t* tile, size_t tileSize, const uint8_t* data, size_t size) {
+  std::vector<uint8_t> corrupted(tile, tile + tileSize);
+  for (size_t i = 0; i + 1 < size && i < 16 && tileSize != 0; i += 2) corrupted[data[i] % tileSize] = data[i + 1];
+  return corrupted;
 }
 
 /** Runs a conversion that may refuse its tile. */
@@ -59,20 +59,20 @@ void attempt(Convert&& convert) {
 }
 
 /**
- * A tile of this encoder becomes a MapLibre Tile, and a tile with the same number of features again. Broken tiles can
- * be refused.
+ * A conversion of a valid tile to MLT and back to MVT keeps the number of features. The conversion of a corrupted tile
+ * can fail, but must not crash.
  */
 void fuzzMlt(const uint8_t* tile, size_t tileSize, uint32_t features, const uint8_t* data, size_t size) {
   static mlt::Encoder encoder;
-  ByteBuffer there;
-  ByteBuffer back;
-  encoder.encode(tile, tileSize, there);
-  mlt::Decoder().decode(there.data(), there.size(), back);
-  require(countTileFeatures(back.data(), back.size()) == features);
+  ByteBuffer mltTile;
+  ByteBuffer mvtTile;
+  encoder.encode(tile, tileSize, mltTile);
+  mlt::Decoder().decode(mltTile.data(), mltTile.size(), mvtTile);
+  require(countTileFeatures(mvtTile.data(), mvtTile.size()) == features);
   ByteBuffer out;
-  const std::vector<uint8_t> broken = mutantOf(tile, tileSize, data, size);
+  const std::vector<uint8_t> broken = corruptTile(tile, tileSize, data, size);
   attempt([&] { encoder.encode(broken.data(), broken.size(), out); });
-  const std::vector<uint8_t> brokenMlt = mutantOf(there.data(), there.size(), data, size);
+  const std::vector<uint8_t> brokenMlt = corruptTile(mltTile.data(), mltTile.size(), data, size);
   attempt([&] { mlt::Decoder().decode(brokenMlt.data(), brokenMlt.size(), out); });
   attempt([&] { encoder.encode(data, size, out); });
   attempt([&] { mlt::Decoder().decode(data, size, out); });
@@ -144,6 +144,7 @@ void fuzzParsers(const uint8_t* data, size_t size) {
   FeatureOptions geoJson;
   error.clear();
   require(parseFeatureOptions(text, geoJson, error) || !error.empty());
+  // Must not crash.
   countTileFeatures(data, size);
   Geometry geometry;
   Box box;
@@ -153,12 +154,15 @@ void fuzzParsers(const uint8_t* data, size_t size) {
   require(!hit || status == ReadStatus::Ok);
 }
 
-/** The bytes as frames, and through a frame in two parts and back, also when one byte of that is another. */
+/**
+ * Decompresses the input, compresses it in two parts and compares the result, decompresses it with a limit that is too
+ * small, and decompresses it with one changed byte.
+ */
 void fuzzZstd(uint8_t mode, const uint8_t* data, size_t size) {
-  constexpr size_t kMost = 1 << 16;
+  constexpr size_t kMaxBytes = 1 << 16;
   static ZstdEncoder encoder(1, 10);
   ByteBuffer out;
-  require(unzstd(data, size, kMost, out) != Inflation::done || out.size() <= kMost);
+  require(unzstd(data, size, kMaxBytes, out) != Inflation::done || out.size() <= kMaxBytes);
   ByteBuffer frame;
   encoder.write(data, size / 2, ZSTD_e_flush, frame);
   encoder.write(data + size / 2, size - size / 2, ZSTD_e_end, frame);
@@ -169,13 +173,14 @@ void fuzzZstd(uint8_t mode, const uint8_t* data, size_t size) {
   require(size == 0 || unzstd(frame.data(), frame.size(), size - 1, out) == Inflation::tooLarge);
   frame.data()[mode % frame.size()] ^= static_cast<uint8_t>(mode | 1);
   out.clear();
-  require(unzstd(frame.data(), frame.size(), kMost, out) != Inflation::done || out.size() <= kMost);
+  require(unzstd(frame.data(), frame.size(), kMaxBytes, out) != Inflation::done || out.size() <= kMaxBytes);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
+  // Each target derives its options from the bits of `mode`.
   const uint8_t mode = data[0];
   fuzzTile(mode, data + 1, size - 1);
   fuzzGeoJson(mode, data + 1, size - 1);

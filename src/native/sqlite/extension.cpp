@@ -11,15 +11,16 @@ namespace {
 using Function = void (*)(sqlite3_context*, int, sqlite3_value**);
 using Final = void (*)(sqlite3_context*);
 
-
+/** A scalar function, or an aggregate function with a step and a final function. */
 struct Definition {
   const char* name;
   int arguments;
   Function scalar;
   Function step;
   Final final;
+  /** False for functions that read state of the connection. */
   bool deterministic = true;
-  /** Not for views and triggers, which are part of a file. */
+  /** A view or trigger of an untrusted file must not call the function (SQLITE_DIRECTONLY). The other functions are harmless. */
   bool direct = false;
 };
 
@@ -64,6 +65,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_s_crosses", 2, crosses, nullptr, nullptr},
     {"gr_s_contains", 2, contains, nullptr, nullptr},
     {"gr_distance_m", 3, distanceMetres, nullptr, nullptr},
+    // The triggers of a GeoPackage's R-tree call these names.
     {"ST_MinX", 1, minX, nullptr, nullptr},
     {"ST_MaxX", 1, maxX, nullptr, nullptr},
     {"ST_MinY", 1, minY, nullptr, nullptr},

@@ -10,7 +10,7 @@ export class Tally {
   /** `most` is the maximum number of names counted between two writes, because clients can send arbitrary names. */
   constructor(
     private readonly write: (counts: ReadonlyMap<string, number>) => Promise<unknown>,
-    private readonly most: number,
+    private readonly max: number,
     onError: (error: unknown) => void,
   ) {
     this.#timer = setInterval(() => void this.flush().catch(onError), FLUSH_MS).unref();
@@ -18,7 +18,7 @@ export class Tally {
 
   add(name: string, count = 1): void {
     const before = this.#counts.get(name);
-    if (before !== undefined || this.#counts.size < this.most) this.#counts.set(name, (before ?? 0) + count);
+    if (before !== undefined || this.#counts.size < this.max) this.#counts.set(name, (before ?? 0) + count);
   }
 
   /** Count of a name that is not written yet. */

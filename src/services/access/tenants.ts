@@ -82,8 +82,8 @@ export class Tenants {
   /** Counts a request of a tenant. Throws `too-many-requests` when it has had those of the day. */
   count({ tenantId }: Principal): void {
     if (tenantId === undefined) return;
-    const most = this.#tenants.get(tenantId)?.requestsPerDay;
-    if (most !== undefined && this.#requestsToday(tenantId) >= most) throw usedUp(most);
+    const max = this.#tenants.get(tenantId)?.requestsPerDay;
+    if (max !== undefined && this.#requestsToday(tenantId) >= max) throw usedUp(max);
     this.#requests.add(tenantId);
   }
 
@@ -163,11 +163,11 @@ export class Tenants {
 /** UTC, `2026-11-24`. */
 const formatDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-function usedUp(most: number): ApiError {
+function usedUp(max: number): ApiError {
   const seconds = Math.ceil((DAY_MS - (Date.now() % DAY_MS)) / 1000);
   return new ApiError(
     'too-many-requests',
-    `The tenant has reached its limit of ${most} requests a day. Retry after midnight UTC.`,
+    `The tenant has reached its limit of ${max} requests a day. Retry after midnight UTC.`,
     {
       headers: { 'retry-after': String(seconds) },
     },

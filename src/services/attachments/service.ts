@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { toNumberedCollection } from '../../core/catalog/row-numbers.js';
+import { useGeneratedCollectionIds } from '../../core/catalog/generated-ids.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EditOrigin } from '../../core/edits/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
@@ -138,7 +138,7 @@ export class Attachments {
         );
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];
-      const there = await featuresThere(x, pools, toNumberedCollection(view.collection), {
+      const there = await featuresThere(x, pools, useGeneratedCollectionIds(view.collection), {
         ids,
         filter: view.filter,
       });
@@ -241,7 +241,7 @@ export class Attachments {
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const view = layerView(this.deps, visible, undefined);
     const id = String(objectId);
-    const there = await featuresThere(x, this.deps.pools, toNumberedCollection(view.collection), {
+    const there = await featuresThere(x, this.deps.pools, useGeneratedCollectionIds(view.collection), {
       ids: [id],
       filter: view.filter,
     });

@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import { type CatalogSnapshot, whole } from '../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../core/catalog/row-numbers.js';
+import { canHaveIntegerIds, useGeneratedCollectionIds } from '../../core/catalog/generated-ids.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments/attachments.js';
 import type { Storage } from '../storage/storage.js';
@@ -46,14 +46,14 @@ export async function sweepCollection(
   id: string,
 ): Promise<void> {
   const collection = catalog().byId(id);
-  if (!hasFeatures(collection) || !hasNumbers(collection.source)) return;
+  if (!hasFeatures(collection) || !canHaveIntegerIds(collection.source)) return;
   const x = { timing: () => {} };
   const place = await findStore(x, pools, collection);
   await store.setAside(place, Date.now() - ATTACHMENT_LIMITS.attachmentAsideMs);
   for (let after = ''; ; ) {
     const ids = await store.features(place, after, PAGE);
     if (ids.length === 0) return;
-    const there = await featuresThere(x, pools, toNumberedCollection(whole(collection)), {
+    const there = await featuresThere(x, pools, useGeneratedCollectionIds(whole(collection)), {
       ids,
       filter: undefined,
     });

@@ -6,7 +6,8 @@ import {
   type RasterCollection,
   type VectorCollection,
 } from '../../core/catalog/collection.js';
-import type { CollectionChange, FileWrites } from '../../core/edits/edits.js';
+import type { CollectionChange } from '../../core/edits/edits.js';
+import type { FileWrites } from '../../core/edits/file-writes.js';
 import type { Box } from '../../core/geometry/box.js';
 import { around, globeExtent, mergeBoxesOnGlobe, uncrossed } from '../../core/geometry/box.js';
 import type { StatedCrs } from '../../core/geometry/stated-crs.js';
@@ -29,7 +30,7 @@ const KEPT_EDITS = 4096;
 export interface CatalogDeps extends Omit<SnapshotDeps, 'files' | 'generation' | 'inspections' | 'taken'> {
   /** Default: inspections are not stored for the next process. */
   inspections?: Inspections;
-  /** See `FileWrites.content`; undefined where it is not known. */
+  /** See `FileWrites.fileId`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
 }
 
@@ -204,7 +205,7 @@ export class Catalog {
     // A file that replaced another file counts its edits from the start.
     for (const [cursor, change] of edits) {
       const { writes } = change;
-      if (isRead(collection, change) || (writes && content && writes.content !== content))
+      if (isRead(collection, change) || (writes && content && writes.fileId !== content))
         edits.delete(cursor);
     }
     return [...edits.values()].reduce(edited, collection);
@@ -296,9 +297,9 @@ export class Catalog {
     if (change.writes) {
       this.#files.leftByUs(collection.file, change.writes);
       // The file was replaced: its published contents are outdated, and the next reading is of the new file.
-      if (change.writes.content !== (this.#contentOf(published.file) ?? change.writes.content)) {
+      if (change.writes.fileId !== (this.#contentOf(published.file) ?? change.writes.fileId)) {
         edits.set(change.cursor, change);
-        this.#tellForeign(collection.file, change.writes.content);
+        this.#tellForeign(collection.file, change.writes.fileId);
         return true;
       }
     }

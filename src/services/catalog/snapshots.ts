@@ -54,7 +54,7 @@ interface SnapshotFacts {
   readonly order: number;
   /** Number of snapshots that were accepted before this one was created. */
   readonly before: number;
-  /** Contents of the files that are published, by path. See `FileWrites.content`. */
+  /** Contents of the files that are published, by path. See `FileWrites.fileId`. */
   readonly contents: ReadonlyMap<string, string>;
   readonly files: ShownFiles;
   /** New files that are left to a further reading. */

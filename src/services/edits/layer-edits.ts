@@ -17,7 +17,7 @@ export const countEdits = ({ adds, updates, deletes }: LayerEdits): number =>
 export function toFeatureInput({ values, geometry }: SentFeature): FeatureInput {
   return {
     values,
-    areAttributes: true,
+    areEsriAttributes: true,
     ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }),
   };
 }

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { isNumbered, numberedSource } from '../../core/catalog/row-numbers.js';
+import { useGeneratedIds, usesGeneratedIds } from '../../core/catalog/generated-ids.js';
 import { equalsAny, type Scalar } from '../../core/cql2/index.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits/edits.js';
 import { featureTexts } from '../../core/edits/feature-text.js';
@@ -28,8 +28,8 @@ export async function keyedOperations(
   layer: VectorCollection,
   operations: readonly EditOperation[],
 ): Promise<EditOperation[]> {
-  if (!isNumbered(layer.source)) return [...operations];
-  const { key } = layer.source.numbers!;
+  if (!usesGeneratedIds(layer.source)) return [...operations];
+  const { key } = layer.source.generatedIds!;
   const ids = operations.flatMap((one) => (one.type === 'create' ? [] : [one.id]));
   const keys = new Map(await listPairs(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
   return operations.map((operation) => {
@@ -67,11 +67,11 @@ export async function numberedOutcomes(
   layer: VectorCollection,
   { operations, outcomes }: { operations: readonly EditOperation[]; outcomes: readonly EditOutcome[] },
 ): Promise<EditOutcome[]> {
-  if (!isNumbered(layer.source)) return [...outcomes];
+  if (!usesGeneratedIds(layer.source)) return [...outcomes];
   const isNew = (i: number) => operations[i]!.type === 'create';
   const keys = outcomes.flatMap((outcome, i) => (outcome.ok && isNew(i) ? [outcome.id] : []));
   // The new features exist even if their numbers cannot be read.
-  const pairs = await listPairs(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
+  const pairs = await listPairs(x, pools, layer, layer.source.generatedIds!.key.name, keys).catch(() => []);
   const numbers = new Map(pairs.map(([number, key]) => [key, number]));
   return outcomes.map((outcome, i) => {
     const { id } = operations[i]!;
@@ -91,8 +91,8 @@ async function listPairs(
   column: string,
   values: readonly Scalar[],
 ): Promise<Pair[]> {
-  const source = numberedSource(rule?.stored ?? visible);
-  const { name } = source.numbers!.key;
+  const source = useGeneratedIds(rule?.stored ?? visible);
+  const { name } = source.generatedIds!.key;
   const pairs: Pair[] = [];
   for (let from = 0; from < values.length; from += LIMITS.batchOperations) {
     const page = values.slice(from, from + LIMITS.batchOperations);

@@ -7,8 +7,8 @@ import {
   whole,
 } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
+import { useGeneratedCollectionIds, useGeneratedIds } from '../../core/catalog/generated-ids.js';
 import { withoutSurface } from '../../core/catalog/other-surfaces.js';
-import { numberedSource, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
@@ -58,16 +58,16 @@ export function findView(deps: Catalogs, principal: Principal, collectionId: str
 
 /** The view with numbers as ids, for clients that only support these. */
 export function numberedView(view: CollectionView): CollectionView {
-  if (!view.source.numbers) return view;
-  const visible = toNumberedCollection(view.visible);
+  if (!view.source.generatedIds) return view;
+  const visible = useGeneratedCollectionIds(view.visible);
   const { fields } = visible.source;
   return {
     ...view,
     visible,
     fields,
     queryables: plainFields(fields),
-    collection: toNumberedCollection(view.collection),
-    source: numberedSource(view.source),
+    collection: useGeneratedCollectionIds(view.collection),
+    source: useGeneratedIds(view.source),
   };
 }
 

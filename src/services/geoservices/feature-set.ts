@@ -15,7 +15,7 @@ interface SentFeature extends SentAttributes {
   readonly geometry?: Readonly<Record<string, unknown>>;
 }
 
-/** By the member that a geometry has. */
+/** Geometry types by the member that identifies them. */
 const TYPES: Readonly<Record<string, string>> = {
   x: 'esriGeometryPoint',
   points: 'esriGeometryMultipoint',
@@ -27,17 +27,22 @@ const TYPES: Readonly<Record<string, string>> = {
 const WGS84 = { wkid: 4326 };
 
 /**
- * JSON of a feature set. Fields, geometry type and spatial reference are derived if the client omitted them. Throws
- * 400 with the name of the features.
+ * JSON of a feature set. Fields, geometry type and spatial reference are derived if the client omitted them.
+ * `parameter` is the name of the request parameter, for errors. Null attributes and geometries are valid.
  */
-export function featureSetText(at: string, sent: SentSet): string {
+export function formatFeatureSet(parameter: string, sent: SentSet): string {
   const features = sent.features as readonly unknown[];
-  if (!features.every(isFeature)) throw badParameter(at, 'must be features with attributes or a geometry');
+  if (!features.every(isFeature))
+    throw badParameter(parameter, 'must be features with attributes or a geometry');
   const first = features.find(({ geometry }) => geometry)?.geometry ?? {};
-  const own = Object.keys(TYPES).find((member) => member in first);
-  const geometryType = sent.geometryType ?? (own === undefined ? undefined : TYPES[own]);
+  const geometryMember = Object.keys(TYPES).find((member) => member in first);
+  const geometryType =
+    sent.geometryType ?? (geometryMember === undefined ? undefined : TYPES[geometryMember]);
   // OGR does not know all the codes that clients have for one reference.
-  const { epsg: wkid } = spatialReference(at, sent.spatialReference ?? first['spatialReference'] ?? WGS84);
+  const { epsg: wkid } = spatialReference(
+    parameter,
+    sent.spatialReference ?? first['spatialReference'] ?? WGS84,
+  );
   return stringifyExactly({
     ...(geometryType === undefined ? {} : { geometryType }),
     spatialReference: { wkid },

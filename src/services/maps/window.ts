@@ -125,8 +125,8 @@ function readSize(params: WindowRequest, aspect: number, settings: MapSettings):
     : { width: wide(highest * aspect), height: highest };
 }
 
-function bounded(pixels: number, most: number): number {
-  return Math.min(Math.max(Math.round(pixels), 1), most);
+function bounded(pixels: number, max: number): number {
+  return Math.min(Math.max(Math.round(pixels), 1), max);
 }
 
 /** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */

@@ -3,7 +3,7 @@ import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
 import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { plainText } from '../../core/values/percent.js';
-import { featureSetText } from '../geoservices/feature-set.js';
+import { formatFeatureSet } from '../geoservices/feature-set.js';
 import { parseSourceUrl } from '../uploads/remote-file.js';
 
 /** Features or a raster in a request: by value, by reference, or a collection. */
@@ -58,7 +58,7 @@ export function parseFeaturesInput(name: string, value: unknown, baseUrl: string
     return { kind: 'inline', text: stringifyExactly(value) };
   }
   if (members['type'] === undefined && Array.isArray(members['features']))
-    return { kind: 'inline', text: featureSetText(`${at}/features`, members), isFeatureSet: true };
+    return { kind: 'inline', text: formatFeatureSet(`${at}/features`, members), isFeatureSet: true };
   if (typeof members['collection'] === 'string') return collectionReference(at, members, baseUrl);
   if (typeof members['href'] === 'string') return linkTo(at, members['href'], baseUrl);
   throw badParameter(

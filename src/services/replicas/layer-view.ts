@@ -8,7 +8,7 @@ import {
   type VectorCollection,
   whole,
 } from '../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../core/catalog/row-numbers.js';
+import { canHaveIntegerIds, useGeneratedCollectionIds } from '../../core/catalog/generated-ids.js';
 import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
@@ -41,7 +41,7 @@ export function listServiceLayers(
   return catalogs
     .visible(principal)
     .vectors.filter((one) => isInService(one, service) && whyNot(one) === undefined)
-    .map(toNumberedCollection);
+    .map(useGeneratedCollectionIds);
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401 where credentials may help. */
@@ -94,11 +94,11 @@ export function requireLayer(
   if (!visible || !isInService(visible, service)) throw missingLayer(catalog, service, layerId);
   const reason = hasFeatures(visible) ? whyNot(visible) : 'has no features';
   if (reason !== undefined) throw badParameter(parameter, `layer ${layerId} ${reason}`);
-  return toNumberedCollection(visible as VectorCollection);
+  return useGeneratedCollectionIds(visible as VectorCollection);
 }
 
 function whyNot({ source, storageCrs }: VectorCollection): string | undefined {
-  if (!hasNumbers(source)) return 'has keys that are not numbers, so its features have no object ids';
+  if (!canHaveIntegerIds(source)) return 'has keys that are not numbers, so its features have no object ids';
   if (storageCrs.isPlane) return 'has no known position on Earth';
   return undefined;
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import type { EventImage, FeedEntry } from '../../core/streams/events.js';
 import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { Feed } from '../streams/feed.js';
-import { imageBefore } from '../streams/views.js';
+import { imageBefore } from '../streams/recipients.js';
 
 /** Combined change of a feature by other clients between two generations. */
 export interface NetChange {

@@ -248,9 +248,9 @@ function buildOperation({ kind, id, sent }: Entry, { rows }: Look): EditOperatio
       feature: toFeatureInput(sent!),
       ...(id === undefined ? {} : { id: String(id) }),
     };
-  const { name: row } = rows.get(String(id))!;
-  if (kind === 'delete') return { type: 'delete', id: String(id), row };
-  return { type: 'update', id: String(id), row, feature: toFeatureInput(sent!) };
+  const { name: rowVersion } = rows.get(String(id))!;
+  if (kind === 'delete') return { type: 'delete', id: String(id), rowVersion };
+  return { type: 'update', id: String(id), rowVersion, feature: toFeatureInput(sent!) };
 }
 
 const isTaken = ({ kind, id }: Entry, outcome: EditOutcome) =>

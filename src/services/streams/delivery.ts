@@ -10,11 +10,11 @@ import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
 import type { SubscriptionGroup } from './group.js';
 import { SubscriptionGroups } from './groups.js';
+import { type Candidates, type EventRecipient, selectRecipients } from './recipients.js';
 import type { Listener, Scope } from './scope.js';
 import type { Change, Session } from './session.js';
 import { SnapshotTurns, sendSnapshot } from './snapshot.js';
 import type { StreamSubscription } from './subscription.js';
-import { type Candidates, type EventRecipient, hearings } from './views.js';
 
 export interface DeliveryDeps {
   feed: Feed;
@@ -209,7 +209,7 @@ export class FeedDelivery {
     // Stop at the position of the live subscriptions, because waiting entries would be passed twice.
     const entries = read.filter(({ cursor }) => cursor <= this.#begun);
     const judged = this.#judged;
-    const hearings = await this.#hear(
+    const selectRecipients = await this.#hear(
       entries,
       () => [subscription],
       () => session,
@@ -228,7 +228,7 @@ export class FeedDelivery {
         for (; at < entries.length && !session.blocked; at++) {
           const entry = entries[at]!;
           if (entry.kind === 'gap') hasLoss = this.#tellLost(entry, subscription, session) || hasLoss;
-          else this.#tellAgain(entry, hearings.get(entry)?.[0], session);
+          else this.#tellAgain(entry, selectRecipients.get(entry)?.[0], session);
         }
       });
     }
@@ -256,8 +256,8 @@ export class FeedDelivery {
       const batch = this.#waiting.splice(0, LIMITS.replayBatch);
       const last = batch[batch.length - 1]!.cursor;
       this.#begun = last;
-      const hearings = await this.#heardBy(batch).catch(() => undefined);
-      if (hearings) this.#passBatch(batch, hearings);
+      const selectRecipients = await this.#heardBy(batch).catch(() => undefined);
+      if (selectRecipients) this.#passBatch(batch, selectRecipients);
       else this.#setBack(batch);
       this.#passed = last;
       // Frames for many clients are written at the end of the event-loop iteration.
@@ -288,7 +288,7 @@ export class FeedDelivery {
   /** Sends a batch session by session: all changes for one session are written together. */
   #passBatch(
     batch: readonly FeedEntry[],
-    hearings: ReadonlyMap<FeedEvent, readonly EventRecipient<SubscriptionGroup>[]>,
+    selectRecipients: ReadonlyMap<FeedEvent, readonly EventRecipient<SubscriptionGroup>[]>,
   ): void {
     let news = new Map<Session, Change[]>();
     for (const entry of batch) {
@@ -297,7 +297,7 @@ export class FeedDelivery {
         news = new Map();
         this.#passGap(entry);
       } else {
-        this.#gather(entry, hearings.get(entry), news);
+        this.#gather(entry, selectRecipients.get(entry), news);
       }
     }
     this.#send(news);
@@ -361,7 +361,7 @@ export class FeedDelivery {
       }
       if (scopes.length > 0) candidates.push({ entry, listeners, scopes });
     }
-    const heard = await hearings(candidates, this.#deps.pools);
+    const heard = await selectRecipients(candidates, this.#deps.pools);
     await this.#deps.current?.();
     return heard;
   }

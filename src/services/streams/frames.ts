@@ -4,9 +4,9 @@ import { SERVICE_ID } from '../../core/kit/service.js';
 import type { FeedEvent } from '../../core/streams/events.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
+import type { ListenerEventKind } from './recipients.js';
 import type { Scope } from './scope.js';
 import { shownAttributes, shownChanges } from './shown.js';
-import type { Appearance } from './views.js';
 
 type Mask = Pick<Scope, 'fields' | 'mask'>;
 
@@ -23,7 +23,7 @@ export class ChangeBodies {
   constructor(private readonly entry: FeedEvent) {}
 
   /** JSON text of the members, which follow those of the subscription: `"eventId":...}`. */
-  text(appearance: Appearance, scope: Mask): string {
+  text(appearance: ListenerEventKind, scope: Mask): string {
     const key = `${appearance} ${scope.mask}`;
     let text = this.#texts.get(key);
     if (text === undefined) this.#texts.set(key, (text = bodyText(this.entry, appearance, scope)));
@@ -31,7 +31,7 @@ export class ChangeBodies {
   }
 }
 
-function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields }: Mask): string {
+function bodyText({ cursor, event }: FeedEvent, appearance: ListenerEventKind, { fields }: Mask): string {
   const head = {
     eventId: event.eventId,
     cursor,

@@ -9,9 +9,9 @@ import type { FeedEntry, FeedEvent, FeedGap } from '../../core/streams/events.js
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { NewDelivery } from '../../stores/streams/deliveries.js';
 import { ChangeBodies, jsonFrame } from '../streams/frames.js';
+import { type Candidates, selectRecipients } from '../streams/recipients.js';
 import { buildScope, type Scope } from '../streams/scope.js';
 import { StreamSubscription } from '../streams/subscription.js';
-import { type Candidates, hearings } from '../streams/views.js';
 import type { WebhookMatcher } from './collector.js';
 
 /** Interest of a webhook. */
@@ -40,7 +40,7 @@ export class EventMatcher implements WebhookMatcher {
       const scope = entry.kind === 'event' ? this.#scope(entry.event.layerId, catalog) : undefined;
       return entry.kind === 'event' && scope ? [{ entry, listeners: [EVERYTHING], scopes: [scope] }] : [];
     });
-    const heard = await hearings(candidates, this.#pools);
+    const heard = await selectRecipients(candidates, this.#pools);
     return entries.flatMap((entry) => {
       if (entry.kind === 'gap') return this.#lost(entry);
       if (this.#isElsewhere(entry.event, catalog))

@@ -6,18 +6,18 @@ import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { RegisteredKind, RegisteredRasterTable } from '../schema/schema.js';
 
-/** A raster that an operator registered with a layer. `A` is the stored registration of its kind. */
+/** A raster that the management API registered with a layer. `A` is the stored registration of its kind. */
 export interface RegisteredRaster<A = unknown> {
   id: number;
   kind: RegisteredKind;
   layerId: number;
   name: string;
   description: string | null;
-  /** Names the data: of an import the name of its file. */
-  place: string;
-  about: A;
-  /** Result of the last scan: several for a file with several grids, none without a reader for the format. */
-  parts: RasterInfo[];
+  /** Identifies the data within the layer, for example the file name of an import. */
+  dataKey: string;
+  registration: A;
+  /** Grids that the last scan found. Empty if the server cannot read the format. */
+  grids: RasterInfo[];
   /** RFC 3339. */
   acquired: string | null;
   scannedAt: number | null;
@@ -27,14 +27,17 @@ export interface RegisteredRaster<A = unknown> {
 
 export type NewRaster<A> = Pick<
   RegisteredRaster<A>,
-  'kind' | 'layerId' | 'name' | 'description' | 'place' | 'about' | 'parts' | 'acquired'
+  'kind' | 'layerId' | 'name' | 'description' | 'dataKey' | 'registration' | 'grids' | 'acquired'
 >;
 
 export type RasterChange = Partial<
-  Pick<RegisteredRaster, 'name' | 'description' | 'acquired' | 'modifiedAt' | 'about' | 'parts' | 'scannedAt'>
+  Pick<
+    RegisteredRaster,
+    'name' | 'description' | 'acquired' | 'modifiedAt' | 'registration' | 'grids' | 'scannedAt'
+  >
 >;
 
-/** Rasters that the management API registered. */
+/** Table of the registered rasters. */
 export class RasterStore {
   constructor(readonly db: StateDb) {}
 
@@ -58,10 +61,10 @@ export class RasterStore {
     return row && registered<A>(row);
   }
 
-  /** Undefined when the layer has a raster of that kind and place. */
+  /** Adds a raster. Undefined if the layer has a raster with this kind and key: a unique index refuses it. */
   async add<A>(raster: NewRaster<A>): Promise<RegisteredRaster<A> | undefined> {
     const now = Date.now();
-    const { kind, name, description, place, acquired } = raster;
+    const { kind, name, description, dataKey, registration, grids, acquired } = raster;
     try {
       return await this.db.transaction().execute(async (trx) => {
         const row = await trx
@@ -70,18 +73,18 @@ export class RasterStore {
             kind,
             name,
             description,
-            place,
+            place: dataKey,
             acquired,
             layer_id: raster.layerId,
-            about_json: JSON.stringify(raster.about),
-            parts_json: JSON.stringify(raster.parts),
-            scanned_at: raster.parts.length > 0 ? now : null,
+            about_json: JSON.stringify(registration),
+            parts_json: JSON.stringify(grids),
+            scanned_at: grids.length > 0 ? now : null,
             created_at: now,
             modified_at: null,
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        // Called before the commit, so that the transaction includes the audit row.
+        // Sets the resource of the audit row, which the commit writes in this transaction.
         auditResource(row.id, { layerId: row.layer_id });
         await announce(trx, 'catalog', { reason: `raster ${row.id} was registered`, changes: [] });
         return registered<A>(row);
@@ -92,16 +95,16 @@ export class RasterStore {
     }
   }
 
-  /** Undefined when there is none. */
+  /** Changes a raster. Undefined if it does not exist. */
   change<A>(id: number, to: RasterChange): Promise<RegisteredRaster<A> | undefined> {
-    const { about, parts, scannedAt, modifiedAt, ...plain } = to;
+    const { registration, grids, scannedAt, modifiedAt, ...plain } = to;
     return this.db.transaction().execute(async (trx) => {
       const row = await trx
         .updateTable('registered_rasters')
         .set({
           ...plain,
-          ...(about === undefined ? {} : { about_json: JSON.stringify(about) }),
-          ...(parts === undefined ? {} : { parts_json: JSON.stringify(parts) }),
+          ...(registration === undefined ? {} : { about_json: JSON.stringify(registration) }),
+          ...(grids === undefined ? {} : { parts_json: JSON.stringify(grids) }),
           ...(scannedAt === undefined ? {} : { scanned_at: scannedAt }),
           ...(modifiedAt === undefined ? {} : { modified_at: modifiedAt }),
         })
@@ -114,7 +117,7 @@ export class RasterStore {
     });
   }
 
-  /** False when there was none. */
+  /** Deletes a raster. False if it does not exist. */
   remove(kind: RegisteredKind, id: number): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
       const { numDeletedRows } = await trx
@@ -136,9 +139,9 @@ function registered<A>(row: Selectable<RegisteredRasterTable>): RegisteredRaster
     layerId: row.layer_id,
     name: row.name,
     description: row.description,
-    place: row.place,
-    about: JSON.parse(row.about_json) as A,
-    parts: JSON.parse(row.parts_json) as RasterInfo[],
+    dataKey: row.place,
+    registration: JSON.parse(row.about_json) as A,
+    grids: JSON.parse(row.parts_json) as RasterInfo[],
     acquired: row.acquired,
     scannedAt: row.scanned_at,
     createdAt: row.created_at,

@@ -7,7 +7,7 @@ import type { StateDb } from '../schema/database.js';
 import type { FeedTable } from '../schema/schema.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 
-/** An entry before the feed numbers it. */
+/** An entry without its cursor. */
 export type NewEntry = {
   [K in FeedEntry['kind']]: Omit<Extract<FeedEntry, { kind: K }>, 'cursor'>;
 }[FeedEntry['kind']];
@@ -20,13 +20,14 @@ export interface OutboxPosition {
 }
 
 export interface FeedBounds {
-  /** Cursor of the oldest entry that is kept; one beyond `newest` when there is none. */
+  /** Cursor of the oldest stored entry. `newest` plus 1 if there is none. */
   readonly oldest: number;
-  /** Cursor of the newest entry that there ever was. */
+  /** Cursor of the newest entry that was ever appended. */
   readonly newest: number;
 }
 
-export interface PageOfFeed {
+/** Selection of entries. Times are milliseconds since 1970, inclusive. */
+export interface FeedPageQuery {
   readonly after: number;
   readonly from: number | undefined;
   readonly to: number | undefined;
@@ -86,7 +87,10 @@ export class FeedStore {
       .execute();
   }
 
-  /** Appends what was read of an outbox up to `last`; returns the cursor of the first entry. Undefined: the lease is lost. */
+  /**
+   * Appends entries of an outbox, and stores its position. Deletes entries by count and by the time of their insertion.
+   * Returns the cursor of the first entry, or undefined if another instance has the lease.
+   */
   append(
     source: string,
     instance: string,
@@ -119,7 +123,7 @@ export class FeedStore {
     });
   }
 
-  /** Calls back when other processes may have appended. Returns how to stop that. */
+  /** Calls the listener when another process may have appended entries. Returns a function that stops this. */
   follow(listener: () => void): () => void {
     return getSignals(this.db).on('feed', listener);
   }
@@ -138,23 +142,23 @@ export class FeedStore {
 
   /**
    * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, inclusive) select by the times of
-   * the edits. `more` is true if further entries match.
+   * the edits. `more` is true if the limit or the maximum of bytes ended the page. The first entry always fits.
    */
-  async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
+  async page({ after, from, to, limit }: FeedPageQuery): Promise<{ entries: FeedEntry[]; more: boolean }> {
     const { entryTime } = getVocabulary(this.db);
-    const { rows } = await sql<Selectable<FeedTable> & { total: number }>`
+    const { rows } = await sql<Selectable<FeedTable> & { page_size: number }>`
       WITH page AS (
         SELECT cursor, length(entry_json) AS size FROM feed
         WHERE cursor > ${after}
           AND ${entryTime} BETWEEN ${chooseIso(from, '')} AND ${chooseIso(to, '~')}
         ORDER BY cursor LIMIT ${limit + 1}),
       sized AS (
-        SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
+        SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS position
         FROM page)
-      SELECT feed.*, (SELECT count(*) FROM page) AS total FROM sized JOIN feed USING (cursor)
-      WHERE place <= ${limit} AND before < ${STREAM_LIMITS.replayBytes} ORDER BY cursor
+      SELECT feed.*, (SELECT count(*) FROM page) AS page_size FROM sized JOIN feed USING (cursor)
+      WHERE position <= ${limit} AND before < ${STREAM_LIMITS.replayBytes} ORDER BY cursor
     `.execute(this.db);
-    return { entries: rows.map(parseEntry), more: rows.length < (rows[0]?.total ?? 0) };
+    return { entries: rows.map(parseEntry), more: rows.length < (rows[0]?.page_size ?? 0) };
   }
 
   /** Cursor up to which an outbox was moved into the feed. Undefined before the first move. */
@@ -172,7 +176,7 @@ export class FeedStore {
   }
 }
 
-/** The newest cursor that the feed ever gave. */
+/** The newest cursor that was ever assigned. */
 export async function readNewestCursor(db: StateDb): Promise<number> {
   const { rows } = await sql<{ newest: number }>`SELECT ${getVocabulary(db).newestCursor} AS newest`.execute(
     db,
@@ -188,9 +192,9 @@ async function boundsIn(db: StateDb): Promise<FeedBounds> {
   return { oldest: oldest ?? newest + 1, newest };
 }
 
-/** A time in the format of events. Without a time, a text that sorts before or after all of them. */
-function chooseIso(time: number | undefined, without: string): string {
-  return time === undefined ? without : new Date(time).toISOString();
+/** A time in the format of events. `fallback` is a string that sorts before or after all times. */
+function chooseIso(time: number | undefined, fallback: string): string {
+  return time === undefined ? fallback : new Date(time).toISOString();
 }
 
 function buildRow(entry: NewEntry, cursor: number): Insertable<FeedTable> {
@@ -202,7 +206,10 @@ function parseEntry({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
   return { ...(JSON.parse(entry_json) as NewEntry), cursor } as FeedEntry;
 }
 
-/** First cursor of a new feed: a random epoch between 1 and 2^20 - 1. */
+/**
+ * First cursor of a new feed: the start of a random epoch between 1 and 2^20 - 1. The server thereby detects clients with
+ * a cursor of an earlier feed.
+ */
 export function firstCursor(): number {
   return (1 + Math.floor(Math.random() * (2 ** 20 - 1))) * EPOCH_SIZE;
 }

@@ -23,7 +23,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   const { id } = operation;
   const before = await session.read(id, shownForm(task, operation));
   if (!before) throw new EditRefusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
-  if (operation.row !== undefined && operation.row !== before.row)
+  if (operation.rowVersion !== undefined && operation.rowVersion !== before.row)
     throw new EditRefusal('changed', 'The feature has changed since it was read. Read it again and retry.');
   if (operation.type === 'delete') {
     await session.delete(id);
@@ -72,11 +72,11 @@ function writtenGeometry(
   { operation, geometry, wrongGeometry }: PreparedEdit,
   before: StoredFeature,
 ): Uint8Array | null | undefined {
-  const { geometry: sent, areAttributes = false } = 'feature' in operation ? operation.feature : {};
+  const { geometry: sent, areEsriAttributes = false } = 'feature' in operation ? operation.feature : {};
   const { shown, loss } = before;
   // A caller who accepts a loss gets the sent geometry; otherwise a geometry with a loss is refused.
   const canStay = sent !== undefined && shown !== undefined && !acceptsLoss && loss === undefined;
-  if (canStay && isSameGeometry(sent, shown, areAttributes)) return undefined;
+  if (canStay && isSameGeometry(sent, shown, areEsriAttributes)) return undefined;
   if (wrongGeometry) throw EditRefusal.member(wrongGeometry.name, wrongGeometry.detail);
   return operation.type === 'replace' ? (geometry ?? null) : geometry;
 }
@@ -181,7 +181,7 @@ function dropShownValues(
 /** Returns a function that compares a value from a client with the stored value as clients receive it. */
 function shownValues(
   { fields }: EditTask['source'],
-  { values: sent = {}, areAttributes }: FeatureInput,
+  { values: sent = {}, areEsriAttributes }: FeatureInput,
   before: StoredFeature,
 ): (name: string) => boolean {
   const stored = membersIn(before.properties)!;
@@ -190,7 +190,7 @@ function shownValues(
     const [now, was, type] = [sent[name], stored.get(name), types.get(name)];
     if (now === undefined || was === undefined) return false;
     if (sameJson(now, was)) return true;
-    if (!areAttributes) return false;
+    if (!areEsriAttributes) return false;
     return type === 'number' ? isSameDouble(now, was) : isShownTime(now, was, type);
   };
 }
@@ -204,7 +204,7 @@ function patch(
   { operation, geometry, values }: PreparedEdit,
   before: StoredFeature,
 ): RowChange {
-  if ('feature' in operation && operation.feature.areAttributes)
+  if ('feature' in operation && operation.feature.areEsriAttributes)
     return { geometry, values: dropShownValues(source, operation.feature, values, before), reset: [] };
   const replaces = 'feature' in operation && operation.feature.replacesJson;
   const deep = source.fields.filter(

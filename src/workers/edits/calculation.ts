@@ -16,9 +16,12 @@ export async function applyCalculation(
   calculation: Calculation,
 ): Promise<EditAttempts> {
   const features = await session.calculate(calculation);
-  const { most } = calculation;
-  if (features.length > most)
-    throw new TaskFailure('too-large', `More than ${most} features pass the filter. Use a narrower one.`);
+  const { maxFeatures } = calculation;
+  if (features.length > maxFeatures)
+    throw new TaskFailure(
+      'too-large',
+      `More than ${maxFeatures} features pass the filter. Use a narrower one.`,
+    );
   const events: NewEvent[] = [];
   for (const { id, values } of features) {
     const edit = prepareFeature({ type: 'update', id, feature: { values, replacesJson: true } }, task);

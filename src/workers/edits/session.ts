@@ -4,10 +4,10 @@ import type {
   EditOrigin,
   EditOutcome,
   FeatureEvent,
-  FileWrites,
   GeometryLoss,
 } from '../../core/edits/edits.js';
 import { featureText } from '../../core/edits/feature-text.js';
+import type { FileWrites } from '../../core/edits/file-writes.js';
 import { type FieldError, formatFieldErrors } from '../../core/errors/field-errors.js';
 import type { FieldValue } from '../../core/features/feature-values.js';
 import type { JsonText } from '../../core/values/json-text.js';

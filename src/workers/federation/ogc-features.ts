@@ -71,7 +71,7 @@ async function describe(setting: FederatedSetting, asking: RemoteAccess): Promis
   const sample = await readFeatures(path, { limit: String(SAMPLE) }, timeoutMs, asking);
   const fields = listFields(schema, queryables, sample.features);
   if (sample.features.some((feature) => feature.id === undefined)) throw refused('a feature has no id');
-  const isNumbered =
+  const usesGeneratedIds =
     sample.features.length > 0 && sample.features.every(({ id: one }) => /^-?\d+$/.test(one!));
   const geometryColumn = chooseColumn(fields, 'geometry');
   const extent = parseJsonBox(firstBox(collection));
@@ -83,7 +83,7 @@ async function describe(setting: FederatedSetting, asking: RemoteAccess): Promis
     geometryType: findGeometryType(sample.features),
     hasZ: sample.features.some(({ geometry }) => hasHeights(geometry)),
     idColumn: chooseColumn([...fields, { name: geometryColumn }], 'id'),
-    idType: isNumbered ? 'integer' : 'string',
+    idType: usesGeneratedIds ? 'integer' : 'string',
     fields,
     federation: {
       ...{ id, kind: setting.kind, url: path, layer, timeoutMs, pageSize: PAGE },

@@ -5,7 +5,7 @@ import { refused } from '../storage/remote/allowed-hosts.js';
 /** XML of other servers as plain objects. Attribute names have the prefix `@`, and namespace prefixes are removed. */
 export type XmlNode = Readonly<Record<string, unknown>>;
 
-const DEPTH = 64;
+const MAX_DEPTH = 64;
 
 const parser = new XMLParser({
   removeNSPrefix: true,
@@ -15,13 +15,19 @@ const parser = new XMLParser({
   parseAttributeValue: false,
   ignoreDeclaration: true,
   ignorePiTags: true,
-  maxNestedTags: DEPTH,
+  maxNestedTags: MAX_DEPTH,
 });
 
-/** Returns the name of the root element and its content. Fails with `source-unreadable`. */
+/** A document type can only be in front of the root element: this many characters are searched for it. */
+const PROLOGUE_LENGTH = 65_536;
+
+/**
+ * Returns the name of the root element and its content. Fails with `source-unreadable`. Document types are refused,
+ * because their entities can expand without limit, or name files and other servers.
+ */
 export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode } {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, PROLOGUE_LENGTH)) && !isOldCapabilities(text))
     throw refused('its XML has a document type, which is not supported');
   try {
     const document = parser.parse(text.replace(/<!DOCTYPE[^>[]*>/i, '')) as Record<string, unknown>;
@@ -42,8 +48,8 @@ function getXmlNode(value: unknown): XmlNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as XmlNode) : {};
 }
 
-/** Children of a name. */
-export function children(node: XmlNode, name: string): XmlNode[] {
+/** Child elements with a name. */
+export function listXmlChildren(node: XmlNode, name: string): XmlNode[] {
   const value = node[name];
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : [value]).map((one) =>
@@ -51,11 +57,12 @@ export function children(node: XmlNode, name: string): XmlNode[] {
   );
 }
 
+/** The first element at a path of child names. Empty if there is none. */
 export function getXmlChild(node: XmlNode, ...path: readonly string[]): XmlNode {
-  return path.reduce((at, name) => children(at, name)[0] ?? {}, node);
+  return path.reduce((parent, name) => listXmlChildren(parent, name)[0] ?? {}, node);
 }
 
-/** Text of an element; undefined when it is empty or not there. */
+/** Text of an element. Undefined if the element is empty or missing. */
 export function findXmlText(node: XmlNode, ...path: readonly string[]): string | undefined {
   const text = getXmlChild(node, ...path)['#text'];
   return text === undefined || text === '' ? undefined : String(text);
@@ -72,6 +79,6 @@ export function findOgcException({ name, root }: { name: string; root: XmlNode }
   const text =
     findXmlText(root, 'Exception', 'ExceptionText') ??
     findXmlText(root, 'ServiceException') ??
-    'it tells no reason';
+    'no reason given';
   return text.trim().slice(0, 300);
 }

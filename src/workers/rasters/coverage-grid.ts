@@ -8,7 +8,7 @@ import { type Dataset, gdal } from '../gdal/gdal.js';
 import { type Georeference, getGeoreference } from './georeference.js';
 import { checkSize } from './image.js';
 import { mercatorGrid } from './mercator.js';
-import { copiesIn, findCrsPeriod, outlineIn, transformBoxes } from './pixels/continuous.js';
+import { findCrsPeriod, findOverlappingCopies, outlineIn, transformBoxes } from './pixels/continuous.js';
 import { warpFailure } from './warp.js';
 
 /** Fraction of a pixel within which an edge counts as lying on the grid. */
@@ -37,7 +37,7 @@ export interface Area {
 }
 
 /**
- * Returns the repetitions of the raster that fill the area: see `copiesIn`. `no-data` if the raster does not meet the
+ * Returns the repetitions of the raster that fill the area: see `findOverlappingCopies`. `no-data` if the raster does not meet the
  * area.
  */
 export function copiesFor(
@@ -48,7 +48,7 @@ export function copiesFor(
   const period = place.northUp ? findCrsPeriod(place.crs) : null;
   const window = parts && period !== null ? transformBoxes(parts, partsCrs, place.crs) : null;
   if (!window || period === null) return once;
-  const copies = copiesIn(place.extent, window, period);
+  const copies = findOverlappingCopies(place.extent, window, period);
   if (copies.length === 0) throw noData();
   return { copies, period };
 }
@@ -151,7 +151,7 @@ function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole 
   if (!parts) return outline;
   const box = placedBox(transformBoxes(parts, partsCrs, crs));
   const period = findCrsPeriod(crs);
-  const copies = copiesIn(outline, box, period);
+  const copies = findOverlappingCopies(outline, box, period);
   if (copies.length === 0) throw noData();
   if (isWhole) return box;
   const shift = (copy: number) => copy * (period ?? 0);

@@ -4,7 +4,7 @@ import { findMosaicSource, ofMembers } from '../../core/catalog/raster-sources.j
 import type { Box } from '../../core/geometry/box.js';
 import type { MosaicMember, RasterImageTask, RasterSource } from '../../core/rasters/rasters.js';
 import { getCrs } from '../gdal/crs.js';
-import { computeWindowBox, type PictureWindow } from './warp.js';
+import { computeWindowBox, type ImageWindow } from './warp.js';
 
 /** Members that cover the window in each try: one usually does, some where each has holes. */
 const TRIES = [1, 4];
@@ -16,10 +16,7 @@ const CRS84 = getCrs('OGC:CRS84');
  * of scenes costs only its uppermost scenes. Empty if the source is not a mosaic or if lower members can show
  * through.
  */
-export function listFrontParts(
-  { source, steps = [] }: RasterImageTask,
-  window: PictureWindow,
-): RasterSource[] {
+export function listFrontParts({ source, steps = [] }: RasterImageTask, window: ImageWindow): RasterSource[] {
   const { members = [], grid, merge } = findMosaicSource(source) ?? {};
   if (!grid || merge || members.length < 2) return [];
   if (steps.some(({ adjustment, hillshade }) => adjustment || hillshade)) return [];

@@ -91,7 +91,7 @@ export class RasterHandle {
    * Returns the raster at the positions where a window meets it: repetitions of the raster, shifted by multiples of
    * its CRS period. Returns the handle unchanged if the window meets only the original position.
    */
-  async movedBy(copies: readonly number[], period: number): Promise<RasterHandle> {
+  async shiftToCopies(copies: readonly number[], period: number): Promise<RasterHandle> {
     if (copies.every((copy) => copy === 0)) return this;
     const key = copies.join();
     let moved = this.#moved.get(key);

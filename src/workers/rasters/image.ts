@@ -16,7 +16,7 @@ import { chooseRequestedRendering } from './pixels/look.js';
 import { chooseRendering } from './pixels/palette.js';
 import { readPicture } from './pixels/picture.js';
 import { giveBack } from './pixels/pixel-buffers.js';
-import { type PictureWindow, placedIn } from './warp.js';
+import { type ImageWindow, shiftToWindow } from './warp.js';
 
 /** Largest side of an image in pixels. */
 const MAX_SIDE = 8192;
@@ -49,7 +49,7 @@ interface Picture {
 /** Returns the image of the uppermost members of a mosaic, if it has no transparent pixels. */
 async function drawFronts(
   task: RasterImageTask,
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Picture | undefined> {
   for (const source of listFrontParts(task, window)) {
@@ -67,13 +67,13 @@ function ignoreUnreadable(error: unknown): undefined {
 
 const UNREADABLE: ReadonlySet<TaskFailureCode> = new Set(['source-unreadable', 'store-unavailable']);
 
-function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancellation): Promise<Picture> {
+function draw(task: RasterImageTask, window: ImageWindow, cancellation: Cancellation): Promise<Picture> {
   const lane = findLane(window);
   return withRaster(
     task.source,
     async (handle) => {
       cancellation.check();
-      const placed = await placedIn(handle, window);
+      const placed = await shiftToWindow(handle, window);
       return { rgba: await drawSteps(placed, task, window, cancellation), loss: handle.loss };
     },
     task.at,
@@ -90,7 +90,7 @@ const LANE_WINDOWS = 32;
  * GDAL's block cache belongs to an open dataset. Blocks that neighbouring windows share are therefore decoded once if
  * one dataset reads both windows, one after the other.
  */
-function findLane({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
+function findLane({ box: [minx, miny, maxx, maxy], width, height }: ImageWindow): HandleLane | undefined {
   if (width * height > LANE_PIXELS) return undefined;
   const column = Math.floor((minx + maxx) / 2 / (LANE_WINDOWS * (maxx - minx)));
   const row = Math.floor((miny + maxy) / 2 / (LANE_WINDOWS * (maxy - miny)));
@@ -103,7 +103,7 @@ const AS_USUAL: readonly RasterStep[] = [{}];
 async function drawSteps(
   handle: RasterHandle,
   task: RasterImageTask,
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   let below: Uint8Array | undefined;
@@ -123,7 +123,7 @@ async function drawStep(
   handle: RasterHandle,
   { look, hillshade }: RasterStep,
   { ranges, pixelMetres }: RasterImageTask,
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   if (hillshade) return drawHillshade(handle, hillshade, pixelMetres ?? [1, 1], window, cancellation);

@@ -6,40 +6,48 @@ import { computeGridPoints, type GdalCrs, pointTransform } from '../gdal/crs.js'
 import { ALL_VALID, type Dataset, gdal } from '../gdal/gdal.js';
 import { type GeoTransform, getGeoreference } from './georeference.js';
 import type { RasterHandle } from './handles.js';
-import { copiesIn, findCrsPeriod } from './pixels/continuous.js';
+import { findCrsPeriod, findOverlappingCopies } from './pixels/continuous.js';
 import type { PixelRendering } from './pixels/palette.js';
 
-export interface PictureWindow {
+export interface ImageWindow {
   box: Box;
   crs: GdalCrs;
   width: number;
   height: number;
 }
 
-/** Points on each side of the grid that places a window on a raster. */
+/** Points on each side of the grid that locates a window on a raster. */
 const WINDOW_DENSITY = 5;
-/** The grid is coarse: the true outline of the window stays within its box grown by this part on each side. */
+/** The grid is coarse: the true outline of the window stays within its box grown by this fraction on each side. */
 const WINDOW_MARGIN = 0.25;
 
 /**
- * Position of a window in the raster's CRS, and the source pixels per output pixel along both sides of the raster.
- * `unknown` if part of the window has no position there.
+ * Box of a window in the raster's CRS. `outside` if no grid point has a position in this CRS. `unprojectable` if only
+ * fewer than half of the points have one: then they do not determine the box.
  */
-export type SourceWindow = { box: Box; shrink: Shrink } | 'nothing' | 'unknown';
+type WindowBox = Box | 'outside' | 'unprojectable';
 
+/**
+ * Box of a window in the raster's CRS, and its shrink. `outside` if the window does not touch the raster.
+ * `unprojectable` if too few grid points have a position in the CRS of the raster.
+ */
+export type SourceWindow = { box: Box; shrink: Shrink } | 'outside' | 'unprojectable';
+
+/** Source pixels per output pixel along both sides of the raster. */
 export type Shrink = readonly [x: number, y: number];
 
 /** Mean of both sides. Near a pole, or with pixels that are not square, a single side is not representative. */
 export const computeMeanShrink = ([x, y]: Shrink): number => Math.sqrt(x * y);
 
-export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
+/** Locates a window on a raster. */
+export function locateWindow(handle: RasterHandle, window: ImageWindow): SourceWindow {
   const { crs, extent, geoTransform } = getGeoreference(handle.dataset);
-  const points = gridOn(window, crs);
+  const points = projectGrid(window, crs);
   const box = boxAround(points);
   if (typeof box === 'string') return box;
-  if (!commonArea(grown(box), extent)) return 'nothing';
+  if (!commonArea(grown(box), extent)) return 'outside';
   const shrink = findShrink(points, window, geoTransform);
-  return shrink ? { box, shrink } : 'unknown';
+  return shrink ? { box, shrink } : 'unprojectable';
 }
 
 /**
@@ -47,15 +55,16 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
  * antimeridian is as wide as the world.
  */
 function findShrink(
-  points: readonly Place[],
-  { width, height }: PictureWindow,
+  points: readonly GridPoint[],
+  { width, height }: ImageWindow,
   [, a, b, , c, d]: GeoTransform,
 ): Shrink | undefined {
   const [across, down] = [width / (WINDOW_DENSITY - 1), height / (WINDOW_DENSITY - 1)];
   const [xs, ys]: [number[], number[]] = [[], []];
-  for (let at = 0; at < points.length - WINDOW_DENSITY; at++) {
-    if (at % WINDOW_DENSITY === WINDOW_DENSITY - 1) continue;
-    const [point, right, up] = [points[at], points[at + 1], points[at + WINDOW_DENSITY]];
+  // Points of the last column and of the last row have no neighbour to the right, or above.
+  for (let i = 0; i < points.length - WINDOW_DENSITY; i++) {
+    if (i % WINDOW_DENSITY === WINDOW_DENSITY - 1) continue;
+    const [point, right, up] = [points[i], points[i + 1], points[i + WINDOW_DENSITY]];
     if (!point || !right || !up) continue;
     xs.push(Math.hypot((right[0] - point[0]) / across, (up[0] - point[0]) / down));
     ys.push(Math.hypot((right[1] - point[1]) / across, (up[1] - point[1]) / down));
@@ -65,8 +74,11 @@ function findShrink(
 
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
-/** The raster where a window meets it: it may run beyond 180 degrees, and the window may be counted from the other side. */
-export async function placedIn(handle: RasterHandle, window: PictureWindow): Promise<RasterHandle> {
+/**
+ * Returns the raster shifted by whole periods of its CRS so that it overlaps the window, for rasters that cross the
+ * antimeridian. Unchanged for all other rasters.
+ */
+export async function shiftToWindow(handle: RasterHandle, window: ImageWindow): Promise<RasterHandle> {
   const { crs, extent, northUp } = getGeoreference(handle.dataset);
   const period = northUp ? findCrsPeriod(crs) : null;
   if (period === null) return handle;
@@ -74,12 +86,12 @@ export async function placedIn(handle: RasterHandle, window: PictureWindow): Pro
   if (west >= -period / 2 && east <= period / 2) return handle;
   const box = computeWindowBox(window, crs);
   if (typeof box === 'string') return handle;
-  const copies = copiesIn(extent, grown(box), period);
-  return copies.length === 0 ? handle : handle.movedBy(copies, period);
+  const copies = findOverlappingCopies(extent, grown(box), period);
+  return copies.length === 0 ? handle : handle.shiftToCopies(copies, period);
 }
 
 /** Whether the raster has a valid pixel at every pixel of the window, so that no mask is needed. */
-export function isCovered(raster: Dataset, window: PictureWindow): boolean {
+export function isCovered(raster: Dataset, window: ImageWindow): boolean {
   if (!isValidAllOver(raster)) return false;
   const box = computeWindowBox(window, getGeoreference(raster).crs);
   return typeof box !== 'string' && isWindowInside(raster, box);
@@ -97,8 +109,8 @@ export function isWindowInside(raster: Dataset, box: Box): boolean {
 const validity = new WeakMap<Dataset, boolean>();
 
 /**
- * Whether all pixels of all bands are valid. GDAL reports a hiding alpha band only for two or four bands with alpha
- * in bytes or UInt16.
+ * Whether all pixels of all bands are valid. GDAL's mask flags report an alpha band only as the last of two or four
+ * bands of bytes or UInt16, so the function also checks the colour interpretation.
  */
 export function isValidAllOver(dataset: Dataset): boolean {
   let isValid = validity.get(dataset);
@@ -112,23 +124,24 @@ export function isValidAllOver(dataset: Dataset): boolean {
 }
 
 /** The box of a window in another CRS, from a coarse grid. */
-export const computeWindowBox = (window: PictureWindow, crs: GdalCrs): Box | 'nothing' | 'unknown' =>
-  boxAround(gridOn(window, crs));
+export const computeWindowBox = (window: ImageWindow, crs: GdalCrs): WindowBox =>
+  boxAround(projectGrid(window, crs));
 
-type Place = [number, number] | null;
+/** Position of a grid point in another CRS. Null if it cannot be projected. */
+type GridPoint = [number, number] | null;
 
-/** Rows from the bottom up. Null for positions that cannot be projected. */
-function gridOn(window: PictureWindow, crs: GdalCrs): Place[] {
+/** Grid of a window in another CRS, in rows from the bottom up. */
+function projectGrid(window: ImageWindow, crs: GdalCrs): GridPoint[] {
   const points = computeGridPoints(window.box, WINDOW_DENSITY);
   const move = pointTransform(window.crs, crs);
   return Array.from({ length: points.length / 2 }, (_, i) => move(points[2 * i]!, points[2 * i + 1]!));
 }
 
-function boxAround(points: readonly Place[]): Box | 'nothing' | 'unknown' {
+function boxAround(points: readonly GridPoint[]): WindowBox {
   const placed = points.filter((point) => point !== null);
-  // A window outside the domain of the raster's projection shows no part of it.
-  if (placed.length === 0) return 'nothing';
-  if (placed.length < points.length / 2) return 'unknown';
+  // A window outside the domain of the raster's projection cannot touch the raster.
+  if (placed.length === 0) return 'outside';
+  if (placed.length < points.length / 2) return 'unprojectable';
   const [xs, ys] = [placed.map(([x]) => x), placed.map(([, y]) => y)];
   return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
 }
@@ -142,7 +155,7 @@ function grown([minx, miny, maxx, maxy]: Box): Box {
 const PLAIN_KERNEL_SHRINK = 1.6;
 
 /**
- * Returns kernel options. By default GDAL widens its kernel from a factor of 1.05, which halves the speed of most
+ * Returns options for the resampling kernel. `factor` is the factor of the overview that is read. By default GDAL widens its kernel from a factor of 1.05, which halves the speed of most
  * tiles.
  */
 export function kernelOptions([x, y]: Shrink, factor: number): string[] {
@@ -159,15 +172,15 @@ export function kernelOptions([x, y]: Shrink, factor: number): string[] {
 export async function warpToMemory(
   view: Dataset,
   rendering: PixelRendering,
-  window: PictureWindow,
+  window: ImageWindow,
   options: string[],
-  isCovered: boolean,
+  coversWindow: boolean,
 ): Promise<Dataset> {
   const drawing = rendering.kind === 'drawing' ? rendering.drawing : undefined;
   const isFloat = rendering.kind === 'stretch' || drawing !== undefined;
   const type = isFloat ? ['-ot', 'Float32'] : [];
   const missing = isFloat ? ['-dstnodata', 'nan'] : ['-dstalpha'];
-  const outside = isCovered ? type : [...type, ...missing];
+  const outside = coversWindow ? type : [...type, ...missing];
   const inside = drawing?.nodata === undefined ? [] : ['-srcnodata', String(drawing.nodata)];
   const resampling = rendering.kind === 'palette' || drawing?.nearest ? 'near' : 'bilinear';
   try {
@@ -190,7 +203,7 @@ export async function warpToMemory(
   }
 }
 
-/** Distinguishes a window that cannot be reprojected from a file that cannot be read. */
+/** The failure of a warp. GDAL has no error code for a window that cannot be reprojected, so its text decides. */
 export function warpFailure(error: unknown): unknown {
   const text = String(error);
   if (!/transform|project|PROJ|latitude|longitude/i.test(text)) return error;

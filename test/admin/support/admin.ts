@@ -48,7 +48,7 @@ import { Exports } from '../../../src/services/exchange/exports/service.js';
 import { ImportService } from '../../../src/services/exchange/import.js';
 import type { ImportedCollection } from '../../../src/services/exchange/import-input.js';
 import { MigrationBatches } from '../../../src/services/exchange/migrations/batches.js';
-import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
+import { LayerMetadataWriter } from '../../../src/services/exchange/migrations/geoserver/metadata-writer.js';
 import { GeoServerMigrations } from '../../../src/services/exchange/migrations/geoserver/migrations.js';
 import { CoverageImports } from '../../../src/services/exchange/remote/coverages.js';
 import { ResumableUploads } from '../../../src/services/exchange/resumable-uploads.js';
@@ -368,7 +368,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports, dataDir, catalog: visible },
       secrets: { allowed: [], credentialsOf: async () => ({}) },
-      ...{ words: new LayerWords(layers, styles, pools, visible, imports, rasters.imports), key: '' },
+      ...{
+        words: new LayerMetadataWriter(layers, styles, pools, visible, imports, rasters.imports),
+        key: '',
+      },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,

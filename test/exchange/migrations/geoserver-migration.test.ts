@@ -6,7 +6,7 @@ import { CatalogSnapshot, type Collection } from '../../../src/core/catalog/coll
 import type { GeoServerCatalog, GeoServerGroup } from '../../../src/core/exchange/geoserver.js';
 import { EXCHANGE_LIMITS } from '../../../src/core/exchange/limits.js';
 import { planLayerGroups } from '../../../src/services/exchange/migrations/geoserver/groups.js';
-import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
+import { LayerMetadataWriter } from '../../../src/services/exchange/migrations/geoserver/metadata-writer.js';
 import type { MigrationState } from '../../../src/services/exchange/migrations/geoserver/progress.js';
 import type { MigrationRequest } from '../../../src/services/exchange/migrations/geoserver/request.js';
 import { settleGroups } from '../../../src/services/exchange/migrations/geoserver/settle-groups.js';
@@ -454,7 +454,7 @@ describe('layer groups of a GeoServer', () => {
     const collection = (id: string) => ({ id, layerId: id.length, service: 'world' }) as Collection;
     const snapshot = new CatalogSnapshot([collection('a'), collection('before')], [], 0);
     const parts = [{ settingsOf: () => ({ service: 'world' }) }, {}, {}, () => snapshot, {}] as unknown;
-    const words = new LayerWords(...(parts as ConstructorParameters<typeof LayerWords>));
+    const words = new LayerMetadataWriter(...(parts as ConstructorParameters<typeof LayerMetadataWriter>));
     const [world] = plan([group('world', [layer('a')])], 'a');
     const layers = [{ id: 'a', collection: 'a' }];
     const progress = { state: 'imported', notes: [] };

@@ -46,6 +46,7 @@ describe('findTransformations', () => {
     [{ inSR: 4277 }, 'outSR'],
     [{ inSR: 4277, outSR: 4326, numOfResults: 0 }, 'numOfResults'],
     [{ inSR: 4277, outSR: 4326, extentOfInterest: '1,2' }, 'extentOfInterest'],
+    [{ inSR: 4277, outSR: 4326, vertical: true }, 'vertical: must be false'],
   ])('refuses what is wrong', async (members, parameter) => {
     const { error } = await find(members);
     expect([error.code, JSON.stringify(error)]).toEqual([400, expect.stringContaining(parameter)]);

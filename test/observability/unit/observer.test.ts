@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AnswerNote, AskNote } from '../../../src/core/cluster/notes.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
+import { Exceptions } from '../../../src/services/observability/exceptions.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { RecentItems } from '../../../src/services/observability/recent-items.js';
 
@@ -105,7 +106,7 @@ it('exceptions are counted over all processes, and listed by severity', async ()
       { type: 'TypeError', count: 1, lastAt: expect.any(Number) },
       { type: 'SqliteError', count: 1, lastAt: expect.any(Number) },
     ],
-    lately: 5,
+    recentCount: 5,
   });
   const { items } = await first.exceptions('High');
   expect(items).toEqual([
@@ -123,4 +124,11 @@ it('types of exceptions that no program has are counted together', async () => {
   const { counts } = await one.exceptionCounts();
   expect(counts.types.length).toBe(101);
   expect(counts.types[0]).toMatchObject({ type: 'other', count: 400 });
+});
+
+it('a process lists the most frequent types of exceptions first', () => {
+  const exceptions = new Exceptions('p0');
+  for (const type of ['TypeError', 'RangeError', 'RangeError'])
+    exceptions.add('http.request.failed', { '@x': `${type}: x` }, 1000);
+  expect(exceptions.counts(1000).types.map(({ type }) => type)).toEqual(['RangeError', 'TypeError']);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { numberedSource } from '../../../src/core/catalog/row-numbers.js';
+import { useGeneratedIds } from '../../../src/core/catalog/generated-ids.js';
 import type { EditTask } from '../../../src/core/edits/edits.js';
 import type { PageKey } from '../../../src/core/features/features.js';
 import type { PostgisSource } from '../../../src/core/sources/vector-source.js';
@@ -470,7 +470,7 @@ describe('keys of several columns', () => {
     const filter = { op: 'in', args: [{ property: 'id' }, ['c:2', 'a%3Ab:1']] };
     expect((await page(source, { filter: filter as never })).ids.sort()).toEqual(['a%3Ab:1', 'c:2']);
     expect(await postgisStore.count({ source, filter: box(1, 50, 1, 50) as never })).toBe(3);
-    const numbered = numberedSource(source) as PostgisSource;
+    const numbered = useGeneratedIds(source) as PostgisSource;
     const { list } = await page(numbered);
     expect(list.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))).toEqual(
       Array.from({ length: 12 }, (_, i) => i + 1),

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { numberedSource } from '../../../src/core/catalog/row-numbers.js';
+import { useGeneratedIds } from '../../../src/core/catalog/generated-ids.js';
 import type { PostgisSource } from '../../../src/core/sources/vector-source.js';
 import { closeAll, withConnection } from '../../../src/workers/providers/postgis/connections/database.js';
 import { LOCK } from '../../../src/workers/providers/postgis/edits/outbox.js';
@@ -36,7 +36,7 @@ async function keyed(name: string): Promise<PostgisSource> {
   return layers.find(({ source: { table } }) => table === name)!.source as PostgisSource;
 }
 
-const source = async (name = 'marks') => numberedSource(await keyed(name)) as PostgisSource;
+const source = async (name = 'marks') => useGeneratedIds(await keyed(name)) as PostgisSource;
 
 /** Another one that numbers the keys of a table, until its end. */
 async function holder(table: string): Promise<pg.Client> {
@@ -60,16 +60,16 @@ const numbers = async (table: string) => {
 it('every key has one number, whatever the collation, and keeps it', async () => {
   const marks = await source();
   expect(await postgisStore.count({ filter: undefined, source: marks })).toBe(ROWS);
-  expect(await numbers(marks.numbers!.table)).toEqual([ROWS, ROWS, 1, ROWS]);
+  expect(await numbers(marks.generatedIds!.table)).toEqual([ROWS, ROWS, 1, ROWS]);
   closeAll();
   await run(postgres.url, "DELETE FROM marks WHERE code = 'a1'; INSERT INTO marks VALUES ('zz')");
   expect(await postgisStore.count({ filter: undefined, source: marks })).toBe(ROWS);
-  expect(await numbers(marks.numbers!.table)).toEqual([ROWS + 1, ROWS + 1, 1, ROWS + 1]);
+  expect(await numbers(marks.generatedIds!.table)).toEqual([ROWS + 1, ROWS + 1, 1, ROWS + 1]);
 });
 
 it('a reading that is given up while another one numbers leaves the next one to it', async () => {
   const spots = await source('spots');
-  const { table } = spots.numbers!;
+  const { table } = spots.generatedIds!;
   const other = await holder(table);
   const cancellation = new Cancellation();
   const reading = postgisStore.count({ filter: undefined, source: spots }, cancellation);
@@ -89,11 +89,11 @@ it('every key of a view has a number, also where rows have the same one', async 
     postgres.url,
     'CREATE VIEW pairs AS SELECT code, geom FROM marks UNION ALL SELECT code, geom FROM marks',
   );
-  const numbersOfPairs = { ...marks.numbers!, table: 'object_ids_pairs' };
+  const numbersOfPairs = { ...marks.generatedIds!, table: 'object_ids_pairs' };
   expect(
     await postgisStore.count({
       filter: undefined,
-      source: { ...marks, table: 'pairs', numbers: numbersOfPairs },
+      source: { ...marks, table: 'pairs', generatedIds: numbersOfPairs },
     }),
   ).toBe(2 * ROWS);
   expect((await numbers('object_ids_pairs'))![0]).toBe(ROWS);
@@ -101,7 +101,7 @@ it('every key of a view has a number, also where rows have the same one', async 
 
 it('finds new keys among any number of those that have one', async () => {
   const spots = await source('spots');
-  const { table } = spots.numbers!;
+  const { table } = spots.generatedIds!;
   // Keys that are gone keep their numbers: two ranges of them, and one that is not full.
   await run(
     postgres.url,
@@ -122,7 +122,7 @@ it('one look serves all readings of a thread, and these hold no connection meanw
     'CREATE TABLE dots (code text PRIMARY KEY, geom geometry(Point, 4326), height int DEFAULT 5); INSERT INTO dots VALUES (1)',
   );
   const dots = await source('dots');
-  const other = await holder(dots.numbers!.table);
+  const other = await holder(dots.generatedIds!.table);
   const readings = Promise.all(
     Array.from({ length: 4 }, () => postgisStore.count({ filter: undefined, source: dots })),
   );
@@ -136,13 +136,13 @@ it('one look serves all readings of a thread, and these hold no connection meanw
 
 it('readings and calculations go on without new keys while another one looks for them', async () => {
   const dots = await source('dots');
-  const other = await holder(dots.numbers!.table);
+  const other = await holder(dots.generatedIds!.table);
   await run(postgres.url, "INSERT INTO dots VALUES ('2')");
   expect(await postgisStore.count({ filter: undefined, source: dots })).toBe(1);
   const { outcomes } = await postgisStore.edit({
     filter: undefined,
     ...{ source: await keyed('dots'), operations: [], mode: 'atomic', crs: 'EPSG:4326', swapAxes: false },
-    calculation: { values: {}, expressions: { height: { property: 'OBJECTID' } }, most: 10 },
+    calculation: { values: {}, expressions: { height: { property: 'OBJECTID' } }, maxFeatures: 10 },
     origin: { collection: 'dots', layerId: 1, protocol: 'FeatureServer', requestId: 'r', actor: 'a' },
   });
   expect(outcomes).toEqual([{ ok: true, id: '1' }]);
@@ -154,7 +154,7 @@ it('readings and calculations go on without new keys while another one looks for
 
 it('a database that is only read gives none, and says so where none has been given', async () => {
   const [marks, dots] = [await source(), await source('dots')];
-  const fresh = { ...dots, numbers: { ...dots.numbers!, table: 'object_ids_fresh' } };
+  const fresh = { ...dots, generatedIds: { ...dots.generatedIds!, table: 'object_ids_fresh' } };
   await run(
     postgres.url,
     "INSERT INTO marks VALUES ('zzz'); ALTER DATABASE postgres SET default_transaction_read_only = on",

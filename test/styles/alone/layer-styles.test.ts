@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../../src/native/sqlite.js';
-import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
+import { LayerMetadataWriter } from '../../../src/services/exchange/migrations/geoserver/metadata-writer.js';
 import type { StyledCollection } from '../../../src/services/styles/index.js';
 import { dropStoreTable, keepLayerStyles, load } from '../../../src/workers/tiles/load.js';
 import { startServer, type TestServer } from '../../support/server.js';
@@ -166,10 +166,14 @@ it('styles of a migration are kept at once, those that can be drawn', async () =
   });
   const check = async (_collection: unknown, document: unknown) => document;
   const parts = [{}, { check }, { run }, () => {}, { addStyles: keep }] as unknown;
-  const words = new LayerWords(...(parts as ConstructorParameters<typeof LayerWords>));
+  const words = new LayerMetadataWriter(...(parts as ConstructorParameters<typeof LayerMetadataWriter>));
   const collection = { kind: 'vector', id: 'lands', source: { geometryType: 'Polygon', fields: [] } };
   const styles = ['red', 'blue', 'red lost'].map((name) => ({ name, sld: name }));
-  const offer = words.offer(collection as unknown as StyledCollection, styles, new AbortController().signal);
+  const offer = words.addStyles(
+    collection as unknown as StyledCollection,
+    styles,
+    new AbortController().signal,
+  );
   expect(await offer).toEqual(['Nothing of the style blue can be drawn.', 'Style red lost: Rule: lost']);
   expect(keep.mock.calls).toEqual([[collection, [styles[0], styles[2]]]]);
 });

@@ -227,6 +227,40 @@ describe('symbolizers', () => {
     expect(layout).toMatchObject({ 'text-field': ['upcase', ['to-string', ['get', 'name']]] });
   });
 
+  it('reports modes and thresholds of functions that it draws in another way', () => {
+    const widthBy = (name: string, ...parts: string[]) =>
+      importRule(
+        `<LineSymbolizer><Stroke><CssParameter name="stroke-width"><ogc:Function name="${name}">${property('n')}${parts.map(literal).join('')}</ogc:Function></CssParameter></Stroke></LineSymbolizer>`,
+      );
+    const warn = (construct: string, message: string) => [
+      { severity: 'Warning', construct, message, ruleName: 'r' },
+    ];
+    const width = (imported: ReturnType<typeof importRule>) =>
+      (onlyLayer(imported).paint as Record<string, unknown>)['line-width'];
+    const pairs = ['0', '1', '10', '2'];
+    for (const mode of ['cosine', 'cubic']) {
+      const curved = widthBy('Interpolate', ...pairs, mode);
+      expect(width(curved)).toEqual(['interpolate', ['linear'], ['get', 'n'], 0, 1, 10, 2]);
+      expect(curved.diagnostics).toEqual(warn('Interpolate', `The mode ${mode} is drawn as linear.`));
+    }
+    expect(widthBy('Interpolate', ...pairs, 'linear', 'numeric').diagnostics).toEqual([]);
+    const classes = ['1', '10', '2'];
+    expect(widthBy('Categorize', ...classes, 'preceding').diagnostics).toEqual(
+      warn('Categorize', 'Thresholds belong to the class above them.'),
+    );
+    expect(widthBy('Categorize', ...classes, 'succeeding').diagnostics).toEqual([]);
+  });
+
+  it('names the number of arguments that a function has and needs', () => {
+    const call = (name: string, count: number) =>
+      importRule(
+        `<LineSymbolizer><Stroke><CssParameter name="stroke-width"><ogc:Function name="${name}">${literal('1').repeat(count)}</ogc:Function></CssParameter></Stroke></LineSymbolizer>`,
+      ).diagnostics.map(({ message }) => message);
+    expect(call('sqrt', 2)).toEqual(['sqrt has 2 arguments instead of 1.']);
+    expect(call('strSubstring', 1)).toEqual(['strSubstring has 1 arguments instead of 2 to 3.']);
+    expect(call('max', 0)).toEqual(['max has 0 arguments instead of at least 1.']);
+  });
+
   it('tells of what it draws otherwise, and draws the rest', () => {
     const hatched =
       '<Fill><GraphicFill><Graphic><Mark><WellKnownName>shape://slash</WellKnownName><Stroke><CssParameter name="stroke">#ff0000</CssParameter></Stroke></Mark></Graphic></GraphicFill></Fill>';

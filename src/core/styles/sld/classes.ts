@@ -1,19 +1,31 @@
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
-import { converted, type Expr, literalAs, type SldExpression, type TargetKind } from './values.js';
+import {
+  converted,
+  type Expr,
+  literalAs,
+  type SldExpression,
+  type SldValueKind,
+  type TargetKind,
+} from './values.js';
 
-/** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
+/** The three classifications of Symbology Encoding 1.1, §11.6. Their results have the required type. */
 
-/** Values between thresholds. */
+/** Translates `Categorize`: one result for each range between thresholds. */
 export function categorize(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Categorize', 'Categorize has no LookupValue.');
   if (attribute(node, 'thresholdsBelongTo', 'threshholdsBelongTo') === 'preceding') {
-    context.report.warn('Categorize', 'Thresholds belong to the class above them.');
+    warnPreceding(context);
   }
   const input = expressionIn(lookup, context, 'number');
   return withFallback(steps(input, rest, context, target), input, node, target);
+}
+
+/** Reports that a threshold is drawn with the class above it, and not with the class below. */
+export function warnPreceding({ report }: SldContext): void {
+  report.warn('Categorize', 'Thresholds belong to the class above them.');
 }
 
 /** Result for features without a number. The value occurs twice in the expression, so it must be an attribute. */
@@ -30,7 +42,7 @@ function withFallback(
   return { kind: classed.kind, expr: ['case', isNumber, classed.expr, literalAs(fallback, target)] };
 }
 
-/** A first value, then thresholds and values in turn. */
+/** Translates a first value that alternating thresholds and values follow. */
 export function steps(
   input: Expr,
   parts: readonly XmlElement[],
@@ -51,7 +63,12 @@ export function steps(
   return { kind: chooseKind(target), expr: ['step', input, ...values] };
 }
 
-/** Values between points. */
+/** Reports that an interpolation is drawn with another curve. */
+export function warnMode(mode: string, { report }: SldContext): void {
+  report.warn('Interpolate', `The mode ${mode.slice(0, 20)} is drawn as linear.`);
+}
+
+/** Translates `Interpolate`: values between the values of points. */
 export function translateInterpolate(
   node: XmlElement,
   context: SldContext,
@@ -63,8 +80,7 @@ export function translateInterpolate(
     throw new Untranslatable('Interpolate', 'Interpolate needs a LookupValue and points.');
   }
   const mode = node.attributes['mode'] ?? 'linear';
-  if (mode !== 'linear')
-    context.report.warn('Interpolate', `The mode ${mode.slice(0, 20)} is drawn as linear.`);
+  if (mode !== 'linear') warnMode(mode, context);
   const to = target === 'any' ? (node.attributes['method'] === 'color' ? 'color' : 'number') : target;
   const stops = points.map((point) => parsePoint(point, context, to));
   ascending(
@@ -82,7 +98,7 @@ function parsePoint(point: XmlElement, context: SldContext, target: TargetKind):
   return [constantIn(data), expressionIn(value, context, target)];
 }
 
-/** Values for values. */
+/** Translates `Recode`: one result for each listed value. */
 export function recode(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Recode', 'Recode has no LookupValue.');
@@ -95,7 +111,7 @@ export function recode(node: XmlElement, context: SldContext, target: TargetKind
   return createMatch(typedIn(lookup, context), cases, target, fallback, context);
 }
 
-/** `match` by texts, which all values have; where several cases have one label the first counts. */
+/** A `match` that compares values as strings, because every value has one. The first case with a label applies. */
 export function createMatch(
   input: SldExpression,
   cases: readonly (readonly [string, Expr])[],
@@ -127,7 +143,8 @@ const NOTHING: Readonly<Record<TargetKind, Expr>> = {
   any: '',
 };
 
-function chooseKind(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
+/** Type of an expression with the required type. */
+export function chooseKind(target: TargetKind): SldValueKind {
   return target === 'any' ? 'unknown' : target;
 }
 

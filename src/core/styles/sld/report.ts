@@ -60,6 +60,6 @@ export class SldReport {
 }
 
 /** A name of the author's, short enough to be said back. */
-export function shortenName(text: string, most = 80): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+export function shortenName(text: string, max = 80): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }

@@ -42,7 +42,7 @@ export const TableSchema = Type.Object({
 
 type TableView = Static<typeof TableSchema>;
 
-const NO_TABLE = {
+const TABLE_DEFAULTS = {
   geometryColumn: null,
   geometryType: null,
   srid: null,
@@ -53,10 +53,10 @@ const NO_TABLE = {
   columns: [],
 };
 
-/** Objects of a bucket, which stands where a database has a schema. */
-export function objectTables({ body }: StoredConnection, objects: readonly DataObject[]): TableView[] {
+/** Objects of a bucket as tables. `schema` contains the name of the bucket. */
+export function describeObjects({ body }: StoredConnection, objects: readonly DataObject[]): TableView[] {
   return objects.map(({ key, bytes, modified, format, isRaster }) => ({
-    ...NO_TABLE,
+    ...TABLE_DEFAULTS,
     schema: body.databaseName,
     table: key,
     kind: isRaster ? 'raster' : 'object',
@@ -66,10 +66,10 @@ export function objectTables({ body }: StoredConnection, objects: readonly DataO
   }));
 }
 
-/** Layers of a service, whose kind stands where a database has a schema. */
-export function serviceTables({ layers }: RemoteService): TableView[] {
+/** Layers of a service as tables. `schema` contains the kind of the layer. */
+export function describeServiceLayers({ layers }: RemoteService): TableView[] {
   return layers.map((layer) => ({
-    ...NO_TABLE,
+    ...TABLE_DEFAULTS,
     schema: layer.kind,
     table: getRemoteTableName(layer),
     kind: 'layer',
@@ -92,8 +92,11 @@ function listColumns({ fields = [] }: RemoteLayer): TableView['columns'] {
   }));
 }
 
-/** Tables of a database without those of layers that do not exist for the caller, whom a tenant may limit to some. */
-export async function tablesWithin(
+/**
+ * Tables of a connection that the caller can see. A caller whose tenant limits it to some layers does not see the tables
+ * of other layers.
+ */
+export async function filterVisibleTables(
   principal: Principal,
   connectionId: string,
   tables: readonly TableInfo[],

@@ -19,7 +19,12 @@ import {
   readConnectionTarget,
 } from './connection-bodies.js';
 import { nameSources } from './connection-sources.js';
-import { objectTables, serviceTables, TableSchema, tablesWithin } from './connection-tables.js';
+import {
+  describeObjects,
+  describeServiceLayers,
+  filterVisibleTables,
+  TableSchema,
+} from './connection-tables.js';
 import {
   DetailSchema,
   detail,
@@ -168,10 +173,11 @@ export const connections = group(
         const { connections, sourceLayers, pools } = deps;
         const connection = await connections.get(params.id);
         const provider = getConnectionProvider(connection.body);
-        if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
+        if (isServiceKind(provider))
+          return { tables: describeServiceLayers(await connections.service(connection)) };
         if (isBucketProvider(provider) && !connections.isSource(connection)) {
           const { objects, next } = await connections.objects(connection, buildQuery(params));
-          const tables = objectTables(connection, objects);
+          const tables = describeObjects(connection, objects);
           return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
         }
         if (!isDatabaseConnection(connection))
@@ -182,7 +188,7 @@ export const connections = group(
           };
         const database = await connections.urlOf(connection);
         const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS, caller });
-        return { tables: await tablesWithin(principal, connection.id, tables, deps) };
+        return { tables: await filterVisibleTables(principal, connection.id, tables, deps) };
       },
     }),
     action('POST /connections/test', 'Test Draft Connection', {

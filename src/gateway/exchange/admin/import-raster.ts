@@ -193,7 +193,7 @@ function asBadRequest(error: unknown): never {
 
 function importedView(
   job: JobRow,
-  { id, layerId, name, about, parts: [raster] }: ImportedRaster,
+  { id, layerId, name, registration, grids: [raster] }: ImportedRaster,
   tiles: { count: number; warnings: readonly string[] },
 ): Static<typeof Imported> {
   const bands = raster!.bands;
@@ -202,7 +202,7 @@ function importedView(
     rasterId: id,
     layerId,
     name,
-    format: ORDINALS[about.format],
+    format: ORDINALS[registration.format],
     width: raster!.width,
     height: raster!.height,
     bandCount: bands.length,

@@ -12,7 +12,7 @@ import type { EditDeps } from '../../../services/edits/target.js';
 import { requestErrors } from '../../../services/telemetry/metrics.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { geometryLoss } from '../../surface/editor.js';
-import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
+import { contentCrs, createBatchBodySpec, type FeatureBody, FeatureSchema, readFeature } from './body.js';
 import { type ItemTarget, itemTarget } from './target.js';
 
 const BatchEntry = Type.Object({
@@ -68,7 +68,7 @@ export function batchOperation(
       contentCrs,
       geometryLoss,
     },
-    body: batchBody(BatchRequest),
+    body: createBatchBodySpec(BatchRequest),
     responses: {
       200: { description: 'Every operation succeeded', content: RESPONSE },
       207: { description: 'Some operations failed', content: RESPONSE },
@@ -104,7 +104,7 @@ const UNDONE = 424;
 /** Features of a batch that its audit row names. */
 const AUDITED_IDS = 100;
 
-const featureErrors = compileSchema(FeatureBody);
+const featureErrors = compileSchema(FeatureSchema);
 
 /** The operation of an entry, or the reason why it cannot be executed. */
 function readOperation(entry: BatchEntry): EditOperation | EditOutcome {
@@ -125,7 +125,7 @@ function readEntry({ type, featureId, feature }: BatchEntry): EditOperation | Ed
   const [wrong] = featureErrors(feature);
   if (wrong) return refused(formatFieldError(prefixField('/feature', wrong)));
   const body = feature as FeatureBody;
-  const input = featureInput(body);
+  const input = readFeature(body);
   const id = featureId ?? (body.id === undefined ? undefined : String(body.id));
   if (verb === 'CREATE') return { type: 'create', id, feature: input };
   return id === undefined ? refused('featureId: is required.') : { type: 'replace', id, feature: input };
@@ -137,7 +137,7 @@ function refused(message: string): EditOutcome {
 
 const isOutcome = (entry: EditOperation | EditOutcome): entry is EditOutcome => 'ok' in entry;
 
-/** Results of invalid entries are inserted between the results of the others. */
+/** Inserts the results of invalid entries at their index. */
 async function runBatch(
   x: Exchange,
   deps: EditDeps,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { EditOperation } from '../../../core/edits/edits.js';
-import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { ApiError, badMember, notFound } from '../../../core/errors/errors.js';
 import { GEOJSON_FORMAT } from '../../../core/http/media.js';
 import {
   defineOperation,
@@ -23,15 +23,7 @@ import { createFeatureOutput } from '../items.js';
 import { featureId } from '../params.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
-import {
-  bodyId,
-  contentCrs,
-  featureBody,
-  featureInput,
-  ifMatchParam,
-  patchBody,
-  wrongMember,
-} from './body.js';
+import { contentCrs, featureBodySpec, ifMatchParam, patchBodySpec, readBodyId, readFeature } from './body.js';
 import { type ItemTarget, itemTarget } from './target.js';
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
@@ -71,7 +63,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       path: ITEMS,
       summary: 'Create a feature',
       params: { collectionId, contentCrs },
-      body: featureBody,
+      body: featureBodySpec,
       responses: {
         201: { description: 'The feature was created', content: FEATURE },
         ...ERRORS,
@@ -79,7 +71,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       },
       async run(x) {
         const target = itemTarget(x, deps, x.params.collectionId, x.params.contentCrs);
-        const operation = { type: 'create', id: bodyId(x.body), feature: featureInput(x.body) } as const;
+        const operation = { type: 'create', id: readBodyId(x.body), feature: readFeature(x.body) } as const;
         return featureReply(x, deps, target, await applyOne(x, deps, target, operation), 201);
       },
     }),
@@ -91,7 +83,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       summary: 'Replace a feature',
       description: 'Omitted properties become null or get the default of their column.',
       params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
-      body: featureBody,
+      body: featureBodySpec,
       responses: {
         200: { description: 'The changed feature', content: FEATURE },
         ...ERRORS,
@@ -101,10 +93,10 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
         const target = itemTarget(x, deps, collectionId, contentCrs);
-        bodyId(x.body, id);
-        const feature = featureInput(x.body);
-        const row = await expectedRow(x, deps, target, id, ifMatch);
-        await applyOne(x, deps, target, { type: 'replace', id, row, feature });
+        readBodyId(x.body, id);
+        const feature = readFeature(x.body);
+        const rowVersion = await findExpectedVersion(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'replace', id, rowVersion, feature });
         return featureReply(x, deps, target, id, 200);
       },
     }),
@@ -117,7 +109,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       description:
         'A JSON merge patch: members that the body does not name are unchanged, and null removes a value.',
       params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
-      body: patchBody,
+      body: patchBodySpec,
       responses: {
         200: { description: 'The changed feature', content: FEATURE },
         ...ERRORS,
@@ -127,11 +119,11 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
         const target = itemTarget(x, deps, collectionId, contentCrs);
-        bodyId(x.body, id);
-        if (x.body.properties === null) throw wrongMember('/properties', 'cannot be removed');
-        const feature = featureInput(x.body);
-        const row = await expectedRow(x, deps, target, id, ifMatch);
-        await applyOne(x, deps, target, { type: 'update', id, row, feature });
+        readBodyId(x.body, id);
+        if (x.body.properties === null) throw badMember('/properties', 'cannot be removed');
+        const feature = readFeature(x.body);
+        const rowVersion = await findExpectedVersion(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'update', id, rowVersion, feature });
         return featureReply(x, deps, target, id, 200);
       },
     }),
@@ -146,8 +138,8 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       async run(x) {
         const { collectionId, featureId: id, ifMatch } = x.params;
         const target = itemTarget(x, deps, collectionId, undefined);
-        const row = await expectedRow(x, deps, target, id, ifMatch);
-        await applyOne(x, deps, target, { type: 'delete', id, row });
+        const rowVersion = await findExpectedVersion(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'delete', id, rowVersion });
         return { status: 204 };
       },
     }),
@@ -174,7 +166,7 @@ async function applyOne(
  * The row that If-Match names, for the transaction to compare with: a tag hangs on format and CRS, the row does not.
  * Undefined without a condition. Throws 404 and 412.
  */
-async function expectedRow(
+async function findExpectedVersion(
   x: Exchange,
   deps: EditDeps,
   { collection, view, crs, task }: ItemTarget,

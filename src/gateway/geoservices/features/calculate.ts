@@ -69,7 +69,7 @@ export function calculateOperation(deps: EditDeps): Operation {
         calculation: {
           ...assignments(layer, members),
           filter,
-          most: GEOSERVICES_LIMITS.calculatedFeatures,
+          maxFeatures: GEOSERVICES_LIMITS.calculatedFeatures,
         },
       });
       const failure = outcomes.find((outcome) => !outcome.ok);

@@ -132,9 +132,9 @@ export function readRecordLimit(members: Members): number {
     fallback: 'none',
   });
   const factor = readIntegerMember(members, 'maxRecordCountFactor') ?? 1;
-  const most = GEOSERVICES_LIMITS.geoServicesRecordsMax;
-  const usual = type === 'none' ? GEOSERVICES_LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
-  return Math.min(readIntegerMember(members, 'resultRecordCount') || usual, most);
+  const max = GEOSERVICES_LIMITS.geoServicesRecordsMax;
+  const usual = type === 'none' ? GEOSERVICES_LIMITS.geoServicesRecords * Math.max(factor, 1) : max;
+  return Math.min(readIntegerMember(members, 'resultRecordCount') || usual, max);
 }
 
 function requireSupported(members: Members): void {
@@ -154,8 +154,8 @@ function buildAnswer(ids: boolean, count: boolean, extent: boolean): QueryReques
 export function parseQueryFilter(layer: VectorCollection, members: Members) {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
-  const text = (name: string, most: number) => {
-    const value = readTextMember(members, name, most);
+  const text = (name: string, max: number) => {
+    const value = readTextMember(members, name, max);
     return value === undefined ? {} : { [name]: value };
   };
   return geoServicesFilter(

@@ -1,7 +1,7 @@
 import { hasFeatures, isServed } from '../../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { useGeneratedCollectionIds } from '../../../core/catalog/generated-ids.js';
 import type { Relationship } from '../../../core/catalog/layer-settings.js';
-import { toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
 import { and, equalsAny } from '../../../core/cql2/index.js';
@@ -216,6 +216,6 @@ function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relation
   const catalog = deps.visible(x.principal);
   const related = catalog.byLayerId(relatedLayerId);
   if (related && hasFeatures(related) && isServed(related, 'FeatureServer'))
-    return toNumberedCollection(related);
+    return useGeneratedCollectionIds(related);
   throw layerFailure(catalog, relatedLayerId);
 }

@@ -6,16 +6,18 @@ import { type Members, readFlagMember, requireObject, wholeNumber } from '../mem
 import { type Compute, createPlaneOptions, type GeometryServerOperation } from './geometry-answers.js';
 import { finiteNumber, requireReference } from './geometry-requests.js';
 
-/** Transformations between datums, by the numbers that EPSG and Esri give them. */
+/** Transformations between datums, by their EPSG and Esri codes. A path is a list of transformations (steps). */
 
 export const TRANSFORMATIONS: readonly GeometryServerOperation[] = [
   [
-    ...(['findTransformations', 'Ways from one spatial reference to another'] as const),
+    'findTransformations',
+    'Transformations from one spatial reference to another',
     {
-      inSR: 'From which.',
-      outSR: 'To which.',
-      extentOfInterest: 'An envelope where they shall be good.',
+      inSR: 'Spatial reference to transform from.',
+      outSR: 'Spatial reference to transform to.',
+      extentOfInterest: 'Envelope in which the transformations must be accurate.',
       numOfResults: 'Maximum number of results, or -1 for all. Default: 1.',
+      vertical: 'Vertical transformations are not supported: only false is allowed. Default: false.',
     },
     findTransformations,
   ],
@@ -24,36 +26,39 @@ export const TRANSFORMATIONS: readonly GeometryServerOperation[] = [
 async function findTransformations(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
   const area = parseMapBox('extentOfInterest', members['extentOfInterest']);
-  if (readFlagMember(members, 'vertical', false)) throw badParameter('vertical', 'is not supported');
-  const most = members['numOfResults'] === undefined ? 1 : finiteNumber(members, 'numOfResults');
-  if (!Number.isInteger(most) || (most < 1 && most !== -1))
+  if (readFlagMember(members, 'vertical', false))
+    throw badParameter('vertical', 'must be false: vertical transformations are not supported');
+  const limit = members['numOfResults'] === undefined ? 1 : finiteNumber(members, 'numOfResults');
+  if (!Number.isInteger(limit) || (limit < 1 && limit !== -1))
     throw badParameter('numOfResults', 'must be an integer of at least 1, or -1');
   const result = await compute({
-    verb: 'find-ways',
+    verb: 'find-paths',
     geometries: [],
     ...createPlaneOptions(from),
     target: to.proj,
     areaCrs: (area?.crs ?? from).proj,
     ...(area ? { area: area.bbox } : {}),
   });
-  return { transformations: result.ways!.slice(0, most === -1 ? undefined : most).map(wayDocument) };
+  return { transformations: result.paths!.slice(0, limit === -1 ? undefined : limit).map(describePath) };
 }
 
-/** A single number identifies a path of one transformation in its defined direction. */
-function wayDocument(steps: readonly DatumStep[]) {
-  const numbers = ({ code, name }: DatumStep) => ({ wkid: code, latestWkid: code, name });
+/** A path as Esri writes it: only the code of a single forward step, or else `geoTransforms`. */
+function describePath(steps: readonly DatumStep[]) {
+  const describeCode = ({ code, name }: DatumStep) => ({ wkid: code, latestWkid: code, name });
   const [first, ...others] = steps;
-  if (first!.isForward && others.length === 0) return numbers(first!);
-  return { geoTransforms: steps.map((step) => ({ ...numbers(step), transformForward: step.isForward })) };
+  if (first!.isForward && others.length === 0) return describeCode(first!);
+  return {
+    geoTransforms: steps.map((step) => ({ ...describeCode(step), transformForward: step.isForward })),
+  };
 }
 
 /** Maximum number of transformations for a projection. */
 const MAX_STEPS = 10;
 
 /**
- * The transformations in `transformation` and `transformForward`; undefined if PROJ should choose. A transformation
- * fits between two references in one direction only. Without `transformForward` that direction is used, although Esri
- * documents false: the numbers of `findTransformations` are for the forward direction.
+ * The steps in `transformation` and `transformForward`. Undefined if PROJ chooses them. Without `transformForward` the
+ * server uses the direction that fits the two references. Esri documents the default false, but clients send codes of
+ * `findTransformations`, which apply forward.
  */
 export function readDatumSteps(members: Members): StepChoice[] | undefined {
   const value = members['transformation'];

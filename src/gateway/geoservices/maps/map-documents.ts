@@ -1,6 +1,6 @@
 import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../../core/catalog/row-numbers.js';
+import { canHaveIntegerIds, useGeneratedCollectionIds } from '../../../core/catalog/generated-ids.js';
 import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
@@ -77,9 +77,9 @@ function mapLayerEntry(layer: DrawnLayer) {
 export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   const place = { parentLayer: null, subLayers: [], defaultVisibility: true };
   if (hasFeatures(layer)) {
-    const isQueried = hasNumbers(layer.source);
+    const isQueried = canHaveIntegerIds(layer.source);
     return {
-      ...layerDocument(toNumberedCollection(layer), catalog, false),
+      ...layerDocument(useGeneratedCollectionIds(layer), catalog, false),
       ...place,
       // In the spatial reference of the map, as clients take it.
       extent: extentIn([layer], WEB_MERCATOR),

@@ -6,7 +6,7 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../../core/catalog/collection.js';
-import { toNumberedCollection } from '../../../core/catalog/row-numbers.js';
+import { useGeneratedCollectionIds } from '../../../core/catalog/generated-ids.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { isInService, requireVisibleService } from '../../../services/replicas/layer-view.js';
@@ -29,9 +29,9 @@ export function topFirst<T extends Collection>(collections: readonly T[]): T[] {
   return collections.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Layers as they are used for features: with numeric ids. */
+/** Layers with numeric feature ids. */
 export function numberedLayers(layers: readonly DrawnLayer[]): DrawnLayer[] {
-  return layers.map((layer) => (hasFeatures(layer) ? toNumberedCollection(layer) : layer));
+  return layers.map((layer) => (hasFeatures(layer) ? useGeneratedCollectionIds(layer) : layer));
 }
 
 /** Points are above lines, lines above polygons, and polygons above images. */

@@ -185,7 +185,7 @@ async function featureInfo(
     bbox[0] + ((i + 0.5) / width) * (bbox[2] - bbox[0]),
     bbox[3] - ((j + 0.5) / height) * (bbox[3] - bbox[1]),
   ];
-  const most = pairs['FEATURE_COUNT'] ? readPixelCount(pairs, 'FEATURE_COUNT', [1, 1000]) : 1;
+  const max = pairs['FEATURE_COUNT'] ? readPixelCount(pairs, 'FEATURE_COUNT', [1, 1000]) : 1;
   const results = await identified(
     x,
     deps,
@@ -201,7 +201,7 @@ async function featureInfo(
       returnGeometry: false,
     },
   );
-  return infoReply(format, byLayer(JSON.parse(`[${joinResults(results)}]`), most));
+  return infoReply(format, byLayer(JSON.parse(`[${joinResults(results)}]`), max));
 }
 
 /** A result, of which attributes are text. */
@@ -211,12 +211,12 @@ interface Result {
 }
 
 /** Limits the results to the requested number for each layer. */
-function byLayer(results: readonly Result[], most: number): Result[] {
+function byLayer(results: readonly Result[], max: number): Result[] {
   const counts = new Map<string, number>();
   return results.filter(({ layerName }) => {
     const count = (counts.get(layerName) ?? 0) + 1;
     counts.set(layerName, count);
-    return count <= most;
+    return count <= max;
   });
 }
 

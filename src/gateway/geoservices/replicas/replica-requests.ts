@@ -1,6 +1,6 @@
 import { plainFields } from '../../../core/access/field-masks.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { isNumbered } from '../../../core/catalog/row-numbers.js';
+import { usesGeneratedIds } from '../../../core/catalog/generated-ids.js';
 import { type Expression, NO_FEATURES } from '../../../core/cql2/ast.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';
@@ -87,7 +87,7 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
   const collections = ids
     ? ids.map((layerId) => copied(requireLayer(catalogs, caller.principal, { ...caller, layerId })))
     : listServiceLayers(catalogs, caller.principal, caller.service)
-        .filter(({ source }) => !isNumbered(source))
+        .filter(({ source }) => !usesGeneratedIds(source))
         .slice(0, MAX_LAYERS);
   if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
   const queries = readObjectMember(members, 'layerQueries') ?? {};
@@ -106,7 +106,7 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
 
 /** Replicas follow the feed, whose events name features by their keys. */
 function copied(layer: VectorCollection): VectorCollection {
-  if (isNumbered(layer.source))
+  if (usesGeneratedIds(layer.source))
     throw badParameter(
       'layers',
       `layer ${layer.layerId} has keys that are not numbers, so it cannot be replicated`,

@@ -6,20 +6,21 @@ import { requireEvent } from '../../alerts/admin/alert-events.js';
 import { type EventKind, KIND_PERMISSIONS } from '../../observability/admin/event-kinds.js';
 import { requirePackage } from '../../releases/packages.js';
 
+/** Services that copies need. `requireEvent` uses `catalog` and `visible`. */
 export const EVIDENCE_SERVICES = ['state', 'alerts', 'catalog', 'visible', 'observer'] as const;
 type Deps = ServicesOf<typeof EVIDENCE_SERVICES>;
 
 export const RESOURCE_KINDS = ['alert', 'job', 'release', 'changeSet'] as const;
 export type EvidenceKind = EventKind | (typeof RESOURCE_KINDS)[number];
 
-/** The important members of an event or a resource, because the server keeps it only for a limited time. */
+/** Copy of the main members of an event or a resource. The server deletes the original after a time. */
 export interface EvidenceCopy {
   readonly title: string;
   readonly severity: string | null;
   readonly summary: string | null;
 }
 
-type Find = (id: string, principal: Principal, deps: Deps) => Promise<EvidenceCopy | undefined>;
+type FindEvidence = (id: string, principal: Principal, deps: Deps) => Promise<EvidenceCopy | undefined>;
 
 const FINDERS = {
   alert: findAlert,
@@ -27,13 +28,14 @@ const FINDERS = {
   job: findJob,
   release: findRelease,
   syncConflict: findConflict,
-} satisfies Partial<Record<EventKind, Find>>;
+} satisfies Partial<Record<EventKind, FindEvidence>>;
 const MAX_LINES = 10;
 const INTEGER = /^\d{1,16}$/;
 
 /**
- * Copies the important members of an event or a resource with the rights of the caller. Undefined: the server has no
- * list of this kind. `member` is the member of the body that has the id. Throws for one that does not exist.
+ * Copies the main members of an event or a resource that the caller can read. `member` is the JSON pointer of the id in
+ * the request body. Throws if there is no such event or resource. Undefined for kinds that the server does not list, and
+ * for log lines that no process has any more, so that a reference to such lines is accepted.
  */
 export async function copyEvidence(
   kind: EvidenceKind,
@@ -44,10 +46,11 @@ export async function copyEvidence(
 ): Promise<EvidenceCopy | undefined> {
   if (kind === 'log') return copyLines(id, principal, deps);
   if (!(kind in FINDERS)) return undefined;
-  const known = kind as keyof typeof FINDERS;
-  requirePermission(principal, known);
-  const copy = await findOrUndefined(() => FINDERS[known](id, principal, deps));
-  if (!copy) throw badMember(member, `must name a present ${kind}. There is no ${kind} '${id}'`);
+  const listed = kind as keyof typeof FINDERS;
+  // The permission covers all records of a kind, except alerts, which `findAlert` restricts to visible layers.
+  requirePermission(principal, listed);
+  const copy = await findOrUndefined(() => FINDERS[listed](id, principal, deps));
+  if (!copy) throw badMember(member, `must name an existing ${kind}. There is no ${kind} '${id}'`);
   return copy;
 }
 
@@ -70,6 +73,7 @@ function requirePermission(principal: Principal, kind: keyof typeof KIND_PERMISS
 }
 
 async function findAlert(id: string, principal: Principal, deps: Deps): Promise<EvidenceCopy> {
+  // No event has the id 0.
   const row = await requireEvent(INTEGER.test(id) ? Number(id) : 0, principal, deps);
   return {
     title: `${row.rule_name ?? row.trigger_type}: ${row.collection}/${row.feature_id}`,
@@ -84,6 +88,7 @@ async function findAuditEntry(
   { state }: Deps,
 ): Promise<EvidenceCopy | undefined> {
   if (!INTEGER.test(id)) return undefined;
+  // The audit trail has pages, and no look-up by id: the newest entry before the next id is the entry.
   const [row] = await state.audit.list({ beforeId: Number(id) + 1, limit: 1 });
   if (row?.id !== Number(id)) return undefined;
   const resource = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`;
@@ -107,7 +112,10 @@ async function findConflict(id: string, _by: Principal, { state }: Deps): Promis
   return conflict && { title: `conflict of replica ${replicaId}`, severity: null, summary: conflict.status };
 }
 
-/** The id is the correlation id of a request, or `{instance}/{number}` of a line. The lines may be gone. */
+/**
+ * Copies log lines by the correlation id of a request, or one line by `{instance}/{number}`. Undefined if no process has
+ * the lines any more.
+ */
 async function copyLines(
   id: string,
   principal: Principal,
@@ -115,15 +123,15 @@ async function copyLines(
 ): Promise<EvidenceCopy | undefined> {
   requirePermission(principal, 'log');
   const { items } = await observer.lines();
-  const own = items
+  const lines = items
     .filter(({ correlationId, instance, number }) => correlationId === id || `${instance}/${number}` === id)
     .slice(0, MAX_LINES);
-  const [first] = own;
+  const [first] = lines;
   return (
     first && {
       title: first.path === undefined ? first.message : `${first.statusCode} ${first.path}`,
       severity: first.level,
-      summary: own.map(({ message }) => message).join('\n'),
+      summary: lines.map(({ message }) => message).join('\n'),
     }
   );
 }

@@ -31,7 +31,7 @@ export interface EventQuery {
 export interface EventPage {
   /** Newest first. */
   readonly events: readonly OperateEvent[];
-  /** Kinds whose events are missing or not all there, and the reason. */
+  /** Kinds with missing events, and the reason. */
   readonly sourceErrors: Readonly<Partial<Record<EventKind, string>>>;
 }
 
@@ -41,13 +41,20 @@ interface SourcePage {
   readonly error?: string | undefined;
 }
 
-const PATIENCE_MS = 2000;
-const PAGE = 500;
+/** Maximum milliseconds to wait for the events of one kind. */
+const SOURCE_TIMEOUT_MS = 2000;
+/** Records in one page of a search. */
+const PAGE_SIZE = 500;
+/** Maximum pages of a search. */
 const MAX_PAGES = 20;
+
+/** Kinds of which the server has events. The API also defines `temporalOp`: only a client that requests it gets its error. */
+const PRODUCED_KINDS = EVENT_KINDS.filter((kind) => kind !== 'temporalOp');
 
 /** Merges the events of all kinds that the caller can read. A kind that fails or is slow delays no other kind. */
 export async function collectEvents(query: EventQuery, principal: Principal, deps: Deps): Promise<EventPage> {
-  const kinds = EVENT_KINDS.filter((kind) => query.kinds?.includes(kind) ?? kind !== 'temporalOp');
+  const requested = query.kinds ?? PRODUCED_KINDS;
+  const kinds = EVENT_KINDS.filter((kind) => requested.includes(kind));
   const pages = await Promise.all(kinds.map((kind) => readSource(kind, query, principal, deps)));
   const sourceErrors = Object.fromEntries(
     kinds.flatMap((kind, i) => (pages[i]!.error === undefined ? [] : [[kind, pages[i]!.error]])),
@@ -67,9 +74,9 @@ async function readSource(
   const permission = KIND_PERMISSIONS[kind];
   if (!permits(principal, permission))
     return { events: [], error: `The permission ${permission} is required.` };
-  const message = `The source did not respond within ${PATIENCE_MS / 1000} seconds.`;
+  const message = `The source did not respond within ${SOURCE_TIMEOUT_MS / 1000} seconds.`;
   try {
-    return await withDeadline(SOURCES[kind](query, principal, deps), PATIENCE_MS, message);
+    return await withDeadline(SOURCES[kind](query, principal, deps), SOURCE_TIMEOUT_MS, message);
   } catch (error) {
     return { events: [], error: (error as Error).message };
   }
@@ -80,21 +87,22 @@ type Source = (query: EventQuery, principal: Principal, deps: Deps) => Promise<S
 const SOURCES: Readonly<Record<keyof typeof KIND_PERMISSIONS, Source>> = {
   alert: (query, principal, deps) => {
     const { layers } = restrictEvents(principal, deps);
-    return search(query, (page) => deps.state.recentRecords.alerts(page, layers), buildAlertEvent);
+    return searchPages(query, (page) => deps.state.recentRecords.alerts(page, layers), buildAlertEvent);
   },
-  audit: (query, _by, { state }) => search(query, (page) => state.recentRecords.audit(page), buildAuditEvent),
+  audit: (query, _by, { state }) =>
+    searchPages(query, (page) => state.recentRecords.audit(page), buildAuditEvent),
   job: (query, _by, { state, catalog }) =>
-    search(
+    searchPages(
       query,
       (page) => state.recentRecords.jobs(page),
       (job) => buildJobEvent(job, catalog()),
     ),
   async release(query, _by, deps) {
     const records = await listReleaseRecords(deps);
-    return { events: select(query, records.map(buildReleaseEvent)) };
+    return { events: filterEvents(query, records.map(buildReleaseEvent)) };
   },
   syncConflict: (query, _by, { state, catalog }) =>
-    search(
+    searchPages(
       query,
       (page) => state.recentRecords.conflicts(page),
       (conflict) => buildConflictEvent(conflict, catalog()),
@@ -102,12 +110,12 @@ const SOURCES: Readonly<Record<keyof typeof KIND_PERMISSIONS, Source>> = {
   async log(query, _by, { observer }) {
     const { items, missing } = await observer.lines();
     const error = missing.length > 0 ? `Processes that did not respond: ${missing.join(', ')}.` : undefined;
-    return { events: select(query, items.map(buildLogEvent)), error };
+    return { events: filterEvents(query, items.map(buildLogEvent)), error };
   },
 };
 
-/** Reads pages until enough events match. */
-async function search<T>(
+/** Newest events that match, from pages of records. Stops after `MAX_PAGES` with an error. */
+async function searchPages<T>(
   query: EventQuery,
   read: (page: RecordQuery) => Promise<TimedRecord<T>[]>,
   build: (record: T) => OperateEvent,
@@ -115,22 +123,26 @@ async function search<T>(
   const events: OperateEvent[] = [];
   let after: RecordQuery['after'];
   for (let i = 0; i < MAX_PAGES; i++) {
-    const rows = await read({ from: query.from, to: query.to, after, limit: PAGE });
+    const rows = await read({ from: query.from, to: query.to, after, limit: PAGE_SIZE });
     for (const { record } of rows) {
       const event = build(record);
       if (query.matches(event)) events.push(event);
     }
-    if (events.length >= query.limit || rows.length < PAGE) return { events: events.slice(0, query.limit) };
+    if (events.length >= query.limit || rows.length < PAGE_SIZE)
+      return { events: events.slice(0, query.limit) };
     after = rows.at(-1);
   }
   return {
     events,
-    error: `Only the newest ${PAGE * MAX_PAGES} records were searched. Use a shorter time range.`,
+    error: `Only the newest ${PAGE_SIZE * MAX_PAGES} records were searched. Use a shorter time range.`,
   };
 }
 
-/** The newest events of a list in no order. */
-function select({ from, to, limit, matches }: EventQuery, all: readonly OperateEvent[]): OperateEvent[] {
+/** Newest events that match, from an unsorted list. */
+function filterEvents(
+  { from, to, limit, matches }: EventQuery,
+  all: readonly OperateEvent[],
+): OperateEvent[] {
   const isInRange = ({ at }: OperateEvent) =>
     (from === undefined || at >= from) && (to === undefined || at <= to);
   return all

@@ -89,11 +89,11 @@ export const exceptions = group({ tag: 'Performance', scope: 'performance', enve
 /** Numbers of exceptions of all processes since their start. */
 export async function describeExceptions(observer: Services<'observer'>['observer']) {
   const { counts } = await observer.exceptionCounts();
-  const { bySeverity, byCategory, types, lately } = counts;
+  const { bySeverity, byCategory, types, recentCount } = counts;
   return {
     totalExceptions: Object.values(bySeverity).reduce((sum, count) => sum + count, 0),
     criticalExceptions: bySeverity.Critical,
-    exceptionsPerMinute: lately / RATE_MINUTES,
+    exceptionsPerMinute: recentCount / RATE_MINUTES,
     byCategory,
     bySeverity,
     mostCommonTypes: types.slice(0, MOST_COMMON).map(({ type, count, lastAt }) => ({

@@ -9,7 +9,8 @@ import { PROPOSALS_PATH } from '../admin/proposals.js';
 import { type PageFrame, page, renderSection } from '../layout.js';
 import { anchor, type PageLink } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { createMapLayers, firstOnes, mergeBoxes, viewerUrl } from '../maps/map-data.js';
+import { selectInitialCollections } from '../maps/initial-collections.js';
+import { buildViewerUrl, createMapLayers, mergeBoxes } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { formatCount } from '../values.js';
 import { CARD_SCRIPTS, collectionFinder, createCollectionEntry } from './collections.js';
@@ -67,7 +68,7 @@ function entrances({ baseUrl, collections, hasAlerts = false }: HomePage): Marku
   const alerts = hasAlerts
     ? html` <a class="button" href="${`${baseUrl}/alerts`}">Alerts</a> <a class="button" href="${`${baseUrl}${HEALTH_PATH}?f=html`}">Health</a> <a class="button" href="${`${baseUrl}${PROPOSALS_PATH}?f=html`}">Proposals</a>`
     : undefined;
-  return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}${alerts}</p>`;
+  return html`<p class="actions"><a class="button primary" href="${buildViewerUrl(baseUrl)}">Open the map viewer</a>${live}${alerts}</p>`;
 }
 
 function leadText(total: number): string {
@@ -78,7 +79,7 @@ function leadText(total: number): string {
 }
 
 function homeMap({ baseUrl, collections }: HomePage): Markup {
-  const first = firstOnes(collections);
+  const first = selectInitialCollections(collections);
   const layers = createMapLayers(first, baseUrl);
   const data: MapData = {
     baseUrl,

@@ -17,7 +17,7 @@ import { bandTable } from '../maps/band-table.js';
 import { basemapData } from '../maps/basemap.js';
 import { colorSection, type PageColors, withColors } from '../maps/color-form.js';
 import { formatCoordinateUnit, renderCrs } from '../maps/crs-text.js';
-import { buildItemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
+import { buildItemsUrl, buildViewerUrl, mapLayer } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { positionSection } from '../maps/position.js';
 import { snippetSection } from '../snippets/index.js';
@@ -99,7 +99,7 @@ function browse({ baseUrl, collection, colors }: CollectionPage): Markup | undef
   if (hasFeatures(collection))
     pages.push(primary(`${buildItemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter features'));
   if (!collection.storageCrs.isPlane)
-    pages.push(viewerButton(viewerUrl(baseUrl, collection.id), collection.id, colors));
+    pages.push(viewerButton(buildViewerUrl(baseUrl, collection.id), collection.id, colors));
   return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
 }
 
@@ -119,7 +119,12 @@ function onEarthLinks(input: CollectionPage): PageLink[] {
 }
 
 function viewerLink({ baseUrl, collection }: CollectionPage): PageLink {
-  return { href: viewerUrl(baseUrl, collection.id), rel: 'related', type: 'text/html', title: 'Map viewer' };
+  return {
+    href: buildViewerUrl(baseUrl, collection.id),
+    rel: 'related',
+    type: 'text/html',
+    title: 'Map viewer',
+  };
 }
 
 function liveLink({ baseUrl, collection }: CollectionPage): PageLink[] {

@@ -5,8 +5,8 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
+import { getPageStyle } from '../maps/page-style.js';
 import { table } from '../table.js';
 import { propertyValue } from '../values.js';
 
@@ -38,7 +38,7 @@ function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undef
     bounds: collection.extent84 ?? null,
     layers: [],
     basemap: basemapData(baseUrl),
-    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
+    features: { href: geoJsonHref, title: collection.title, style: getPageStyle(collection) },
   };
   return mapFrame({ data, label: 'Map of this feature', printed: { baseUrl, collection } });
 }

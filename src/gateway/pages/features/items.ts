@@ -7,8 +7,8 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { type Crumb, type PageFrame, page, renderSection } from '../layout.js';
 import { type PageLink, representationLine, safeHref } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
+import { getPageStyle } from '../maps/page-style.js';
 import { pagingLinks } from '../page-links.js';
 import { formatBytes, formatCount, shortenText } from '../values.js';
 import {
@@ -158,7 +158,7 @@ function itemsMap(input: ItemsPageInput): Markup {
     bounds: collection.extent84 ?? null,
     layers: [],
     basemap: basemapData(baseUrl),
-    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
+    features: { href: geoJsonHref, title: collection.title, style: getPageStyle(collection) },
   };
   const frame = mapFrame({
     data,

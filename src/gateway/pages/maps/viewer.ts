@@ -18,7 +18,7 @@ import { assetUrl, type PageFrame, page } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
 import { colorFields, describeLegend, hasColorChoice, legendUrl } from './color-form.js';
-import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
+import { buildItemsUrl, buildViewerUrl, createMapLayers, mergeBoxes } from './map-data.js';
 import { drawingChoice, layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
 export interface ViewerPage extends PageFrame {
@@ -66,7 +66,7 @@ ${TIME_BAR}
     baseUrl,
     reader,
     title: 'Map viewer',
-    crumbs: [{ title: 'Map viewer', href: viewerUrl(baseUrl) }],
+    crumbs: [{ title: 'Map viewer', href: buildViewerUrl(baseUrl) }],
     body,
     layout: 'viewer-page',
     head: html`${mapHead(baseUrl)}<link rel="stylesheet" href="${assetUrl(baseUrl, 'viewer.css')}">\n`,

@@ -15,7 +15,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
+import { defineRegistrations, longId, nullable, REGISTRATION } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 const { action } = createRowBuilders(SERVICES);
@@ -54,25 +54,25 @@ const Register = Type.Object({
   ),
 });
 
-const byId = { id: longId('id', 'cloud raster') };
+const idParams = { id: longId('id', 'cloud raster') };
 
 /** Rasters in object stores. */
 export const cloudRasters = group(
   { tag: 'Cloud rasters', scope: 'cloud-rasters', envelope: 'raw', isForTenants: true },
   [
-    ...registrations({
+    ...defineRegistrations({
       path: '/cloud-rasters',
-      byId,
-      titles: ['Cloud Raster', 'Cloud Rasters'],
+      idParams,
+      nouns: { singular: 'Cloud Raster', plural: 'Cloud Rasters' },
       description: 'The object is read by ranges where it is; its host must be in remote.allow.',
       view: View,
       body: Register,
-      of: ({ rasters }) => rasters.cloud,
-      registrationOf: loadRegistration,
+      getRegistry: ({ rasters }) => rasters.cloud,
+      buildRequest: loadRegistration,
       describe: view,
     }),
     action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
-      params: byId,
+      params: idParams,
       data: View,
       errors: [400, 404, 503],
       answer: async ({ params }, { rasters }) => view(await rasters.cloud.refresh(params.id)),
@@ -120,17 +120,17 @@ async function bucketConnection(idOrName: string, connections: Connections): Pro
 }
 
 function view(raster: CloudRaster): Static<typeof View> {
-  const { id, layerId, name, description, about, parts, scannedAt, createdAt } = raster;
-  const [info] = parts;
+  const { id, layerId, name, description, registration, grids, scannedAt, createdAt } = raster;
+  const [info] = grids;
   return {
     id,
     layerId,
     name,
     description,
-    provider: about.provider,
-    bucket: about.bucket,
-    objectKey: about.objectKey,
-    connection: about.connectionId ?? null,
+    provider: registration.provider,
+    bucket: registration.bucket,
+    objectKey: registration.objectKey,
+    connection: registration.connectionId ?? null,
     width: info?.width ?? null,
     height: info?.height ?? null,
     bandCount: info?.bands.length ?? null,

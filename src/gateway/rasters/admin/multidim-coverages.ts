@@ -20,7 +20,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
+import { defineRegistrations, longId, nullable, REGISTRATION } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -63,21 +63,21 @@ const ScanJob = Type.Object({
   error: OptionalStringSchema,
 });
 
-const byId = { id: longId('id', 'multidimensional coverage') };
+const idParams = { id: longId('id', 'multidimensional coverage') };
 
 /** Files with more axes than x and y. */
 export const multidimCoverages = group(
   { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw', isForTenants: true },
   [
-    ...registrations({
+    ...defineRegistrations({
       path: '/multidim-coverages',
-      byId,
-      titles: ['Multidimensional Coverage', 'Multidimensional Coverages'],
+      idParams,
+      nouns: { singular: 'Multidimensional Coverage', plural: 'Multidimensional Coverages' },
       description: 'Variables of one grid, which become bands. Default: all variables of the first grid.',
       view: View,
       body: Register,
-      of: ({ rasters }) => rasters.multidim,
-      registrationOf: parseRegistration,
+      getRegistry: ({ rasters }) => rasters.multidim,
+      buildRequest: parseRegistration,
       describe: view,
     }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
@@ -91,7 +91,7 @@ export const multidimCoverages = group(
         ),
     }),
     action('POST /multidim-coverages/{id}/refresh', 'Refresh Multidimensional Coverage Metadata', {
-      params: byId,
+      params: idParams,
       data: ScanJob,
       status: 202,
       errors: [404, 503],
@@ -128,21 +128,21 @@ function parseRegistration({
   };
 }
 
-function view({ about, parts, ...coverage }: MultidimCoverage): Static<typeof View> {
+function view({ registration, grids, ...coverage }: MultidimCoverage): Static<typeof View> {
   const { id, layerId, name, description, scannedAt, createdAt } = coverage;
-  const isRead = parts.length > 0;
+  const isRead = grids.length > 0;
   return {
     id,
     layerId,
     name,
     description,
-    provider: about.provider,
-    bucket: about.bucket,
-    objectKey: about.key,
-    format: about.format,
-    variables: isRead ? about.variables : about.wanted,
-    variableCount: isRead ? about.variableCount : null,
-    srid: parts[0]?.epsg ?? null,
+    provider: registration.provider,
+    bucket: registration.bucket,
+    objectKey: registration.key,
+    format: registration.format,
+    variables: isRead ? registration.variables : registration.wanted,
+    variableCount: isRead ? registration.variableCount : null,
+    srid: grids[0]?.epsg ?? null,
     status: isRead ? null : 'reader-not-enabled',
     metadataScannedAt: optionalTimestamp(scannedAt),
     createdAt: timestamp(createdAt),

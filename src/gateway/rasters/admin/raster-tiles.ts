@@ -16,7 +16,7 @@ const LATER = 'Not all tiles could be made ahead; they are made when they are as
 export async function makeTilesAhead(
   { signal, principal, operation, correlationId }: Exchange,
   { tileJobs, jobs }: Services<'jobs' | 'tileJobs'>,
-  { layerId, parts }: ImportedRaster,
+  { layerId, grids }: ImportedRaster,
   zooms: readonly number[],
 ): Promise<{ count: number; warnings: string[] }> {
   const collection = await shownHere(tileJobs, layerId, signal);
@@ -28,7 +28,7 @@ export async function makeTilesAhead(
     for (const [minZoom, maxZoom] of listRuns(zooms)) {
       const collections = [collection.id];
       const selection = { collections, tileMatrixSetId: 'WebMercatorQuad', minZoom, maxZoom };
-      const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - count) };
+      const bounds = { bbox: grids[0]!.extent84, maxTiles: Math.max(1, MOST - count) };
       const input = {
         operation: 'seed',
         container: 'pmtiles',

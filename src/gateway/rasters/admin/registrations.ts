@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import Type, { type Static, type TInteger, type TObject, type TSchema, type TString } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import { formatActor, type Param } from '../../../core/http/operation.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
@@ -10,9 +10,11 @@ import { requireLayers } from '../../admin/layer-rights.js';
 const SERVICES = ['access', 'catalog', 'connections', 'rasters', 'rules'] as const;
 const { implement } = createRowBuilders(SERVICES);
 
-/** Definitions that the groups of registered rasters share. */
+/** Operations and schemas that all kinds of registered rasters share. */
 
-const layerIdOf: Param<number> = {
+const describeIdFault = (raw: string) => `must be an integer of at least 1, not '${raw.slice(0, 40)}'`;
+
+const layerIdParam: Param<number> = {
   name: 'layerId',
   in: 'query',
   description: 'Layer whose registrations are listed.',
@@ -20,22 +22,22 @@ const layerIdOf: Param<number> = {
   schema: Type.Integer({ minimum: 1 }),
   parse(raw) {
     if (raw === undefined) throw badParameter('layerId', 'is required');
-    if (!/^\d{1,10}$/.test(raw)) throw badParameter('layerId', 'must be an integer of at least 0');
+    if (!/^[1-9]\d{0,9}$/.test(raw)) throw badParameter('layerId', describeIdFault(raw));
     return Number(raw);
   },
 };
 
 /** A 64-bit id. An id that a JavaScript number cannot represent exactly matches nothing. */
-export function longId(name: string, what: string): Param<number> {
+export function longId(name: string, noun: string): Param<number> {
   return {
     name,
     in: 'path',
-    description: `Id of the ${what}.`,
+    description: `Id of the ${noun}.`,
     required: true,
     schema: Type.Integer({ minimum: 1, format: 'int64' }),
     parse(raw) {
-      if (raw === undefined || !/^\d{1,19}$/.test(raw))
-        throw badParameter(name, 'must be an integer of at least 0');
+      if (raw === undefined) throw badParameter(name, 'is required');
+      if (!/^[1-9]\d{0,18}$/.test(raw)) throw badParameter(name, describeIdFault(raw));
       return Math.min(Number(raw), Number.MAX_SAFE_INTEGER);
     },
   };
@@ -52,57 +54,71 @@ export const REGISTRATION = {
   ),
 };
 
-export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>(
-  type: T,
-) => Type.Union([type, Type.Null()]);
+export const nullable = <T extends TInteger | TString>(type: T) => Type.Union([type, Type.Null()]);
 
-/** A registered raster belongs to a layer. */
+/** A registered raster, which belongs to a layer. */
 interface LayerRaster {
   readonly layerId: number;
 }
 
-/** One kind of registered rasters: `Of` is the type of a registration request, `Raster` the stored type. */
-interface Registry<Raster extends LayerRaster, Of> {
+/** Registered rasters of one kind. `Request` is the type of a request for a registration. */
+interface Registry<Raster extends LayerRaster, Request> {
   list(layerId: number): Promise<Raster[]>;
-  register(request: Of, registrant: Registrant): Promise<Raster>;
+  register(request: Request, registrant: Registrant): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }
 
-export interface Registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject> {
+/** Definition of the operations on one kind of registered rasters. */
+interface RegistrationOptions<
+  Raster extends LayerRaster,
+  Request,
+  View extends TSchema,
+  Body extends TObject,
+> {
   path: `/${string}`;
-  byId: { id: Param<number> };
-  titles: readonly [one: string, many: string];
+  idParams: { id: Param<number> };
+  nouns: { readonly singular: string; readonly plural: string };
   /** Description of the registration. */
   description: string;
   view: View;
   body: Body;
-  of: (deps: Services<'rasters'>) => Registry<Raster, Of>;
-  registrationOf: (body: Static<Body>, deps: Services<'connections'>) => Of | Promise<Of>;
+  getRegistry: (deps: Services<'rasters'>) => Registry<Raster, Request>;
+  buildRequest: (body: Static<Body>, deps: Services<'connections'>) => Request | Promise<Request>;
   describe(raster: Raster): Static<View>;
 }
 
-/** Lists, registers, shows and unregisters rasters of one kind. */
-export function registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject>({
+/** Defines operations that list, register, show and unregister rasters of one kind. */
+export function defineRegistrations<
+  Raster extends LayerRaster,
+  Request,
+  View extends TSchema,
+  Body extends TObject,
+>({
   path,
-  byId,
-  titles: [one, many],
+  idParams,
+  nouns: { singular, plural },
   description,
   view,
   body,
-  of,
-  registrationOf,
+  getRegistry,
+  buildRequest,
   describe,
-}: Registrations<Raster, Of, View, Body>): OperationRow[] {
+}: RegistrationOptions<Raster, Request, View, Body>): OperationRow[] {
   return resource(
     `${path}/{id}`,
-    { list: `List ${many}`, create: `Register ${one}`, get: `Get ${one}`, remove: `Unregister ${one}` },
+    {
+      list: `List ${plural}`,
+      create: `Register ${singular}`,
+      get: `Get ${singular}`,
+      remove: `Unregister ${singular}`,
+    },
     {
       list: implement({
-        params: { layerId: layerIdOf },
+        params: { layerId: layerIdParam },
         data: Type.Array(view),
         errors: [400, 503],
-        answer: async ({ params }, deps) => (await of(deps).list(params.layerId)).map(describe),
+        answer: async ({ params }, deps) => (await getRegistry(deps).list(params.layerId)).map(describe),
       }),
       create: implement({
         description,
@@ -114,26 +130,26 @@ export function registrations<Raster extends LayerRaster, Of, View extends TSche
         answer: async (x, deps) => {
           const { layerId } = x.body as { layerId: number };
           requireLayers([layerId], 'write', x.principal, deps);
-          const request = await registrationOf(x.body as Static<Body>, deps);
+          const request = await buildRequest(x.body as Static<Body>, deps);
           const right = copyRight(x.principal, deps.rules.current);
-          return describe(await of(deps).register(request, { right, by: formatActor(x.principal) }));
+          return describe(await getRegistry(deps).register(request, { right, by: formatActor(x.principal) }));
         },
       }),
       get: implement({
-        params: byId,
+        params: idParams,
         data: view,
         errors: [404, 503],
-        answer: async ({ params }, deps) => describe(await of(deps).get(params.id)),
+        answer: async ({ params }, deps) => describe(await getRegistry(deps).get(params.id)),
       }),
       remove: implement({
-        params: byId,
+        params: idParams,
         data: Type.Null(),
         status: 204,
         errors: [404, 503],
         async answer({ params, principal }, deps) {
-          const { layerId } = await of(deps).get(params.id);
+          const { layerId } = await getRegistry(deps).get(params.id);
           requireLayers([layerId], 'write', principal, deps);
-          await of(deps).remove(params.id);
+          await getRegistry(deps).remove(params.id);
         },
       }),
     },

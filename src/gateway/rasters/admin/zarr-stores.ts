@@ -9,7 +9,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
+import { defineRegistrations, longId, nullable, REGISTRATION } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 const { action } = createRowBuilders(SERVICES);
@@ -49,25 +49,25 @@ const Register = Type.Object({
   rootPath: Type.String({ minLength: 1 }),
 });
 
-const byId = { id: longId('id', 'Zarr store') };
+const idParams = { id: longId('id', 'Zarr store') };
 
 /** Zarr stores. */
 export const zarrStores = group(
   { tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw', isForTenants: true },
   [
-    ...registrations({
+    ...defineRegistrations({
       path: '/zarr-stores',
-      byId,
-      titles: ['Zarr Store', 'Zarr Stores'],
+      idParams,
+      nouns: { singular: 'Zarr Store', plural: 'Zarr Stores' },
       description: 'The variables of its first grid become bands.',
       view: View,
       body: Register,
-      of: ({ rasters }) => rasters.zarr,
-      registrationOf: readRegistration,
+      getRegistry: ({ rasters }) => rasters.zarr,
+      buildRequest: readRegistration,
       describe: view,
     }),
     action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
-      params: byId,
+      params: idParams,
       data: View,
       errors: [400, 404, 503],
       answer: async ({ params }, { rasters }) => view(await rasters.zarr.refresh(params.id)),
@@ -81,21 +81,21 @@ function readRegistration({ rootPath, createLayer = false, description, ...body 
   return { ...body, provider, key: rootPath, createLayer, description: description || null };
 }
 
-function view({ about, parts, ...store }: ZarrStore): Static<typeof View> {
+function view({ registration, grids, ...store }: ZarrStore): Static<typeof View> {
   const { id, layerId, name, description, scannedAt, createdAt } = store;
   return {
     id,
     layerId,
     name,
     description,
-    provider: about.provider,
-    bucket: about.bucket,
-    rootPath: about.key,
-    zarrFormat: about.zarrFormat,
-    variableCount: about.arrays.length > 0 ? about.arrays.length : null,
-    primaryVariable: about.primary,
-    srid: parts[0]?.epsg ?? null,
-    variables: about.arrays.length > 0 ? about.arrays : null,
+    provider: registration.provider,
+    bucket: registration.bucket,
+    rootPath: registration.key,
+    zarrFormat: registration.zarrFormat,
+    variableCount: registration.arrays.length > 0 ? registration.arrays.length : null,
+    primaryVariable: registration.primary,
+    srid: grids[0]?.epsg ?? null,
+    variables: registration.arrays.length > 0 ? registration.arrays : null,
     metadataScannedAt: optionalTimestamp(scannedAt),
     createdAt: timestamp(createdAt),
   };

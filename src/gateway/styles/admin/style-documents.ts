@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { SldDiagnostic } from '../../../core/styles/sld/report.js';
 import { PALETTES } from '../../../core/styles/suggest/palettes.js';
 
-/** Schemas of the operations on styles (contract, §38). */
+/** Schemas of the operations on styles. */
 
 export const JsonObject = Type.Object({});
 export const OptionalObject = Type.Union([JsonObject, Type.Null()]);
@@ -18,20 +18,21 @@ const Diagnostic = Type.Object({
   ruleName: Type.Optional(Type.String()),
 });
 
-export const Imported = Type.Object({
+/** Result of an import. */
+export const ImportResultSchema = Type.Object({
   detectedVersion: Type.Enum(['Sld10', 'Sld11']),
   layerCount: Type.Integer(),
   mapLibreStyle: JsonObject,
   diagnostics: Type.Array(Diagnostic),
 });
 
-/** An SLD without anything that can be drawn. */
-export const Unreadable = Type.Object({
+/** Report on an SLD that has no layer to draw. */
+export const UnreadableSldSchema = Type.Object({
   detectedVersion: Type.Union([Type.Enum(['Sld10', 'Sld11']), Type.Null()]),
   diagnostics: Type.Array(Diagnostic),
 });
 
-/** Bytes of XML; they are read by a worker. */
+/** An SLD as bytes, because a worker parses it. */
 export const sldBody: BodySpec = {
   schema: Type.Unknown({ description: 'A StyledLayerDescriptor.' }),
   mediaTypes: ['application/xml', 'text/xml', 'application/vnd.ogc.sld+xml', 'application/vnd.ogc.se+xml'],
@@ -55,7 +56,7 @@ const Entry = Type.Object({
   maxValue: Type.Optional(Type.Number()),
 });
 
-export const Suggested = Type.Object({
+export const SuggestionSchema = Type.Object({
   mapLibreStyle: JsonObject,
   drawingInfo: JsonObject,
   suggestedField: Type.Object({ name: Type.String(), type: Type.String(), reason: Type.String() }),
@@ -66,29 +67,30 @@ export const Suggested = Type.Object({
   observations: Type.Array(Type.String()),
 });
 
-/** Diagnostics as a header has room for: ASCII, the first of them. */
-const HEADER_CHARACTERS = 4000;
+/** Maximum characters of the diagnostics in a header. */
+const MAX_HEADER_CHARACTERS = 4000;
 
+/** Headers with the number of diagnostics, and with as many of the first as fit, as ASCII JSON. */
 export function diagnosticHeaders(diagnostics: readonly SldDiagnostic[]): Record<string, string> {
-  const problems: SldDiagnostic[] = [];
-  let length = 2;
+  const fitting: SldDiagnostic[] = [];
+  let length = '[]'.length;
   for (const one of diagnostics) {
-    length += ascii(one).length + 1;
-    if (length > HEADER_CHARACTERS) break;
-    problems.push(one);
+    length += formatAscii(one).length + 1;
+    if (length > MAX_HEADER_CHARACTERS) break;
+    fitting.push(one);
   }
-  return { 'x-sld-diagnostic-count': String(diagnostics.length), 'x-sld-diagnostics': ascii(problems) };
+  return { 'x-sld-diagnostic-count': String(diagnostics.length), 'x-sld-diagnostics': formatAscii(fitting) };
 }
 
-function ascii(value: unknown): string {
+function formatAscii(value: unknown): string {
   return JSON.stringify(value).replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Throws `invalid-parameter` for an attribute that a layer does not have. */
-export function requireAttribute(names: readonly string[], field: string | undefined): void {
+/** Throws unless the preferred field, if there is one, is an attribute that a style can classify: `names` lists them. */
+export function requirePreferredField(names: readonly string[], field: string | undefined): void {
   if (field === undefined || names.includes(field)) return;
   const detail = `'${field.slice(0, 60)}' is not an attribute with plain values. Use ${listNames(names)}`;
   throw badMember('/preferredField', detail);

@@ -33,14 +33,14 @@ import { layerIdParam, requireBounded } from '../../admin/layer-lookup.js';
 import { requireWhole } from '../../admin/layer-rights.js';
 import {
   diagnosticHeaders,
-  Imported,
+  ImportResultSchema,
   JsonObject,
   OptionalObject,
-  requireAttribute,
+  requirePreferredField,
   SuggestBody,
-  Suggested,
+  SuggestionSchema,
   sldBody,
-  Unreadable,
+  UnreadableSldSchema,
 } from './style-documents.js';
 
 const SERVICES = ['access', 'pools', 'styles'] as const;
@@ -117,11 +117,14 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     params: { layerId: layerIdParam },
     body: sldBody,
     responses: {
-      200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
+      200: {
+        description: 'Success.',
+        content: { 'application/json': dataSchema(ImportResultSchema, 'wrapped') },
+      },
       ...errorDocs([400, 404, 413, 415, 503]),
       422: {
         description: 'No part of the style can be drawn. The style of the layer is unchanged.',
-        content: { 'application/json': dataSchema(Unreadable, 'wrapped') },
+        content: { 'application/json': dataSchema(UnreadableSldSchema, 'wrapped') },
       },
     },
     reply: importSld,
@@ -151,7 +154,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
       'Returns a style that is derived from a sample of the rows. The style of the layer is unchanged.',
     params: { layerId: layerIdParam },
     body: jsonBody(SuggestBody, false),
-    data: Suggested,
+    data: SuggestionSchema,
     errors: [400, 403, 404, 503],
     answer: suggest,
   }),
@@ -262,7 +265,7 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: Deps) {
     );
   const { classCount = 5, ...preferred } = x.body ?? {};
   const samples = await readFieldSamples(x, pools, collection, preferred.preferredField);
-  requireAttribute(
+  requirePreferredField(
     samples.map(({ field }) => field.name),
     preferred.preferredField,
   );

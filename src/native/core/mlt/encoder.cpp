@@ -32,18 +32,18 @@ void Encoder::encodeLayer(Budget& budget, ByteBuffer& out) {
     properties_.add(feature);
   }
   if (geometry_.features() == 0) return;
-  for (ByteBuffer* part : {&start_, &head_, &body_, &propertyHead_, &propertyBody_}) part->clear();
-  const bool hasIds = ids_.write(head_, body_);
-  writeColumnHead(head_, ColumnType::Geometry, false, {});
-  geometry_.write(body_);
-  const uint32_t columns = properties_.write(propertyHead_, propertyBody_) + 1 + hasIds;
-  start_.push(kLayerTag);
-  start_.pushVarint(layer_.name.size());
-  start_.append(layer_.name.data(), layer_.name.size());
-  start_.pushVarint(layer_.extent);
-  start_.pushVarint(columns);
-  out.pushVarint(start_.size() + head_.size() + propertyHead_.size() + body_.size() + propertyBody_.size());
-  for (const ByteBuffer* part : {&start_, &head_, &propertyHead_, &body_, &propertyBody_}) {
+  for (ByteBuffer* part : {&layerHeader_, &columnHeads_, &columnStreams_, &propertyHeads_, &propertyStreams_}) part->clear();
+  const bool hasIds = ids_.write(columnHeads_, columnStreams_);
+  writeColumnHead(columnHeads_, ColumnType::Geometry, false, {});
+  geometry_.write(columnStreams_);
+  const uint32_t columns = properties_.write(propertyHeads_, propertyStreams_) + 1 + hasIds;
+  layerHeader_.push(kLayerTag);
+  layerHeader_.pushVarint(layer_.name.size());
+  layerHeader_.append(layer_.name.data(), layer_.name.size());
+  layerHeader_.pushVarint(layer_.extent);
+  layerHeader_.pushVarint(columns);
+  out.pushVarint(layerHeader_.size() + columnHeads_.size() + propertyHeads_.size() + columnStreams_.size() + propertyStreams_.size());
+  for (const ByteBuffer* part : {&layerHeader_, &columnHeads_, &propertyHeads_, &columnStreams_, &propertyStreams_}) {
     out.append(part->data(), part->size());
   }
 }

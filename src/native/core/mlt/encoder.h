@@ -1,4 +1,4 @@
-// From a vector tile to a MapLibre Tile.
+// Conversion of a Mapbox vector tile (MVT) to a MapLibre Tile (MLT).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace graticule::mlt {
 
-/** Keeps its memory from tile to tile. */
+/** Converts Mapbox vector tiles to MapLibre Tiles. Reuse one object for many tiles: it keeps its buffers. */
 class Encoder {
  public:
   /**
-   * Appends the tile, layer by layer. Layers without a feature and features without geometry are omitted. Throws
-   * `Broken` for bytes that are not a vector tile, and `TooLarge`. The next tile is not affected.
+   * Appends the converted tile to `out`, layer by layer. Layers without a feature and features without geometry are
+   * omitted. Throws `Broken` for bytes that are not a vector tile, and `TooLarge`. After a throw, `out` is unspecified,
+   * and the encoder can convert other tiles.
    */
   void encode(const uint8_t* tile, size_t size, ByteBuffer& out);
 
@@ -27,11 +28,14 @@ class Encoder {
   GeometryColumn geometry_;
   IdColumn ids_;
   PropertyColumns properties_;
-  ByteBuffer start_;
-  ByteBuffer head_;
-  ByteBuffer body_;
-  ByteBuffer propertyHead_;
-  ByteBuffer propertyBody_;
+  /** Name, extent and number of columns of the layer. */
+  ByteBuffer layerHeader_;
+  /** Declarations and streams of the id and geometry columns. */
+  ByteBuffer columnHeads_;
+  ByteBuffer columnStreams_;
+  /** Declarations and streams of the property columns. */
+  ByteBuffer propertyHeads_;
+  ByteBuffer propertyStreams_;
 };
 
 }  // namespace graticule::mlt

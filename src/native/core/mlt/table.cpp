@@ -159,7 +159,7 @@ void readShared(Cursor& cursor, const Head& head, Table& table) {
     Column column;
     column.name = std::string(head.name).append(child.name);
     readPresent(cursor, child.nullable(), table.budget, column.present);
-    dictionary.readPlaces(readStream(cursor), column);
+    dictionary.readDictionaryIndexes(readStream(cursor), column);
     table.columns.push_back(std::move(column));
   }
 }

@@ -11,7 +11,7 @@ constexpr uint8_t kEscape = 255;
 
 }  // namespace
 
-void TextStreams::take(const Stream& stream) {
+void TextStreams::addStream(const Stream& stream) {
   if (stream.kind == StreamKind::Length) {
     readNumbers(stream, kUnsigned32, table_.budget, stream.subtype == kSymbols ? symbolLengths_ : lengths_);
   } else if (stream.kind == StreamKind::Data && stream.subtype == kFsst) {
@@ -24,42 +24,42 @@ void TextStreams::take(const Stream& stream) {
 }
 
 void TextStreams::read(Cursor& cursor, uint32_t streams, Column& column) {
-  Stream places;
-  bool hasPlaces = false;
+  Stream indexes;
+  bool hasIndexes = false;
   for (uint32_t i = 0; i < streams; ++i) {
     const Stream stream = readStream(cursor);
     if (stream.kind == StreamKind::Offset) {
-      places = stream;
-      hasPlaces = true;
+      indexes = stream;
+      hasIndexes = true;
     } else {
-      take(stream);
+      addStream(stream);
     }
   }
-  finish();
-  if (hasPlaces) return readPlaces(places, column);
+  buildTexts();
+  if (hasIndexes) return readDictionaryIndexes(indexes, column);
   column.texts.swap(texts_);
 }
 
 void TextStreams::readDictionary(Cursor& cursor) {
-  while (!hasData_) take(readStream(cursor));
-  finish();
+  while (!hasData_) addStream(readStream(cursor));
+  buildTexts();
 }
 
-void TextStreams::readPlaces(const Stream& stream, Column& column) const {
-  std::vector<uint64_t> places;
-  readNumbers(stream, kUnsigned32, table_.budget, places);
+void TextStreams::readDictionaryIndexes(const Stream& stream, Column& column) const {
+  std::vector<uint64_t> indexes;
+  readNumbers(stream, kUnsigned32, table_.budget, indexes);
   column.kind = Column::Kind::Text;
-  column.texts.reserve(places.size());
-  for (const uint64_t place : places) {
-    if (place >= texts_.size()) throw Broken{"a place beyond its dictionary"};
-    column.texts.push_back(texts_[place]);
+  column.texts.reserve(indexes.size());
+  for (const uint64_t index : indexes) {
+    if (index >= texts_.size()) throw Broken{"an index beyond its dictionary"};
+    column.texts.push_back(texts_[index]);
   }
 }
 
 /** Cuts the data into texts. */
-void TextStreams::finish() {
+void TextStreams::buildTexts() {
   if (!hasData_) throw Broken{"a column without its texts"};
-  Cursor cursor(hasSymbols_ ? inflate(data_) : data_);
+  Cursor cursor(hasSymbols_ ? decodeFsst(data_) : data_);
   texts_.reserve(lengths_.size());
   for (const uint64_t length : lengths_) {
     const Bytes text = cursor.bytes(length);
@@ -67,7 +67,7 @@ void TextStreams::finish() {
   }
 }
 
-Bytes TextStreams::inflate(Bytes data) const {
+Bytes TextStreams::decodeFsst(Bytes data) const {
   std::vector<Bytes> symbols;
   Cursor table(symbols_);
   for (const uint64_t length : symbolLengths_) symbols.push_back(table.bytes(length));

@@ -1,25 +1,29 @@
-// Columns of texts: plain, by a dictionary, by one whose texts are compressed (FSST), or by one of several columns.
+// String columns. Encodings: plain; dictionary; FSST-compressed dictionary; dictionary shared by several columns.
 #pragma once
 
 #include "table.h"
 
 namespace graticule::mlt {
 
+/**
+ * Reads the streams of string columns. Call `read` for a single column. For columns that share a dictionary, call
+ * `readDictionary`, then `readDictionaryIndexes` for each column.
+ */
 class TextStreams {
  public:
   explicit TextStreams(Table& table) : table_(table) {}
 
-  /** Reads the streams of one column after its presence. */
+  /** Reads the streams of one column that follow its presence stream. */
   void read(Cursor& cursor, uint32_t streams, Column& column);
   /** Reads streams until the dictionary is complete. */
   void readDictionary(Cursor& cursor);
-  /** Fills a column with texts of the dictionary. */
-  void readPlaces(const Stream& stream, Column& column) const;
+  /** Fills a column with the dictionary texts at the indexes in the stream. */
+  void readDictionaryIndexes(const Stream& stream, Column& column) const;
 
  private:
-  void take(const Stream& stream);
-  void finish();
-  Bytes inflate(Bytes data) const;
+  void addStream(const Stream& stream);
+  void buildTexts();
+  Bytes decodeFsst(Bytes data) const;
 
   Table& table_;
   std::vector<uint64_t> lengths_;
@@ -28,7 +32,7 @@ class TextStreams {
   Bytes data_;
   bool hasSymbols_ = false;
   bool hasData_ = false;
-  /** Texts of the dictionary, or of the features. */
+  /** Texts of the dictionary, or of the features if there is no dictionary. */
   std::vector<std::string_view> texts_;
 };
 

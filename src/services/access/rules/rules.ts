@@ -22,7 +22,7 @@ import type { HiddenParts, HidingSettings } from './hidden.js';
 import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';
 
-/** Document kinds of rules, in the words of messages. */
+/** Document kinds of rules. The values appear in messages. */
 export const RULE_KINDS = {
   role: 'role',
   rows: 'row-level policy',
@@ -30,7 +30,7 @@ export const RULE_KINDS = {
   access: 'access policy',
 } as const;
 
-/** Kind of the documents that name the sources of copies, by the ids of these. */
+/** Kind of the documents that list the sources of a copy. Their id is the id of the copy. */
 export const DERIVATION_KIND = 'derivation';
 
 const KINDS: ReadonlySet<string> = new Set([...Object.values(RULE_KINDS), DERIVATION_KIND]);
@@ -49,7 +49,7 @@ export interface CopySourceLayer extends LayerName {
   readonly hidden?: HiddenParts | string;
   /** The copy is a second layer of the table of the source. */
   readonly isTable?: true;
-  /** The file of the copy is that of the source, under another name. */
+  /** The copy is a second name of the file of the source. */
   readonly isTwin?: true;
 }
 
@@ -75,7 +75,7 @@ interface Rules extends RuleDocuments {
 /** Properties of a collection that rules evaluate. */
 export type RuledLayer = Pick<Collection, 'id' | 'layerId' | 'service'>;
 
-/** All rules at one moment. Immutable: a change makes a new one. */
+/** All rules at one time. Immutable: a change creates a new set. */
 export class RuleSet {
   readonly #roles: ReadonlyMap<string, Role>;
   readonly #rows: ByLayer<RowPolicy>;
@@ -85,7 +85,7 @@ export class RuleSet {
   readonly #defaultAccess: DataAccess;
   /** Restrictions of another state that were not set again in this one. */
   readonly lost: LostRestrictions;
-  /** Types of claims that policies compare with. */
+  /** Types of the claims that policies use. */
   readonly claimTypes: readonly string[];
   /** The claim types with comparisons other than list membership. */
   readonly exactClaimTypes: ReadonlySet<string>;
@@ -121,7 +121,7 @@ export class RuleSet {
     return this.#roles.get(name);
   }
 
-  /** Permission labels that roles give; roles that do not exist give none. */
+  /** Permission labels of the existing roles in a list. */
   labelsOf(roles: readonly string[]): readonly string[] {
     const grants = roles.flatMap((name) => this.#roles.get(name)?.permissions ?? []);
     return [...new Set(grants.flatMap(listPermissionLabels))];
@@ -144,15 +144,15 @@ export class RuleSet {
   }
 
   /**
-   * True if a lost state restricted a collection, or its table or file belongs to a restricted layer (`findFormer`). Only
-   * administrators have access then.
+   * Whether a lost state closes the collection to all users except administrators. The lost state restricted it, or a
+   * layer with the same table or file (`findFormer`). A policy for the collection opens it again.
    */
   isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
     if (this.#hasPolicy({ id, layerId })) return false;
     return this.lost.hasLayer(id, service) || this.#formerOf(id).length > 0;
   }
 
-  /** The restricted layers whose table or file a collection has under another name; empty if the collection has a policy. */
+  /** Layers that a lost state restricted, and whose table or file the collection has. Empty if the collection has a policy. */
   findFormer({ id, layerId }: RuledLayer): readonly string[] {
     return this.#hasPolicy({ id, layerId }) ? [] : this.#formerOf(id);
   }
@@ -181,7 +181,7 @@ export class RuleSet {
     return this.#derivations.get(id)?.chosen;
   }
 
-  /** Policies for rows of a collection, by whatever role. */
+  /** Row policies of a collection, for all roles. */
   rowPolicies(collection: RuledLayer): readonly RowPolicy[] {
     return this.#rows.of(collection);
   }
@@ -244,7 +244,11 @@ export interface RuleOptions {
   readonly marker?: { update(rules: RuleDocuments): Promise<LostRestrictions> };
 }
 
-/** The active rules. They are stored as documents, and every process of the state follows them. */
+/**
+ * The active rules. They are stored as documents, and every process of the state follows them. A marker next to the data
+ * contains the names of restricted layers. After a loss of the state database, the new state reads the marker, and keeps
+ * these layers closed until an administrator sets their policies again.
+ */
 export class AccessRules {
   #current = NO_RULES;
   #lost: Rules['lost'];
@@ -269,7 +273,7 @@ export class AccessRules {
     return this.#current;
   }
 
-  /** Calls back after each change that concerns the listener; returns how to stop that. */
+  /** Calls the listener after each change that concerns it. Returns a function that stops this. */
   follow(changed: (change: RuleChange) => void, concerns: Concern = concernsAll): () => void {
     const listener = { changed, concerns };
     this.#listeners.add(listener);
@@ -325,7 +329,7 @@ export class AccessRules {
     // Lost restrictions are unknown until the first reading of the marker. Later changes apply immediately, like
     // changes of the catalog.
     if (this.#current !== NO_RULES) this.#apply(rules, this.#lost, subjects);
-    // A change is settled when its marker is written: the data would be open without the state.
+    // `load` resolves after the marker is written: if the state were lost before, the data would be open.
     const lost = await marker?.update(rules);
     if (this.#current === NO_RULES || isOther(lost, this.#lost)) this.#apply(rules, lost, subjects);
   }

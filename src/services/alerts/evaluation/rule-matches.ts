@@ -1,7 +1,7 @@
 import type { EventImage, FeedEvent } from '../../../core/streams/events.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { membersIn } from '../../../core/values/json-text.js';
-import { imageAfter, imageBefore } from '../../streams/views.js';
+import { imageAfter, imageBefore } from '../../streams/recipients.js';
 import type { EvaluatedRule, LayerRules } from './layer-rules.js';
 import { OUTSIDE, type RuleInput, type Side } from './transitions.js';
 

@@ -78,10 +78,10 @@ export class LayerFinder {
   /** Rasters of a connection that is switched off are in no catalog. */
   async #registered(): Promise<PlacedLayer[]> {
     const rasters = await this.deps.rasters.list();
-    const find = async ({ kind, layerId, parts }: (typeof rasters)[number]): Promise<PlacedLayer[]> => {
+    const find = async ({ kind, layerId, grids }: (typeof rasters)[number]): Promise<PlacedLayer[]> => {
       const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
       if (id === undefined) return [];
-      const paths = parts.flatMap(({ source }) => listRasterLocations(source));
+      const paths = grids.flatMap(({ source }) => listRasterLocations(source));
       return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => findPlace(path))) }];
     };
     return (await mapInLanes(rasters, STAT_LANES, find)).flat();

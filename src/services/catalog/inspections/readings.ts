@@ -16,7 +16,7 @@ export interface SourceRead {
   readonly tag: string;
   /** Order in which the readings of sources started. */
   readonly order: number;
-  /** See `FileWrites.content`. Undefined for sources that are not files. */
+  /** See `FileWrites.fileId`. Undefined for sources that are not files. */
   readonly content?: string | undefined;
   /** The source could not be read completely, for a reason that may pass. */
   readonly isStale?: boolean;

@@ -145,7 +145,7 @@ export class SourceReader {
     return this.readings.get(source)?.contents;
   }
 
-  /** Contents of the files, by path. See `FileWrites.content`. */
+  /** Contents of the files, by path. See `FileWrites.fileId`. */
   listContents(): ReadonlyMap<string, string> {
     const contents = new Map<string, string>();
     for (const { path } of this.files) {

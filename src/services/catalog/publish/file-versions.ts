@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { FileWrites } from '../../../core/edits/edits.js';
+import type { FileWrites } from '../../../core/edits/file-writes.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { commitCount } from '../../../core/files/commit-count.js';
 import { fileState } from '../../../core/files/file-state.js';
@@ -19,7 +19,7 @@ interface FileVersion {
   /** The state in which the file has its version. */
   state: string;
   readonly version: string;
-  /** See `FileWrites.content`. */
+  /** See `FileWrites.fileId`. */
   readonly content: string;
   /** Commit counter of the file at this version, if known. */
   commits: number | undefined;
@@ -57,7 +57,7 @@ export class FileVersions {
    */
   leftByUs(path: string, writes: FileWrites): void {
     const version = this.#versions.get(path);
-    if (!version || version.content !== writes.content) return;
+    if (!version || version.content !== writes.fileId) return;
     version.commits ??= writes.before;
     // Commits of several processes arrive in any order.
     version.later.push(writes);

@@ -44,8 +44,8 @@ export class SourceLayers {
     const [layers, registered] = await Promise.all([documents.list(PUBLISHED_LAYER), rasters.list()]);
     const ids = new Set(layers.map(({ id }) => id));
     const places = new Set(
-      registered.flatMap(({ layerId, parts }) =>
-        parts.map(({ source }) => `${layerId} ${describeRasterLocation(source)}`),
+      registered.flatMap(({ layerId, grids }) =>
+        grids.map(({ source }) => `${layerId} ${describeRasterLocation(source)}`),
       ),
     );
     return ({ id, layerId, file }) =>

@@ -26,7 +26,7 @@ export interface PublishDeps extends CollectionNames {
   registered(): Promise<LayerRasters>;
   /** Changes whenever a file does. Throws when there is none. */
   versionOf(path: string): string;
-  /** The content that a file had when its version was found. See `FileWrites.content`. */
+  /** The content that a file had when its version was found. See `FileWrites.fileId`. */
   contentAt(path: string): string | undefined;
   /** CRSs that the configuration assigns to files. */
   configuredCrs: StatedCrs;

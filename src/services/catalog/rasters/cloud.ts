@@ -42,27 +42,32 @@ export class CloudRasters {
     { createLayer, provider, bucket, objectKey, connectionId, ...wanted }: NewCloudRaster,
     { right, by }: Registrant,
   ): Promise<CloudRaster> {
-    const about = { provider, bucket, objectKey, ...(connectionId === undefined ? {} : { connectionId }) };
-    const place = `${connectionId ?? ''}${formatObjectPlace({ provider, bucket, key: objectKey })}`;
+    const registration = {
+      provider,
+      bucket,
+      objectKey,
+      ...(connectionId === undefined ? {} : { connectionId }),
+    };
+    const dataKey = `${connectionId ?? ''}${formatObjectPlace({ provider, bucket, key: objectKey })}`;
     await this.registered.requireLayer(wanted.layerId, createLayer);
-    await this.registered.refuseTwice('cloud', wanted.layerId, place);
+    await this.registered.refuseTwice('cloud', wanted.layerId, dataKey);
     const { layerId } = wanted;
     const { read: raster, sources } = await this.registered.readNew(
       { bucket, key: objectKey },
       { right, layerId },
-      { find: () => this.#find(about), read: () => this.#scan(about) },
+      { find: () => this.#find(registration), read: () => this.#scan(registration) },
     );
     this.registered.requireFit(wanted.layerId, raster);
     const acquired = raster.acquired ?? null;
-    const row = { ...wanted, about, place, parts: [raster], acquired };
+    const row = { ...wanted, registration, dataKey, grids: [raster], acquired };
     return this.registered.add({ kind: 'cloud', ...row }, { sources, by });
   }
 
   /** Reads its metadata again. Throws as `register` does. */
   async refresh(id: number): Promise<CloudRaster> {
-    const { about } = await this.get(id);
-    const parts = [await this.#scan(about)];
-    return this.registered.change<CloudAbout>('cloud', id, { parts, scannedAt: Date.now() });
+    const { registration } = await this.get(id);
+    const grids = [await this.#scan(registration)];
+    return this.registered.change<CloudAbout>('cloud', id, { grids, scannedAt: Date.now() });
   }
 
   /**
@@ -74,9 +79,9 @@ export class CloudRasters {
     [before, after]: readonly [ObjectStore, ObjectStore],
     by: string,
   ): Promise<void> {
-    for (const { layerId, about } of await this.registered.all<CloudAbout>('cloud')) {
-      if (about.connectionId !== connectionId) continue;
-      const [former, present] = [before, after].map((store) => objectAddress(store, about.objectKey));
+    for (const { layerId, registration } of await this.registered.all<CloudAbout>('cloud')) {
+      if (registration.connectionId !== connectionId) continue;
+      const [former, present] = [before, after].map((store) => objectAddress(store, registration.objectKey));
       if (former !== present) await this.registered.nameSources(layerId, present!, by);
     }
   }
@@ -87,9 +92,9 @@ export class CloudRasters {
   }
 
   /** Without the secret that it is read by. */
-  async #scan(about: CloudAbout): Promise<RasterInfo> {
+  async #scan(registration: CloudAbout): Promise<RasterInfo> {
     try {
-      const source = await this.#sourceOf(about);
+      const source = await this.#sourceOf(registration);
       const options = { deadlineMs: INSPECT_DEADLINE_MS };
       const raster = await this.deps.pools.run('raster.inspect', { source }, options);
       return { ...raster, source: { kind: 'remote', url: source.url } };
@@ -98,9 +103,9 @@ export class CloudRasters {
     }
   }
 
-  async #find(about: CloudAbout): Promise<FoundObject> {
-    const { url } = await this.#sourceOf(about);
-    const key = about.objectKey.split('/').map(encodeURIComponent).join('/');
+  async #find(registration: CloudAbout): Promise<FoundObject> {
+    const { url } = await this.#sourceOf(registration);
+    const key = registration.objectKey.split('/').map(encodeURIComponent).join('/');
     return { path: url, container: url.slice(0, -key.length) };
   }
 

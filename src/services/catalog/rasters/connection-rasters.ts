@@ -20,8 +20,8 @@ export function remoteRaster(store: ObjectStore, key: string): RemoteRaster {
   return { kind: 'remote', url: objectAddress(store, key), ...(credentials && { credentials }) };
 }
 
-export function findConnectionId({ kind, about }: RegisteredRaster): string | undefined {
-  return kind === 'cloud' ? (about as CloudAbout).connectionId : undefined;
+export function findConnectionId({ kind, registration }: RegisteredRaster): string | undefined {
+  return kind === 'cloud' ? (registration as CloudAbout).connectionId : undefined;
 }
 
 /** Registered rasters with their present access. Rasters of a disabled or deleted connection are omitted. */
@@ -36,7 +36,7 @@ export async function connectedRasters(
     if (id === undefined) return [raster];
     const store = stores.get(id);
     if (!store) return [];
-    const source = remoteRaster(store, (raster.about as CloudAbout).objectKey);
-    return [{ ...raster, parts: raster.parts.map((part) => ({ ...part, source })) }];
+    const source = remoteRaster(store, (raster.registration as CloudAbout).objectKey);
+    return [{ ...raster, grids: raster.grids.map((part) => ({ ...part, source })) }];
   });
 }

@@ -120,9 +120,9 @@ export class RasterImports {
     const [first] = await this.registered.list<ImportAbout>('import', layerId);
     if (!first) return false;
     const names = new Set(styles.map(({ name }) => name));
-    const others = (first.about.styles ?? []).filter(({ name }) => !names.has(name));
-    const about = { ...first.about, styles: [...others, ...styles].slice(-LIMITS.fileStyles) };
-    await this.registered.change('import', first.id, { about });
+    const others = (first.registration.styles ?? []).filter(({ name }) => !names.has(name));
+    const registration = { ...first.registration, styles: [...others, ...styles].slice(-LIMITS.fileStyles) };
+    await this.registered.change('import', first.id, { registration });
     return true;
   }
 
@@ -148,7 +148,7 @@ export class RasterImports {
           jobs: new Set(active.map(({ id }) => id)),
           // A failed job may be run again.
           files: new Set([...active, ...failed].map(buildFile)),
-          places: new Set(rows.map(({ place }) => place)),
+          places: new Set(rows.map(({ dataKey }) => dataKey)),
         };
       },
     });
@@ -176,11 +176,11 @@ export class RasterImports {
 
   async #run(context: JobContext<RasterImportInput>): Promise<RasterImportOutcome> {
     const { id, input, signal } = context;
-    const place = `${id}.tif`;
-    const path = join(this.#folder, place);
-    const about = await this.#convert(context, path);
+    const dataKey = `${id}.tif`;
+    const path = join(this.#folder, dataKey);
+    const registration = await this.#convert(context, path);
     context.progress(CONVERTED);
-    const source = await this.#store(context, path, buildKey(place));
+    const source = await this.#store(context, path, buildKey(dataKey));
     const raster = await context.step('inspect', 'Reading what it holds', () =>
       this.deps.pools.run('raster.inspect', { source }, { signal, deadlineMs: INSPECT_DEADLINE_MS }),
     );
@@ -188,9 +188,9 @@ export class RasterImports {
     context.progress(INSPECTED);
     const { layerId, name, description } = input;
     const acquired = input.acquired ?? raster.acquired ?? null;
-    const row = { layerId, name, description, place, about, parts: [raster], acquired };
+    const row = { layerId, name, description, dataKey, registration, grids: [raster], acquired };
     const add = async () =>
-      (await this.#registration(place)) ??
+      (await this.#registration(dataKey)) ??
       this.registered.add({ kind: 'import', ...row }, { sources: [], by: 'system' });
     const { id: rasterId } = await context.step(
       'register',
@@ -214,9 +214,9 @@ export class RasterImports {
   }
 
   /** A run before this one may have registered it. */
-  async #registration(place: string): Promise<RegisteredRaster | undefined> {
+  async #registration(dataKey: string): Promise<RegisteredRaster | undefined> {
     return (await this.registered.deps.state.rasters.list({ kind: 'import' })).find(
-      (one) => one.place === place,
+      (one) => one.dataKey === dataKey,
     );
   }
 
@@ -240,9 +240,9 @@ export class RasterImports {
       this.deps.pools.run('raster.import', task, { signal, onProgress }),
     );
     for (const what of result.ignored) await context.warn(WARNINGS[what]);
-    const about: ImportAbout = { format: chooseFormat(file, result) };
-    await context.checkpoint(about);
-    return about;
+    const registration: ImportAbout = { format: chooseFormat(file, result) };
+    await context.checkpoint(registration);
+    return registration;
   }
 
   async #isStored(id: string): Promise<boolean> {
@@ -252,15 +252,15 @@ export class RasterImports {
   async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {
     if (!keepsUpload(outcome)) await removeUpload(file);
     await this.#trim();
-    const place = `${id}.tif`;
-    if (await this.#registration(place)) return;
-    await rm(join(this.#folder, place), { force: true });
-    if (await this.#isStored(id)) await this.deps.storage.remove(buildKey(place));
+    const dataKey = `${id}.tif`;
+    if (await this.#registration(dataKey)) return;
+    await rm(join(this.#folder, dataKey), { force: true });
+    if (await this.#isStored(id)) await this.deps.storage.remove(buildKey(dataKey));
   }
 }
 
 /** Storage key of an imported raster. */
-const buildKey = (place: string) => `rasters/${place}`;
+const buildKey = (dataKey: string) => `rasters/${dataKey}`;
 
 const WARNINGS = {
   crs: 'The file names its coordinate reference system: the one that was sent was not used.',

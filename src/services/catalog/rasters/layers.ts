@@ -66,7 +66,7 @@ function joined(
     const problem =
       present && !hasCoverage(present) ? 'Its layer has no rasters.' : findProblem(part, parts[0]?.raster);
     if (problem !== undefined)
-      quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
+      quarantined.push({ path: part?.path ?? member.dataKey, layer: member.name, reason: problem });
     else if (part?.raster) {
       parts.push({ id: `${member.id}`, raster: part.raster, ...readAcquisition(member, part.raster) });
       used.push(member);
@@ -83,7 +83,7 @@ function buildCollection(
 ) {
   const [only] = parts;
   const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : buildMosaicInfo(parts);
-  const styles = used.flatMap(({ about }) => (about as RasterBaggage).styles ?? []);
+  const styles = used.flatMap(({ registration }) => (registration as RasterBaggage).styles ?? []);
   const text = [
     ...used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`),
     ...(styles.length === 0 ? [] : [JSON.stringify(styles)]),
@@ -117,12 +117,12 @@ interface Readable {
 }
 
 /** A raster in readable form. Undefined for a raster that no reader supports, which is not a failure. */
-function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
-  const [raster] = parts;
+function readable({ kind, dataKey, grids }: RegisteredRaster, dataDir: string): Readable | undefined {
+  const [raster] = grids;
   if (!raster) return undefined;
   const isElsewhere = kind !== 'import' || isDistant(raster.source);
   if (isElsewhere) return { raster, path: describeRasterLocation(raster.source) };
-  const path = importedPath(dataDir, place);
+  const path = importedPath(dataDir, dataKey);
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }
 

@@ -75,16 +75,16 @@ export class MultidimCoverages {
     { layerId, name, description, createLayer, ...object }: NewMultidim,
     { right, by }: Registrant,
   ): Promise<MultidimCoverage> {
-    const place = formatObjectPlace(object);
+    const dataKey = formatObjectPlace(object);
     await this.registered.requireLayer(layerId, createLayer);
-    await this.registered.refuseTwice('multidim', layerId, place);
+    await this.registered.refuseTwice('multidim', layerId, dataKey);
     const { read, sources } = await this.#readNew(object, { right, layerId });
     const { parts, variables, variableCount } = read;
     const [raster] = parts;
     this.registered.requireFit(layerId, raster);
-    const about: MultidimAbout = { ...object, variables, variableCount };
+    const registration: MultidimAbout = { ...object, variables, variableCount };
     const acquired = raster?.acquired ?? null;
-    const row = { layerId, name, description, place, about, parts, acquired };
+    const row = { layerId, name, description, dataKey, registration, grids: parts, acquired };
     return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row }, { sources, by });
   }
 
@@ -123,14 +123,18 @@ export class MultidimCoverages {
 
   async #rescan(context: JobContext<{ id: number }>): Promise<{ id: number }> {
     const { input } = context;
-    const { about, layerId } = await this.get(input.id);
-    const scan = () => this.#scan(about);
+    const { registration, layerId } = await this.get(input.id);
+    const scan = () => this.#scan(registration);
     const contents = await context.step('scan', 'Reading its variables and axes', scan);
     const { parts, variables, variableCount, problems } = contents;
     for (const problem of problems.slice(0, MAX_WARNINGS)) await context.warn(problem);
     this.registered.requireFit(layerId, parts[0]);
-    const now = { ...about, variables, variableCount };
-    await this.registered.change('multidim', input.id, { about: now, parts, scannedAt: Date.now() });
+    const now = { ...registration, variables, variableCount };
+    await this.registered.change('multidim', input.id, {
+      registration: now,
+      grids: parts,
+      scannedAt: Date.now(),
+    });
     return { id: input.id };
   }
 }

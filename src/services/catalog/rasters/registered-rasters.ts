@@ -102,7 +102,7 @@ export class RegisteredRasters {
   /** Throws `conflict` when the layer has a raster of that kind and place. */
   async refuseTwice(kind: RegisteredKind, layerId: number, place: string): Promise<void> {
     const there = await this.deps.state.rasters.list({ kind, layerId });
-    if (there.some((one) => one.place === place)) twice(layerId);
+    if (there.some((one) => one.dataKey === place)) twice(layerId);
   }
 
   /** Throws `invalid-request` when a raster does not go together with those of its layer. */
@@ -165,15 +165,15 @@ export class RegisteredRasters {
 
   /** Removes the registration, and of an import the file. Throws `not-found`. */
   async remove(kind: RegisteredKind, id: number): Promise<void> {
-    const { place, parts, layerId } = await this.get(kind, id);
+    const { dataKey, grids, layerId } = await this.get(kind, id);
     if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
     await this.deps.settle();
     await this.#forgetSources(layerId);
     // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
     if (kind !== 'import') return;
     const { storage, dataDir } = this.deps;
-    if (parts[0] && isDistant(parts[0].source)) await storage.remove(`rasters/${place}`);
-    else await rm(importedPath(dataDir, place), { force: true });
+    if (grids[0] && isDistant(grids[0].source)) await storage.remove(`rasters/${dataKey}`);
+    else await rm(importedPath(dataDir, dataKey), { force: true });
   }
 
   /** A deleted layer is not a copy of any layer. */

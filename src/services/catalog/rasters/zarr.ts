@@ -51,9 +51,9 @@ export class ZarrStores {
     { layerId, name, description, createLayer, ...object }: NewZarr,
     { right, by }: Registrant,
   ): Promise<ZarrStore> {
-    const place = formatObjectPlace(object);
+    const dataKey = formatObjectPlace(object);
     await this.registered.requireLayer(layerId, createLayer);
-    await this.registered.refuseTwice('zarr', layerId, place);
+    await this.registered.refuseTwice('zarr', layerId, dataKey);
     const { read, sources } = await this.registered.readNew(
       object,
       { right, layerId },
@@ -64,21 +64,21 @@ export class ZarrStores {
     );
     const { parts, ...scan } = read;
     this.registered.requireFit(layerId, parts[0]);
-    const about: ZarrAbout = { ...object, ...scan };
+    const registration: ZarrAbout = { ...object, ...scan };
     const acquired = parts[0]?.acquired ?? null;
-    const row = { layerId, name, description, place, about, parts, acquired };
+    const row = { layerId, name, description, dataKey, registration, grids: parts, acquired };
     return this.registered.add<ZarrAbout>({ kind: 'zarr', ...row }, { sources, by });
   }
 
   /** Reads its metadata again. Throws as `register` does. */
   async refresh(id: number): Promise<ZarrStore> {
-    const { about, layerId } = await this.get(id);
-    const { path } = await findObject(about, this.deps);
+    const { registration, layerId } = await this.get(id);
+    const { path } = await findObject(registration, this.deps);
     const { parts, ...scan } = await this.#scan(path);
     this.registered.requireFit(layerId, parts[0]);
     return this.registered.change<ZarrAbout>('zarr', id, {
-      about: { ...about, ...scan },
-      parts,
+      registration: { ...registration, ...scan },
+      grids: parts,
       scannedAt: Date.now(),
     });
   }

@@ -108,12 +108,12 @@ export function withKey(
   fields: readonly Field[],
 ): { query: FeatureQuery; fields: readonly Field[] } {
   const { source } = query;
-  const { idColumn, idType, numbers } = source;
+  const { idColumn, idType, generatedIds } = source;
   const isField = source.fields.some(({ name }) => name === idColumn);
   if (!driver || hasIntegerIds(source) || isField) return { query, fields };
   // Columns of `character(n)` are read as text, without the blanks at their end.
   const sqlType = idType === 'uuid' ? 'uuid' : 'character';
-  const key: Field = numbers?.key ?? { name: idColumn, type: 'string', nullable: false, sqlType };
+  const key: Field = generatedIds?.key ?? { name: idColumn, type: 'string', nullable: false, sqlType };
   const keyed = { ...source, fields: [key, ...source.fields] };
   return { query: { ...query, source: keyed }, fields: [key, ...fields] };
 }

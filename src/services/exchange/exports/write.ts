@@ -15,19 +15,20 @@ import { type ExportPlan, layerName, refusal } from './plan.js';
 
 type Runner = Pick<Pools, 'run' | 'status' | 'close'>;
 
-/** Reads part by part, each from the key of the last feature: the memory that it takes does not grow. */
-async function* exportParts(
+/** Yields the features in parts, and reads one part ahead, so that the memory does not grow with the export. */
+async function* readParts(
   x: TaskContext,
   pools: Runner,
   { task }: Pick<ExportPlan, 'task'>,
 ): AsyncGenerator<ItemsResult> {
   let part = await runTask(x, pools, 'vector.items', task);
   for (;;) {
+    // A started export is not refused because of waiting tasks.
     const next =
       part.more && part.last
         ? runTask(x, pools, 'vector.items', { ...task, after: part.last }, { begun: true })
         : undefined;
-    // A failure is met where it is awaited, not before.
+    // Without a handler, a failure before `next` is awaited would be an unhandled rejection.
     next?.catch(() => {});
     yield part;
     if (!next) return;
@@ -38,7 +39,7 @@ async function* exportParts(
 /** Members of an export plan for reading and writing its bytes. */
 type PartPlan = Pick<ExportPlan, 'task' | 'fields' | 'crs'>;
 
-/** Sentences about values and geometries that the exported features have in another form than the stored features. */
+/** Notes about values and geometries that the export changes. Never rejects. */
 export async function findExportLosses(
   { signal }: Pick<TaskContext, 'signal'>,
   pools: Runner,
@@ -56,19 +57,19 @@ export async function openExport(
   pools: Runner,
   plan: PartPlan,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const parts = exportParts(x, pools, plan);
+  const parts = readParts(x, pools, plan);
   const first = await parts.next();
-  return exportBytes(plan, resumed(first, parts));
+  return writeParts(plan, prepend(first, parts));
 }
 
-async function* resumed<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+async function* prepend<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
   if (first.done) return;
   yield first.value;
   yield* rest;
 }
 
-/** Bytes of an export that the store writes itself. `progress` receives the number of features written. */
-async function* exportBytes(
+/** Bytes of an export that the store writes itself. `progress` receives the number of written features. */
+async function* writeParts(
   plan: PartPlan,
   parts: AsyncIterable<ItemsResult>,
   progress: (features: number) => void = () => {},
@@ -86,7 +87,10 @@ async function* exportBytes(
   if (!isCsv) yield Buffer.from('\n]}\n');
 }
 
-/** Programs take the coordinates for longitudes and latitudes where no other CRS is named. */
+/**
+ * Start of a feature collection. Programs assume longitude and latitude if the file names no CRS. A local CRS has no
+ * name that programs understand.
+ */
 function geoJsonHead({ crs }: PartPlan): string {
   const name = `urn:ogc:def:crs:EPSG::${crs.epsg}`;
   const member =
@@ -100,12 +104,12 @@ function geoJsonHead({ crs }: PartPlan): string {
 export type FilePlan = PartPlan &
   Pick<ExportPlan, 'format'> & { readonly collection: Pick<ExportPlan['collection'], 'id' | 'source'> };
 
-/** Ending by which OGR writes the files of a shapefile into a ZIP archive. */
+/** Extension with which OGR writes the files of a shapefile into a ZIP archive. */
 const ZIPPED_SHAPEFILE = '.shz';
-/** Share of an export that reading is, where OGR writes the file. */
-const READ = 0.6;
+/** Share of reading in the time of an export whose file OGR writes. The total of features is unknown until it ends. */
+const READ_SHARE = 0.6;
 
-/** A file that was written. */
+/** Contents of a complete export file. */
 export interface WrittenExport {
   readonly features: number;
   /** Sentences about values that the format cannot store unchanged. */
@@ -128,18 +132,18 @@ export async function writeExport(
     progress(read, 0);
   };
   try {
-    const finding = findExportLosses(x, pools, plan);
-    await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
-    if (!driver) return { features, notes: await finding };
-    if (features === 0) await writeFile(draft, columnsAlone(plan));
+    const losses = findExportLosses(x, pools, plan);
+    await saveFile(x, writeParts(plan, readParts(x, pools, plan), onRead), driver ? draft : output);
+    if (!driver) return { features, notes: await losses };
+    if (features === 0) await writeFile(draft, buildPlaceholder(plan));
     const file = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
-    const task = translation(plan, draft, file, features);
-    const onProgress = (fraction: number) => progress(features, READ + (1 - READ) * fraction);
+    const task = createTranslateTask(plan, draft, file, features);
+    const onProgress = (fraction: number) => progress(features, READ_SHARE + (1 - READ_SHARE) * fraction);
     const options = { onProgress, ...(x.signal ? { signal: x.signal } : {}) };
     const { notes = [], features: written } = await pools.run('ogr.translate', task, options);
     if (file !== output) await rename(file, output);
-    // A draft without features has one that names the fields.
-    return { features: features === 0 ? 0 : written, notes: [...(await finding), ...notes] };
+    // The placeholder of an empty draft does not count.
+    return { features: features === 0 ? 0 : written, notes: [...(await losses), ...notes] };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
     throw error;
@@ -148,8 +152,8 @@ export async function writeExport(
   }
 }
 
-/** Names the fields where no feature does; it is not written. */
-function columnsAlone({ fields }: PartPlan): string {
+/** A feature from which OGR takes the fields of an empty export. Because of `isEmpty`, OGR does not write it. */
+function buildPlaceholder({ fields }: PartPlan): string {
   const properties = Object.fromEntries(fields.map(({ name }) => [name, null]));
   return JSON.stringify({
     type: 'FeatureCollection',
@@ -157,12 +161,12 @@ function columnsAlone({ fields }: PartPlan): string {
   });
 }
 
-async function save(x: TaskContext, bytes: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+async function saveFile(x: TaskContext, bytes: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
   await pipeline(Readable.from(bytes, { objectMode: false }), file, x.signal ? { signal: x.signal } : {});
 }
 
-function translation(
+function createTranslateTask(
   { collection, fields, format, crs }: FilePlan,
   path: string,
   output: string,

@@ -10,9 +10,9 @@ import { GEOSERVICES } from '../remote/geoservices.js';
 import type { GeoServicesReport, GeoServicesSource } from '../remote/geoservices-source.js';
 import type { BatchRelationships, RelatedLayer } from './relationships.js';
 
-/** A layer of a batch, and the layers of it that must be there first, by their `id`. */
+/** A layer of a batch, and the ids of layers that must be imported first. */
 export interface BatchLayer {
-  /** The source's id for it. */
+  /** Id of the layer at the source. */
   readonly id: string;
   readonly input: RemoteInput<GeoServicesSource>;
   readonly dependsOn: readonly string[];
@@ -29,13 +29,15 @@ export interface MigrationBatch {
   readonly manifest: string | null;
 }
 
-/** Result of a layer: a job, or the reason why there is none. */
-type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
+/** The attempt to start the job of a layer: the job, or the reason why there is none. */
+type LayerAttempt =
+  | { readonly jobId: string }
+  | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
 /** Stored after each change. */
 interface BatchCheckpoint {
-  /** By the place of the layer in the batch. */
-  readonly children: Readonly<Record<number, Child>>;
+  /** By index of the layer in the batch. */
+  readonly children: Readonly<Record<number, LayerAttempt>>;
   readonly relationshipsApplied: boolean;
 }
 
@@ -79,7 +81,7 @@ export class MigrationBatches {
       waits: true,
       lane: KIND,
       run: (context) => new BatchRun(deps, context).run(),
-      refuseRetry: async () => 'Begin a batch of the layers that are missing.',
+      refuseRetry: async () => 'Start a new batch with the missing layers.',
     });
   }
 
@@ -105,7 +107,7 @@ export class MigrationBatches {
 
 function buildView(
   layer: BatchLayer,
-  child: Child | undefined,
+  child: LayerAttempt | undefined,
   jobs: ReadonlyMap<string, JobOutcomeRow>,
   isOver: boolean,
 ): BatchChild {
@@ -142,9 +144,9 @@ function parseOutcome({
 
 /** One run of a batch: starts the jobs of its layers, several at a time, and waits for them. */
 class BatchRun {
-  readonly #children: Record<number, Child>;
-  /** Whether the collection exists, for layers whose job has ended. */
-  readonly #outcomes = new Map<string, boolean>();
+  readonly #children: Record<number, LayerAttempt>;
+  /** Whether the layer was imported, for layers with a recorded outcome. */
+  readonly #imported = new Map<string, boolean>();
 
   constructor(
     private readonly deps: BatchDeps,
@@ -156,28 +158,31 @@ class BatchRun {
   async run(): Promise<{ layers: number }> {
     const { layers } = this.context.input;
     try {
-      while (this.#outcomes.size < layers.length) {
-        await this.#beginSome();
+      while (this.#imported.size < layers.length) {
+        await this.#startNext();
         await this.#waitForOne();
-        this.context.progress(this.#outcomes.size / layers.length);
+        this.context.progress(this.#imported.size / layers.length);
       }
     } catch (error) {
       if (error instanceof JobStopError && error.reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
     if (this.context.input.applyRelationships) await this.#relate();
-    const failures = [...this.#outcomes.values()].filter((isThere) => !isThere).length;
+    const failures = [...this.#imported.values()].filter((isImported) => !isImported).length;
     if (failures > 0)
       throw new ApiError('unprocessable', `${failures} of ${layers.length} layers were not imported.`);
     return { layers: layers.length };
   }
 
-  /** Starts the jobs of the next layers, as many as there are free places. */
-  async #beginSome(): Promise<void> {
+  /**
+   * Starts the jobs of the next layers, up to the limit of running jobs. Stops after a cancelled layer: `#waitForOne`
+   * records it before its dependent layers.
+   */
+  async #startNext(): Promise<void> {
     const { layers } = this.context.input;
     for (const [i, layer] of layers.entries()) {
-      if (this.#children[i] !== undefined || this.#outcomes.has(layer.id)) continue;
-      const missing = layer.dependsOn.find((id) => this.#outcomes.get(id) === false);
+      if (this.#children[i] !== undefined || this.#imported.has(layer.id)) continue;
+      const missing = layer.dependsOn.find((id) => this.#imported.get(id) === false);
       if (missing !== undefined) {
         await this.#set(i, {
           state: 'cancelled',
@@ -185,16 +190,16 @@ class BatchRun {
         });
         return;
       }
-      if (!layer.dependsOn.every((id) => this.#outcomes.get(id))) continue;
-      if (this.#pending().length >= EXCHANGE_LIMITS.batchJobs) return;
-      await this.#set(i, await this.#begin(layer, i));
+      if (!layer.dependsOn.every((id) => this.#imported.get(id))) continue;
+      if (this.#unrecorded().length >= EXCHANGE_LIMITS.batchJobs) return;
+      await this.#set(i, await this.#start(layer, i));
     }
   }
 
   /** Starts the job of a layer. If an earlier run started it, returns the same job. */
-  async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
+  async #start({ input }: BatchLayer, index: number): Promise<LayerAttempt> {
     const { context, deps } = this;
-    const options = { ...context.submitter, idempotencyKey: `${context.id}:${ordinal}` };
+    const options = { ...context.submitter, idempotencyKey: `${context.id}:${index}` };
     try {
       const { id } = await deps.imports.submitRemote(GEOSERVICES, input, options);
       return { jobId: id };
@@ -204,8 +209,8 @@ class BatchRun {
     }
   }
 
-  async #set(ordinal: number, child: Child): Promise<void> {
-    this.#children[ordinal] = child;
+  async #set(index: number, child: LayerAttempt): Promise<void> {
+    this.#children[index] = child;
     await this.#save(false);
   }
 
@@ -221,40 +226,40 @@ class BatchRun {
     const ends: RelatedLayer[] = [];
     for (const [i, layer] of context.input.layers.entries()) {
       const child = this.#children[i];
-      if (!this.#outcomes.get(layer.id) || !child || !('jobId' in child)) continue;
+      if (!this.#imported.get(layer.id) || !child || !('jobId' in child)) continue;
       const { result_json: result } = await deps.jobs.get(child.jobId);
       const { report } = JSON.parse(result!) as ImportResult;
       ends.push({ ...layer, relationships: (report as GeoServicesReport).relationships });
     }
     const work = () => deps.relationships.apply(ends, context.signal);
-    for (const warning of await context.step('relate', 'Taking over relationships', work))
+    for (const warning of await context.step('relate', 'Importing relationships', work))
       await context.warn(warning);
     await this.#save(true);
   }
 
-  /** Jobs that have not ended, and layers that never became one. */
-  #pending(): [BatchLayer, Child][] {
+  /** Attempts without a recorded outcome: running jobs, and layers whose job could not be started. */
+  #unrecorded(): [BatchLayer, LayerAttempt][] {
     const { layers } = this.context.input;
     return layers.flatMap((layer, i) => {
       const child = this.#children[i];
-      return child === undefined || this.#outcomes.has(layer.id)
+      return child === undefined || this.#imported.has(layer.id)
         ? []
-        : [[layer, child] satisfies [BatchLayer, Child]];
+        : [[layer, child] satisfies [BatchLayer, LayerAttempt]];
     });
   }
 
   async #waitForOne(): Promise<void> {
-    const pending = this.#pending();
-    const jobless = pending.find(([, child]) => !('jobId' in child));
-    if (jobless) return void this.#outcomes.set(jobless[0].id, false);
+    const pending = this.#unrecorded();
+    const withoutJob = pending.find(([, child]) => !('jobId' in child));
+    if (withoutJob) return void this.#imported.set(withoutJob[0].id, false);
     const ids = pending.flatMap(([, child]) => ('jobId' in child ? [child.jobId] : []));
     const { id, state } = await nextToEnd(this.deps.jobs, ids, this.context.signal);
     const [layer] = pending[ids.indexOf(id)]!;
-    this.#outcomes.set(layer.id, state === 'Succeeded');
+    this.#imported.set(layer.id, state === 'Succeeded');
   }
 
   async #cancelAll(): Promise<void> {
-    for (const [, child] of this.#pending())
+    for (const [, child] of this.#unrecorded())
       if ('jobId' in child) await this.deps.jobs.cancel(child.jobId).catch(() => {});
   }
 }

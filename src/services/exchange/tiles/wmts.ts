@@ -178,18 +178,18 @@ interface Address {
 }
 
 /** Addresses in their order: level by level, row by row. */
-function addressesFrom(levels: readonly RemoteLevel[], first: number, most: number): Address[] {
+function addressesFrom(levels: readonly RemoteLevel[], first: number, max: number): Address[] {
   const addresses: Address[] = [];
   let before = 0;
   for (const level of levels) {
     const count = countTiles(level);
     const width = level.maxColumn - level.minColumn + 1;
-    for (let i = Math.max(0, first - before); i < count && addresses.length < most; i++) {
+    for (let i = Math.max(0, first - before); i < count && addresses.length < max; i++) {
       const [row, column] = [level.minRow + Math.floor(i / width), level.minColumn + (i % width)];
       addresses.push({ matrix: level.matrix, zoom: level.zoom, row, column });
     }
     before += count;
-    if (addresses.length === most) break;
+    if (addresses.length === max) break;
   }
   return addresses;
 }

@@ -6,14 +6,14 @@ import type { TileRequest } from '../request.js';
 /**
  * Tags by which a content delivery network (CDN) finds the tiles that an edit touches. Every tile has the tag of all
  * tiles, the tags of its collections, and one for each collection and cell.
- * A cell is a tile of WebMercatorQuad down to `CELL_ZOOM`, and represents all tiles within it. Tiles of other sets
+ * A cell is a tile of WebMercatorQuad up to `CELL_ZOOM`. A cell at `CELL_ZOOM` also represents all tiles within it. Tiles of other sets
  * share one tag for each collection.
  */
 
 /** Every tile has it. */
 export const ALL_TILES = 'tiles';
 
-/** Side of a cell: 150 km at the equator. */
+/** Largest zoom of cells. Their sides are 150 km at the equator. */
 const CELL_ZOOM = 8;
 /** Part of a tile by which the symbols of a feature may reach over its edge. */
 const REACH = 1 / 4;
@@ -34,7 +34,7 @@ function otherSetsTag(layerId: number): string {
   return `c${layerId}-other`;
 }
 
-/** The names of a tile. */
+/** Tags of a tile. */
 export function tileTags({ collections, at }: Pick<TileRequest, 'collections' | 'at'>): readonly string[] {
   const depth = Math.max(0, at.zoom - CELL_ZOOM);
   const [zoom, row, column] = [at.zoom - depth, at.row >> depth, at.column >> depth];

@@ -81,7 +81,7 @@ interface FieldForm {
 const TEXT: FieldForm = { form: 'text', type: 'string' };
 
 const isMisfitTime = ({ name, type }: DraftField, facts: PropertyFacts) =>
-  facts.hasOtherText(name) || facts.hasNumbers(name) || (type === 'date' && facts.hasTimesOfDay(name));
+  facts.hasOtherText(name) || facts.canHaveIntegerIds(name) || (type === 'date' && facts.hasTimesOfDay(name));
 
 /** Whether a property of numbers or booleans has other values: SQLite stores them in any column. */
 function isMisfit(name: string, type: FieldType, facts: PropertyFacts): boolean {
@@ -97,7 +97,7 @@ function formFor({ name, type }: DraftField, facts: PropertyFacts, format: Expor
   if (type === 'integer' && facts.hasDecimals(name))
     return facts.hasLargeIntegers(name) ? TEXT : { type: 'number' };
   if (!isTime(type)) return {};
-  if (facts.hasNumbers(name)) return TEXT;
+  if (facts.canHaveIntegerIds(name)) return TEXT;
   // GDAL writes times as `2020/01/01 00:00:00+00` there; text stays ISO 8601, with all digits.
   if (format === 'KML') return { type: 'string' };
   // Years before 0000 and after 9999, infinity, days that no month has, and times in a column of dates.

@@ -132,7 +132,7 @@ export class PropertyFacts {
     return this.#has(name, TEXT | LIKE_TIME);
   }
 
-  hasNumbers(name: string): boolean {
+  canHaveIntegerIds(name: string): boolean {
     return this.#has(name, INTEGER | DECIMAL);
   }
 

@@ -1,7 +1,13 @@
 import type { RemoteReason } from '../../../core/errors/remote-problems.js';
 import type { ListedObject, ListObjectsTask, ObjectPage } from '../../../core/sources/object-stores.js';
 import { plainText } from '../../../core/values/percent.js';
-import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } from '../../files/xml.js';
+import {
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  listXmlChildren,
+  type XmlNode,
+} from '../../files/xml.js';
 
 /** Pages of a container of Azure (List Blobs). */
 
@@ -16,7 +22,7 @@ export function azureQuery({ prefix, cursor, limit }: ListObjectsTask): Record<s
 }
 
 export function azurePage(root: XmlNode): ObjectPage {
-  const objects = children(getXmlChild(root, 'Blobs'), 'Blob').flatMap((node): ListedObject[] => {
+  const objects = listXmlChildren(getXmlChild(root, 'Blobs'), 'Blob').flatMap((node): ListedObject[] => {
     const name = findXmlText(node, 'Name');
     const bytes = Number(findXmlText(node, 'Properties', 'Content-Length'));
     if (name === undefined || !Number.isSafeInteger(bytes)) return [];

@@ -9,7 +9,7 @@ import {
   type ObjectTask,
   objectAddress,
 } from '../../../core/sources/object-stores.js';
-import { children, findXmlText, parseXmlDocument, type XmlNode } from '../../files/xml.js';
+import { findXmlText, listXmlChildren, parseXmlDocument, type XmlNode } from '../../files/xml.js';
 import { storeHeaders } from '../../storage/remote/credentials.js';
 import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objects.js';
 import { download, get, type RemoteAccess, type RemoteAnswer } from './http.js';
@@ -73,7 +73,7 @@ function parseXml(bytes: Buffer): { name: string; root: XmlNode } | undefined {
 }
 
 function parseObjects(root: XmlNode): ListedObjects {
-  const objects = children(root, 'Contents').flatMap((node): ListedObject[] => {
+  const objects = listXmlChildren(root, 'Contents').flatMap((node): ListedObject[] => {
     const [key, bytes] = [findXmlText(node, 'Key'), Number(findXmlText(node, 'Size'))];
     if (key === undefined || !Number.isSafeInteger(bytes)) return [];
     return [{ key: readKey(key, root), bytes, modified: parseHttpDate(findXmlText(node, 'LastModified')) }];

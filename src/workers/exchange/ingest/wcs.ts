@@ -1,10 +1,10 @@
 import type { CoveragePlan, CoveragePlanTask, RemoteCoverage } from '../../../core/exchange/ingest.js';
 import {
-  children,
   findOgcException,
   findXmlAttribute,
   findXmlText,
   getXmlChild,
+  listXmlChildren,
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
@@ -44,9 +44,9 @@ interface PlanInput {
 }
 
 async function planTwo({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
-  const summaries = children(getXmlChild(root, 'Contents'), 'CoverageSummary');
+  const summaries = listXmlChildren(getXmlChild(root, 'Contents'), 'CoverageSummary');
   const ids = summaries.map((one) => findXmlText(one, 'CoverageId') ?? '').filter((id) => id !== '');
-  const formats = children(getXmlChild(root, 'ServiceMetadata'), 'formatSupported').map(
+  const formats = listXmlChildren(getXmlChild(root, 'ServiceMetadata'), 'formatSupported').map(
     (one) => findXmlText(one) ?? '',
   );
   const format = geoTiff(formats) ?? 'image/tiff';
@@ -55,8 +55,8 @@ async function planTwo({ task, read, root, version }: PlanInput): Promise<Covera
     const request = (name: string, more: Record<string, string>) =>
       requestUrl(task.url, { SERVICE: 'WCS', VERSION: version, REQUEST: name, COVERAGEID: id, ...more });
     const { root: described } = await read(request('DescribeCoverage', {}));
-    const description = children(described, 'CoverageDescription')[0] ?? {};
-    const fields = children(getXmlChild(description, 'rangeType', 'DataRecord'), 'field');
+    const description = listXmlChildren(described, 'CoverageDescription')[0] ?? {};
+    const fields = listXmlChildren(getXmlChild(description, 'rangeType', 'DataRecord'), 'field');
     const summary = summaries.find((one) => findXmlText(one, 'CoverageId') === id)!;
     coverages.push({
       id,
@@ -79,13 +79,15 @@ function geoTiff(formats: readonly string[]): string | undefined {
 }
 
 async function planOne({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
-  const briefs = children(getXmlChild(root, 'ContentMetadata'), 'CoverageOfferingBrief');
+  const briefs = listXmlChildren(getXmlChild(root, 'ContentMetadata'), 'CoverageOfferingBrief');
   const ids = briefs.map((one) => findXmlText(one, 'name') ?? '').filter((id) => id !== '');
   const coverages: RemoteCoverage[] = [];
   for (const id of selectIds(ids, task.ids)) {
     const about = { SERVICE: 'WCS', VERSION: version, COVERAGE: id };
     const { root: described } = await read(requestUrl(task.url, { ...about, REQUEST: 'DescribeCoverage' }));
-    coverages.push(readCoverage(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
+    coverages.push(
+      readCoverage(id, listXmlChildren(described, 'CoverageOffering')[0] ?? {}, task.url, about),
+    );
   }
   return { version, coverages };
 }
@@ -102,8 +104,10 @@ function readCoverage(
   const native =
     findXmlText(crsList, 'nativeCRSs') ?? findXmlText(crsList, 'requestResponseCRSs') ?? 'EPSG:4326';
   const crs = native.split(/\s+/)[0]!;
-  const envelope = children(domain, 'Envelope').find((one) => findXmlAttribute(one, 'srsName') === crs);
-  const [low, high] = children(envelope ?? {}, 'pos').map((one) => findXmlText(one) ?? '');
+  const envelope = listXmlChildren(domain, 'Envelope').find(
+    (one) => findXmlAttribute(one, 'srsName') === crs,
+  );
+  const [low, high] = listXmlChildren(envelope ?? {}, 'pos').map((one) => findXmlText(one) ?? '');
   const box = [low, high].flatMap((pos) => (pos ?? '').trim().split(/\s+/).map(Number));
   const grid = getXmlChild(domain, 'RectifiedGrid', 'limits', 'GridEnvelope');
   const [from, to] = ['low', 'high'].map((side) =>
@@ -112,7 +116,7 @@ function readCoverage(
   const [width, height] = [0, 1].map((axis) => to![axis]! - from![axis]! + 1);
   if (box.length !== 4 || !box.every(Number.isFinite) || !(width! > 0) || !(height! > 0))
     throw refused(`its coverage ${id.slice(0, 100)} has no envelope in ${crs.slice(0, 40)}, or no grid`);
-  const formats = children(getXmlChild(offering, 'supportedFormats'), 'formats').map(
+  const formats = listXmlChildren(getXmlChild(offering, 'supportedFormats'), 'formats').map(
     (one) => findXmlText(one) ?? '',
   );
   const format = geoTiff(formats);
@@ -129,9 +133,9 @@ function readCoverage(
 }
 
 function readBands(offering: XmlNode): string[] {
-  const axes = children(getXmlChild(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
+  const axes = listXmlChildren(getXmlChild(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
   const values = axes.flatMap((axis) =>
-    children(getXmlChild(axis, 'AxisDescription', 'values'), 'singleValue'),
+    listXmlChildren(getXmlChild(axis, 'AxisDescription', 'values'), 'singleValue'),
   );
   return values.flatMap((value) => findXmlText(value) ?? []);
 }

@@ -14,11 +14,11 @@ import type {
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import {
-  children,
   findOgcException,
   findXmlAttribute,
   findXmlText,
   getXmlChild,
+  listXmlChildren,
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
@@ -59,16 +59,17 @@ export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<
 
 /** Returns the server's name for GeoJSON from the formats of GetFeature. */
 function geoJsonFormat(root: XmlNode): string | undefined {
-  const operation = children(getXmlChild(root, 'OperationsMetadata'), 'Operation').find(
+  const operation = listXmlChildren(getXmlChild(root, 'OperationsMetadata'), 'Operation').find(
     (one) => findXmlAttribute(one, 'name') === 'GetFeature',
   );
-  const parameter = children(operation ?? {}, 'Parameter').find(
+  const parameter = listXmlChildren(operation ?? {}, 'Parameter').find(
     (one) => findXmlAttribute(one, 'name')?.toLowerCase() === 'outputformat',
   );
   const holder = parameter && getXmlChild(parameter, 'AllowedValues');
-  const values = [...children(holder ?? {}, 'Value'), ...children(parameter ?? {}, 'Value')].map((one) =>
-    findXmlText(one),
-  );
+  const values = [
+    ...listXmlChildren(holder ?? {}, 'Value'),
+    ...listXmlChildren(parameter ?? {}, 'Value'),
+  ].map((one) => findXmlText(one));
   return values.find((value) => /^(application\/(geo\+)?json|geojson|json)\b/i.test(value ?? ''));
 }
 

@@ -10,11 +10,11 @@ import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/geometry/box.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
 import {
-  children,
   findOgcException,
   findXmlAttribute,
   findXmlText,
   getXmlChild,
+  listXmlChildren,
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
@@ -46,13 +46,13 @@ export async function planWmts(
   if (exception !== undefined) throw refused(`it returned: ${exception}`);
   const contents = getXmlChild(document.root, 'Contents');
   const matrixSets = new Map(
-    children(contents, 'TileMatrixSet').map((set) => [findXmlText(set, 'Identifier') ?? '', set]),
+    listXmlChildren(contents, 'TileMatrixSet').map((set) => [findXmlText(set, 'Identifier') ?? '', set]),
   );
   if (document.name !== 'Capabilities' || matrixSets.size === 0) throw refused('it is not a WMTS');
   const operation = kvpUrl(document.root) ?? removeOgcParameters(task.url);
   const origin = new URL(task.url).origin;
-  return children(contents, 'Layer').flatMap((layer) =>
-    children(layer, 'TileMatrixSetLink').map((link) => {
+  return listXmlChildren(contents, 'Layer').flatMap((layer) =>
+    listXmlChildren(layer, 'TileMatrixSetLink').map((link) => {
       const set = tileSet(layer, link, { matrixSets, operation });
       const strays = Object.values(set.templates).some((one) => new URL(one).origin !== origin);
       // Credentials are for the server that was named.
@@ -75,8 +75,8 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
     title: findXmlText(layer, 'Title'),
     description: findXmlText(layer, 'Abstract'),
     extent84: readExtent(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
-    styles: children(layer, 'Style').flatMap((style) => findXmlText(style, 'Identifier') ?? []),
-    formats: children(layer, 'Format').flatMap((format) => findXmlText(format) ?? []),
+    styles: listXmlChildren(layer, 'Style').flatMap((style) => findXmlText(style, 'Identifier') ?? []),
+    formats: listXmlChildren(layer, 'Format').flatMap((format) => findXmlText(format) ?? []),
   };
   const templates = readTemplates(layer, about.formats, { id, matrixSet, operation });
   try {
@@ -103,7 +103,7 @@ interface Place {
 
 /** Returns the resource URLs of the layer, or otherwise requests with parameters. */
 function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
-  const resources = children(layer, 'ResourceURL').filter(
+  const resources = listXmlChildren(layer, 'ResourceURL').filter(
     (one) => findXmlAttribute(one, 'resourceType') === 'tile',
   );
   const entries = formats.map((format) => {
@@ -131,11 +131,11 @@ function kvpTemplate(operation: string, parameters: Record<string, string>): str
 
 /** Returns the URL of requests with parameters. */
 function kvpUrl(root: XmlNode): string | undefined {
-  const operations = children(getXmlChild(root, 'OperationsMetadata'), 'Operation');
+  const operations = listXmlChildren(getXmlChild(root, 'OperationsMetadata'), 'Operation');
   const operation = operations.find((one) => findXmlAttribute(one, 'name') === 'GetTile');
-  for (const method of children(getXmlChild(operation ?? {}, 'DCP', 'HTTP'), 'Get')) {
-    const encodings = children(getXmlChild(method, 'Constraint', 'AllowedValues'), 'Value').map((one) =>
-      findXmlText(one),
+  for (const method of listXmlChildren(getXmlChild(operation ?? {}, 'DCP', 'HTTP'), 'Get')) {
+    const encodings = listXmlChildren(getXmlChild(method, 'Constraint', 'AllowedValues'), 'Value').map(
+      (one) => findXmlText(one),
     );
     const href = findXmlAttribute(method, 'href');
     if (href !== undefined && URL.canParse(href) && (encodings.length === 0 || encodings.includes('KVP')))
@@ -147,7 +147,7 @@ function kvpUrl(root: XmlNode): string | undefined {
 type Limits = ReadonlyMap<string, Omit<RemoteLevel, 'matrix' | 'zoom'>>;
 
 function readLimits(link: XmlNode): Limits {
-  const entries = children(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
+  const entries = listXmlChildren(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
     const number = (name: string) => Number(findXmlText(one, name));
     const limits = {
       minRow: number('MinTileRow'),
@@ -162,7 +162,7 @@ function readLimits(link: XmlNode): Limits {
 
 function parseLevels(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
   const wkid = parseSrid(findXmlText(set, 'SupportedCRS'));
-  const matrices = children(set, 'TileMatrix');
+  const matrices = listXmlChildren(set, 'TileMatrix');
   return matrices
     .map((matrix) => {
       const id = findXmlText(matrix, 'Identifier') ?? '';

@@ -23,7 +23,7 @@ import { writeParquet } from '../parquet/write.js';
 import { describeDamagedText } from './damaged-text.js';
 import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
 import { describeCurves } from './formats/curves.js';
-import { describeRoundedTimes, fineColumns, openTruncated, selectRows } from './formats/fine-times.js';
+import { describeRoundedTimes, findTextTimes, openTruncated, selectRows } from './formats/fine-times.js';
 import { areKept, describeLostIds, featureIdsIn, haveNegative } from './formats/geojson-ids.js';
 import { findSheetCoordinates, requirePlaces, writePointQuery } from './formats/spreadsheet.js';
 import { baseGeometryCode, convertGeometryType, hasNoGeometry, hasZ, openVector } from './ogr.js';
@@ -74,7 +74,7 @@ async function truncate(
   const { format } = task;
   if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
   const layer = parseLayer(source, task.layer);
-  const columns = await fineColumns(source, layer);
+  const columns = await findTextTimes(source, layer);
   if (columns.size === 0) return undefined;
   const { idColumn, ...rest } = task;
   const truncated = await openTruncated(source.description, layer, columns, idColumn);
@@ -327,13 +327,13 @@ async function translateArguments(
     const hasMulti = [...types].some((type) => type.startsWith('MULTI'));
     return draftArguments(task.draft, task, layer, hasMulti);
   }
-  const fine = await fineColumns(source, layer, task.format);
+  const fine = await findTextTimes(source, layer, task.format);
   if (task.format)
     return [
       ...exportArguments(task.format, task.table, sourceCrs),
       ...rowArguments(layer, task.format, fine, task.idColumn),
     ];
-  const keepsPlaces = task.keepsValues === true && source.driver.description === 'GPKG';
+  const keepsGeometryPrefix = task.keepsValues === true && source.driver.description === 'GPKG';
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
@@ -346,8 +346,8 @@ async function translateArguments(
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
     ...(coordinates
       ? []
-      : fine.size > 0 || keepsPlaces
-        ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsPlaces })]
+      : fine.size > 0 || keepsGeometryPrefix
+        ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsGeometryPrefix })]
         : [layer.name]),
   ];
 }

@@ -4,17 +4,17 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { cross, dot, isSame, type Vector, vector } from './vectors.js';
 
-/** A place on a line: the number of a segment and a share of it, together. */
-type Place = number;
+/** Position on a line: the index of a segment plus the fraction along it. */
+type LinePosition = number;
 
 /** Crossing of a path and a guide. */
 export interface Crossing {
-  /** On the path. */
-  at: Place;
+  /** Position on the path. */
+  at: LinePosition;
   position: Position;
   /** Index of the guide, and the position on it. */
   guide: number;
-  guideAt: Place;
+  guideAt: LinePosition;
 }
 
 /** Side of the guides. `on` is for lines along a guide. */

@@ -2,19 +2,23 @@ import type { Position } from 'geojson';
 import type { Crossing, GuideSide, Guides } from './guides.js';
 import { isSame, vector } from './vectors.js';
 
-/** A part of a path between two places where it meets guides. */
+/** A part of a path between two crossings with guides. */
 export interface Piece {
   path: Position[];
-  /** Side of the piece. Undefined if its ends are on different sides, or on no guide. */
+  /**
+   * Side of the guides on which the piece is. If only one end is on a guide, this end decides. Undefined if the ends are
+   * on different sides, or on no guide.
+   */
   side: GuideSide | undefined;
 }
 
-/** The pieces of a path in its direction: one where it meets no guide. */
+/** Splits a path where it crosses or touches guides. Pieces have the order of the path. A path without a crossing is one piece. */
 export function splitAtGuides(path: readonly Position[], guides: Guides): Piece[] {
-  const places = listPlaces(guides.crossings(path));
+  const crossings = removeRepetitions(guides.crossings(path));
   const last = path.length - 1;
-  const inner = places.filter(({ at }) => at > 0 && at < last);
-  const bounds = [places.find(({ at }) => at === 0), ...inner, places.find(({ at }) => at === last)];
+  const inner = crossings.filter(({ at }) => at > 0 && at < last);
+  // Undefined for an end of the path that is on no guide.
+  const bounds = [crossings.find(({ at }) => at === 0), ...inner, crossings.find(({ at }) => at === last)];
   return bounds.slice(1).flatMap((end, i) => {
     const start = bounds[i];
     const piece = extractPath(
@@ -26,15 +30,15 @@ export function splitAtGuides(path: readonly Position[], guides: Guides): Piece[
   });
 }
 
-/** One crossing for each place. */
-function listPlaces(crossings: readonly Crossing[]): Crossing[] {
+/** Removes crossings at the position of the crossing before them. */
+function removeRepetitions(crossings: readonly Crossing[]): Crossing[] {
   return crossings.filter((one, i) => {
     const before = crossings[i - 1];
     return !before || (before.at !== one.at && !isSame(before.position, one.position));
   });
 }
 
-/** The positions of a path from one place to another. */
+/** The positions of a path from one position on it to another. */
 export function extractPath(
   path: readonly Position[],
   start: Pick<Crossing, 'at' | 'position'>,

@@ -21,13 +21,13 @@ import {
   writePlaneBlobs,
 } from './blobs.js';
 import { cuts } from './cuts.js';
+import { findDatumTransformations, transformGeometries } from './datum-paths.js';
 import { gaps } from './gaps.js';
 import { formatNotations, parseNotations } from './notations.js';
 import { relations } from './relations.js';
 import { reshape } from './reshape.js';
 import { densifySlopes } from './slopes.js';
 import { trimExtend } from './trim-extend.js';
-import { findDatumTransformations, transformGeometries } from './ways.js';
 
 /** Computes an operation of a GeometryServer. Throws `invalid-input` and `too-large`. */
 export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
@@ -59,8 +59,8 @@ function compute(task: GeometryServiceTask): GeometryServiceResult {
       return { geometries: trimExtend(task), measures: [] };
     case 'complete':
       return { geometries: readPlaneBlobs(gaps(task), task), measures: [] };
-    case 'find-ways':
-      return { geometries: [], measures: [], ways: findDatumTransformations(task) };
+    case 'find-paths':
+      return { geometries: [], measures: [], paths: findDatumTransformations(task) };
     case 'transform':
       return { geometries: transformGeometries(task), measures: [] };
     case 'write':

@@ -9,7 +9,7 @@ import { indexOver, type Layer } from '../layers.js';
 import { listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
 import type { Attribute, FeatureTable, TableValue } from '../table.js';
 import { boxesAround } from './near.js';
-import { type Sides, withSides } from './sides.js';
+import { joinLayers, type LayerPair } from './sides.js';
 import { statisticAttributes } from './statistics.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
@@ -18,7 +18,7 @@ type Join = Extract<FeatureProcess, { kind: 'join' }>;
 export function joinFeatures(run: ProcessRun, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
   const extra = carries ? [] : countAttributes(join, run.task.overlay!);
-  return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
+  return joinLayers(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
 }
 
 /** Attributes for the number of join features and for their statistics. */
@@ -26,7 +26,12 @@ export function countAttributes({ countName, statistics }: Join, { source }: Pro
   return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
 }
 
-async function fill(run: ProcessRun, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
+async function fill(
+  run: ProcessRun,
+  join: Join,
+  { left, right }: LayerPair,
+  table: FeatureTable,
+): Promise<void> {
   const summary = buildSummary(join, right);
   const nothing = new Array(right.attributes.length).fill(null);
   const search = readSearch(join, left.crs);

@@ -5,7 +5,7 @@ import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { describeCrs } from '../../../native/index.js';
 import { NearestIndex, type Neighbours } from '../../../native/proximity.js';
 import { expandBoxOnGlobe, withMargins } from '../../providers/boxes.js';
-import type { HeldLayer } from '../layers.js';
+import type { MemoryLayer } from '../layers.js';
 import { batchesIn, computeGeometriesBox, listGeometries, type ProcessRun } from '../run.js';
 import type { IndexedCopy } from './copy.js';
 
@@ -52,7 +52,7 @@ export class NearestAmong implements NearestFeatures {
   readonly #index: NearestIndex;
 
   constructor(
-    private readonly others: HeldLayer,
+    private readonly others: MemoryLayer,
     private readonly query: NearestQuery,
   ) {
     this.#index = new NearestIndex(others.crs, query.ground).add(listGeometries(others.all));

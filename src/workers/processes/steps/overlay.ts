@@ -7,7 +7,7 @@ import type { Layer, SearchedLayer } from '../layers.js';
 import { listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
 import { computeShares, SHARE_ATTRIBUTES } from '../shares.js';
 import type { FeatureTable, TableValue } from '../table.js';
-import { type Sides, withSearchedSides, withSides } from './sides.js';
+import { joinLayers, joinSearchedLayers, type LayerPair } from './sides.js';
 
 type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
 
@@ -23,14 +23,14 @@ export function overlayFeatures(run: ProcessRun, { kind, measure }: Overlay): Pr
   const extra = measure ? SHARE_ATTRIBUTES : [];
   const faults = { left: new LayerFaults(run), right: new LayerFaults(run) };
   if (kind === 'clip' || kind === 'subtract')
-    return withSides(run, { carries, extra }, ({ left, right }, table) =>
+    return joinLayers(run, { carries, extra }, ({ left, right }, table) =>
       cut({ kind, features: left, others: right, faults }, table, ({ values }) => values),
     );
   if (kind === 'intersect')
-    return withSides(run, { carries, extra }, (sides, table) =>
+    return joinLayers(run, { carries, extra }, (sides, table) =>
       intersect(run, { ...sides, faults, measure }, table),
     );
-  return withSearchedSides(run, { carries }, async (sides, table) => {
+  return joinSearchedLayers(run, { carries }, async (sides, table) => {
     const { left, right } = sides;
     if (kind === 'union') await intersect(run, { ...sides, faults, measure: undefined }, table);
     const [ofLeft, ofRight] = [nulls(left.attributes.length), nulls(right.attributes.length)];
@@ -68,7 +68,7 @@ async function cut(
   }
 }
 
-interface Intersection extends Sides {
+interface Intersection extends LayerPair {
   faults: Faults;
   measure: Measure | undefined;
 }

@@ -1,12 +1,19 @@
-import { FileLayer, fileLayer, HeldLayer, type Layer, PassingLayer, searchedLayer } from '../layers.js';
+import {
+  IndexedFileLayer,
+  type Layer,
+  loadSearchable,
+  MemoryLayer,
+  StreamedLayer,
+  writeLayerFile,
+} from '../layers.js';
 import type { ProcessRun } from '../run.js';
 import { type Attribute, distinct, FeatureTable } from '../table.js';
 import { removeCopy } from './copy.js';
 
-/** Both layers of a process in one CRS. */
-export interface Sides<Left extends Layer = Layer> {
+/** The two layers of a process in one CRS. */
+export interface LayerPair<Left extends Layer = Layer> {
   readonly left: Left;
-  readonly right: HeldLayer | FileLayer;
+  readonly right: MemoryLayer | IndexedFileLayer;
 }
 
 interface Columns {
@@ -17,23 +24,24 @@ interface Columns {
 }
 
 /**
- * Fills a table from both layers; returns the number of its features. Files of layers are deleted when it resolves.
+ * Fills a table from two layers, and returns the number of its features. The left layer can be read once. Files of
+ * layers are deleted at the end.
  */
-export function withSides(
+export function joinLayers(
   run: ProcessRun,
   columns: Columns,
-  fill: (sides: Sides, table: FeatureTable) => Promise<void>,
+  fill: (pair: LayerPair, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
-  return withLayers(run, columns, leftOnce, fill);
+  return withLayers(run, columns, openForSinglePass, fill);
 }
 
-/** The same where the left layer is read twice, and searched. */
-export function withSearchedSides(
+/** Fills a table like `joinLayers`. The left layer can also be read repeatedly and searched. */
+export function joinSearchedLayers(
   run: ProcessRun,
   columns: Columns,
-  fill: (sides: Sides<HeldLayer | FileLayer>, table: FeatureTable) => Promise<void>,
+  fill: (pair: LayerPair<MemoryLayer | IndexedFileLayer>, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
-  return withLayers(run, columns, bothSearched, fill);
+  return withLayers(run, columns, openSearchable, fill);
 }
 
 interface Paths {
@@ -44,20 +52,21 @@ interface Paths {
 async function withLayers<Left extends Layer>(
   run: ProcessRun,
   { carries, extra = [] }: Columns,
-  layers: (run: ProcessRun, paths: Paths) => Promise<Sides<Left>>,
-  fill: (sides: Sides<Left>, table: FeatureTable) => Promise<void>,
+  open: (run: ProcessRun, paths: Paths) => Promise<LayerPair<Left>>,
+  fill: (pair: LayerPair<Left>, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
   const { output } = run.task;
   const paths = { left: `${output}.left`, right: `${output}.right` };
   try {
-    const sides = await layers(run, paths);
-    const { left, right } = sides;
+    const pair = await open(run, paths);
+    const { left, right } = pair;
     const attributes = distinct([...left.attributes, ...(carries ? right.attributes : []), ...extra]);
     const table = FeatureTable.create(output, left.crs, attributes);
     try {
-      await fill(sides, table);
+      await fill(pair, table);
       return table.finish();
     } finally {
+      // Has no effect after `finish`.
       table.abandon();
     }
   } finally {
@@ -66,23 +75,28 @@ async function withLayers<Left extends Layer>(
 }
 
 /**
- * For a file on the right side, consecutive left rows must be neighbours, so that their windows in the file are
- * small.
+ * If the right layer is in a file, the left layer is also written to a file, which sorts it spatially. Consecutive left
+ * rows are then neighbours, so that their windows in the right file are small.
  */
-async function leftOnce(run: ProcessRun, paths: Paths): Promise<Sides> {
+async function openForSinglePass(run: ProcessRun, paths: Paths): Promise<LayerPair> {
   const { input, overlay } = run.task;
   const { crs } = input.source;
-  const right = await searchedLayer(run, overlay!, crs, paths.right);
-  const passing = new PassingLayer(run, input, crs);
-  return { left: right instanceof HeldLayer ? passing : await fileLayer(run, passing, paths.left), right };
+  const right = await loadSearchable(run, overlay!, crs, paths.right);
+  const left = new StreamedLayer(run, input, crs);
+  if (right instanceof MemoryLayer) return { left, right };
+  return { left: await writeLayerFile(run, left, paths.left), right };
 }
 
-async function bothSearched(run: ProcessRun, paths: Paths): Promise<Sides<HeldLayer | FileLayer>> {
+/** Both layers are in memory or both in files: rows of a file and its windows need spatial order on both sides. */
+async function openSearchable(
+  run: ProcessRun,
+  paths: Paths,
+): Promise<LayerPair<MemoryLayer | IndexedFileLayer>> {
   const { input, overlay } = run.task;
   const { crs } = input.source;
-  const right = await searchedLayer(run, overlay!, crs, paths.right);
-  if (right instanceof FileLayer)
-    return { left: await fileLayer(run, new PassingLayer(run, input, crs), paths.left), right };
-  const left = await searchedLayer(run, input, crs, paths.left);
-  return { left, right: left instanceof HeldLayer ? right : await fileLayer(run, right, paths.right) };
+  const right = await loadSearchable(run, overlay!, crs, paths.right);
+  if (right instanceof IndexedFileLayer)
+    return { left: await writeLayerFile(run, new StreamedLayer(run, input, crs), paths.left), right };
+  const left = await loadSearchable(run, input, crs, paths.left);
+  return { left, right: left instanceof MemoryLayer ? right : await writeLayerFile(run, right, paths.right) };
 }

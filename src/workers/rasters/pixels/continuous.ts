@@ -108,7 +108,7 @@ function findOutline(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
 }
 
 /** Numbers of periods by which an extent must be moved to intersect a window, in ascending order. */
-export function copiesIn(extent: Box, window: Box, period: number | null): number[] {
+export function findOverlappingCopies(extent: Box, window: Box, period: number | null): number[] {
   if (extent[1] >= window[3] || extent[3] <= window[1]) return [];
   if (period === null) return extent[0] < window[2] && extent[2] > window[0] ? [0] : [];
   // An edge that touches the window, or overlaps it by a rounding error, is not in it.

@@ -2,7 +2,7 @@ import type { Color } from '../../../core/rasters/color-ramps.js';
 import type { Hillshade } from '../../../core/rasters/rasters.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { RasterHandle } from '../handles.js';
-import type { PictureWindow } from '../warp.js';
+import type { ImageWindow } from '../warp.js';
 import { readBandValues } from './picture.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
 
@@ -14,7 +14,7 @@ export async function drawHillshade(
   handle: RasterHandle,
   hillshade: Hillshade,
   pixelMetres: readonly [number, number],
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   const rgba = new Uint8Array(takeBuffer(window.width * window.height * 4)).fill(0);
@@ -46,7 +46,7 @@ export async function drawHillshade(
 }
 
 /** One pixel more on each side. */
-function grown({ box, crs, width, height }: PictureWindow): PictureWindow {
+function grown({ box, crs, width, height }: ImageWindow): ImageWindow {
   const [dx, dy] = [(box[2] - box[0]) / width, (box[3] - box[1]) / height];
   return {
     box: [box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy],

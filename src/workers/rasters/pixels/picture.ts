@@ -3,7 +3,7 @@
 import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { RasterHandle } from '../handles.js';
-import type { PictureWindow } from '../warp.js';
+import type { ImageWindow } from '../warp.js';
 import { draw, type PixelColors } from './look.js';
 import { findAlphaBand, type PixelRendering } from './palette.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
@@ -15,13 +15,13 @@ import { type WindowPixels, windowPixels } from './window-pixels.js';
 export async function readPicture(
   handle: RasterHandle,
   rendering: PixelRendering,
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   const { width, height } = window;
   const rgba = new Uint8Array(takeBuffer(width * height * 4)).fill(0);
   const pixels = await windowPixels(handle, rendering, window);
-  if (pixels === 'nothing') return rgba;
+  if (pixels === 'outside') return rgba;
   try {
     cancellation.check();
     if (rendering.kind === 'stretch') await stretchInto(rgba, pixels, rendering.stretches, window);
@@ -42,13 +42,13 @@ export async function readPicture(
 export async function readBandValues(
   handle: RasterHandle,
   band: number,
-  window: PictureWindow,
+  window: ImageWindow,
   cancellation: Cancellation,
 ): Promise<Float32Array | undefined> {
   const bands = [band, ...findAlphaBand(handle)];
   const values: PixelRendering = { kind: 'stretch', bands, samples: 1, stretches: [] };
   const pixels = await windowPixels(handle, values, window);
-  if (pixels === 'nothing') return undefined;
+  if (pixels === 'outside') return undefined;
   try {
     cancellation.check();
     return await readFloats(pixels, 0, window);

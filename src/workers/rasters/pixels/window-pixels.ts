@@ -8,11 +8,11 @@ import { getGeoreference } from '../georeference.js';
 import type { RasterHandle } from '../handles.js';
 import {
   computeMeanShrink,
+  type ImageWindow,
   isValidAllOver,
   isWindowInside,
   kernelOptions,
-  type PictureWindow,
-  sourceWindow,
+  locateWindow,
   warpToMemory,
 } from '../warp.js';
 import { nodataIn } from './nodata.js';
@@ -44,11 +44,11 @@ const LANE_SHRINK = 4;
 export async function windowPixels(
   handle: RasterHandle,
   rendering: PixelRendering,
-  window: PictureWindow,
-): Promise<WindowPixels | 'nothing'> {
-  const source = sourceWindow(handle, window);
-  if (source === 'nothing') return source;
-  if (source === 'unknown') {
+  window: ImageWindow,
+): Promise<WindowPixels | 'outside'> {
+  const source = locateWindow(handle, window);
+  if (source === 'outside') return source;
+  if (source === 'unprojectable') {
     handle.leaveLane();
     const view = await handle.bands(rendering.bands);
     return warped(view, rendering, window, ['-ovr', 'AUTO']);
@@ -83,7 +83,7 @@ const isFloat = ({ kind }: PixelRendering) => kind === 'stretch' || kind === 'dr
 async function warped(
   view: Dataset,
   rendering: PixelRendering,
-  window: PictureWindow,
+  window: ImageWindow,
   options: string[],
   isCovered = false,
 ): Promise<WindowPixels> {
@@ -97,7 +97,7 @@ async function warped(
 /**
  * Returns pixels of the view itself if each is a pixel of the window. All resampling methods return them unchanged.
  */
-function findCopy(view: Dataset, rendering: PixelRendering, window: PictureWindow): WindowPixels | undefined {
+function findCopy(view: Dataset, rendering: PixelRendering, window: ImageWindow): WindowPixels | undefined {
   const place = placeOn(view, window);
   if (!place) return undefined;
   const bands = Array.from({ length: sampleCount(rendering) }, (_, index) => view.bands.get(index + 1));
@@ -109,7 +109,7 @@ function findCopy(view: Dataset, rendering: PixelRendering, window: PictureWindo
 const PLACE_TOLERANCE = 1e-3;
 
 /** Returns the column and row of a window that has the raster's pixels and is completely inside the raster. */
-function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
+function placeOn(view: Dataset, { box, crs, width, height }: ImageWindow) {
   const { geoTransform, northUp, crs: own } = getGeoreference(view);
   if (!northUp || !sameCrs(crs, own)) return undefined;
   const [x0, dx, , y0, , dy] = geoTransform;

@@ -15,7 +15,7 @@ import { WFS, type WfsSource } from '../../remote/wfs.js';
 import { unprocessable } from './choice.js';
 import type { LayerNotes } from './notes.js';
 import type { LayerPlan } from './plan.js';
-import { type LayerProgress, type MigrationState, noted } from './progress.js';
+import { type LayerProgress, limitNotes, type MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
 import { isSourceFailure } from './source-failure.js';
 
@@ -197,13 +197,13 @@ export function describeLayerProgress(job: JobRow): LayerProgress {
       return {
         state: 'imported',
         jobId,
-        notes: noted(warnings),
+        notes: limitNotes(warnings),
         ...(features === undefined ? {} : { features }),
       };
     }
     default: {
       const state = job.state === 'Failed' ? 'failed' : 'cancelled';
-      return { state, jobId, notes: noted([job.failure_message ?? job.state, ...warnings]) };
+      return { state, jobId, notes: limitNotes([job.failure_message ?? job.state, ...warnings]) };
     }
   }
 }

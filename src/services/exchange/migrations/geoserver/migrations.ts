@@ -11,21 +11,21 @@ import { requestWith, type SecretSource } from '../../remote/secret-references.j
 import type { AssessmentDeps } from './assessment.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
+import { importMetadata } from './import-metadata.js';
 import { describeLayerProgress, LayerImports, type LayerImportsDeps } from './layer-imports.js';
-import type { LayerWords } from './layer-words.js';
+import type { LayerMetadataWriter } from './metadata-writer.js';
 import { savedNotes, saveNotes } from './notes.js';
 import type { EvidencePack } from './parity/evidence.js';
 import { getUnsupportedPolicy, type MigrationPlan, requireSupported } from './plan.js';
 import { type LayerProgress, type MigrationProgress, MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
 import { settleGroups } from './settle-groups.js';
-import { settleLayers } from './settle-layers.js';
 import { MigrationValidation, PACK, type ValidationDeps } from './validation.js';
 
 export interface GeoServerMigrationsDeps extends LayerImportsDeps, ValidationDeps, AssessmentDeps {
   readonly pools: Pools;
   readonly dataDir: string;
-  readonly words: LayerWords;
+  readonly words: LayerMetadataWriter;
   readonly secrets: SecretSource;
 }
 
@@ -142,7 +142,7 @@ export class GeoServerMigrations {
         new LayerImports(this.#deps, context, state, request).run(),
       );
     await context.step('styles', 'Taking over descriptions, styles and groups', async () => {
-      await settleLayers(this.#deps.words, context, state);
+      await importMetadata(this.#deps.words, context, state);
       for (const warning of await settleGroups(this.#deps.words, state, context.signal))
         await context.warn(warning);
     });

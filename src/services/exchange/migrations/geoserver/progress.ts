@@ -12,7 +12,7 @@ export interface LayerProgress {
   /** Number of features of a feature type. */
   readonly features?: number;
   /** Whether its metadata and its style are imported. */
-  readonly isSettled?: boolean;
+  readonly hasMetadata?: boolean;
   /** Once it was compared with its source. */
   readonly parity?: LayerParity;
 }
@@ -22,7 +22,7 @@ const NOTES = 20;
 const NOTE = 500;
 
 /** The warnings of a layer, limited in number and length. */
-export function noted(texts: readonly string[]): string[] {
+export function limitNotes(texts: readonly string[]): string[] {
   return texts.slice(0, NOTES).map((text) => text.slice(0, NOTE));
 }
 

@@ -1,6 +1,6 @@
 import { SERVICE } from '../../../../core/access/access.js';
 import { IMPORT } from '../../remote/source-style.js';
-import type { LayerWords } from './layer-words.js';
+import type { LayerMetadataWriter } from './metadata-writer.js';
 import type { MigrationState } from './progress.js';
 
 /**
@@ -9,7 +9,7 @@ import type { MigrationState } from './progress.js';
  * moved.
  */
 export async function settleGroups(
-  words: Pick<LayerWords, 'layers' | 'hasService'>,
+  words: Pick<LayerMetadataWriter, 'layers' | 'hasService'>,
   { plan, layers: states }: MigrationState,
   signal: AbortSignal,
 ): Promise<string[]> {

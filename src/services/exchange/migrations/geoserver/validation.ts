@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RemoteRequest } from '../../../../core/exchange/ingest.js';
 import type { Pools } from '../../../../core/tasks/tasks.js';
 import type { JobContext } from '../../../jobs/kinds.js';
-import type { LayerWords } from './layer-words.js';
+import type { LayerMetadataWriter } from './metadata-writer.js';
 import { type EvidencePack, type LayerEvidence, writeEvidence } from './parity/evidence.js';
 import { LayerProbes } from './parity/layer-probes.js';
 import { computeScorecard } from './parity/scorecard.js';
@@ -11,7 +11,7 @@ import type { MigrationRequest } from './request.js';
 
 export interface ValidationDeps {
   readonly pools: Pools;
-  readonly words: Pick<LayerWords, 'collection'>;
+  readonly words: Pick<LayerMetadataWriter, 'collection'>;
   /** Key of the signatures of this environment; empty: there is none. */
   readonly key: string;
 }

@@ -1,6 +1,12 @@
 import type { RemoteLayer, RemoteService, SourceKind } from '../../../../core/exchange/ingest.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
+import {
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  listXmlChildren,
+  type XmlNode,
+} from '../../../files/xml.js';
 import { parseSrid } from '../json.js';
 
 /** Returns the service that WFS, WMS or WMTS capabilities describe. Undefined for other documents. */
@@ -11,14 +17,19 @@ export function parseCapabilities(url: string, name: string, root: XmlNode): Rem
         'ogc-wfs',
         url,
         root,
-        children(getXmlChild(root, 'FeatureTypeList'), 'FeatureType').map(featureType),
+        listXmlChildren(getXmlChild(root, 'FeatureTypeList'), 'FeatureType').map(featureType),
       );
     case 'WMS_Capabilities':
     case 'WMT_MS_Capabilities':
       return service('ogc-wms', url, root, mapLayers(getXmlChild(root, 'Capability', 'Layer')));
     case 'Capabilities':
-      if (children(getXmlChild(root, 'Contents'), 'TileMatrixSet').length === 0) return undefined;
-      return service('ogc-wmts', url, root, children(getXmlChild(root, 'Contents'), 'Layer').map(tileLayer));
+      if (listXmlChildren(getXmlChild(root, 'Contents'), 'TileMatrixSet').length === 0) return undefined;
+      return service(
+        'ogc-wmts',
+        url,
+        root,
+        listXmlChildren(getXmlChild(root, 'Contents'), 'Layer').map(tileLayer),
+      );
     default:
       return undefined;
   }
@@ -59,7 +70,9 @@ function featureType(node: XmlNode): RemoteLayer {
 
 /** Returns the named layers of a tree of groups. The CRSs of a group also apply to its layers. */
 function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
-  const crs = [...children(node, 'CRS'), ...children(node, 'SRS')].map((one) => parseSrid(findXmlText(one)));
+  const crs = [...listXmlChildren(node, 'CRS'), ...listXmlChildren(node, 'SRS')].map((one) =>
+    parseSrid(findXmlText(one)),
+  );
   const srid = crs.find((one) => one !== undefined) ?? inherited;
   const name = findXmlText(node, 'Name');
   const own: RemoteLayer[] =
@@ -75,7 +88,7 @@ function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
             extent: buildExtent(geographicBox(node)),
           },
         ];
-  return [...own, ...children(node, 'Layer').flatMap((layer) => mapLayers(layer, srid))];
+  return [...own, ...listXmlChildren(node, 'Layer').flatMap((layer) => mapLayers(layer, srid))];
 }
 
 function geographicBox(node: XmlNode): Box | undefined {

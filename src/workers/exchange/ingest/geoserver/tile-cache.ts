@@ -7,7 +7,7 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
-import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
+import { findXmlText, getXmlChild, listXmlChildren, type XmlNode } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { GeoServerReader } from './reader.js';
 
@@ -38,10 +38,10 @@ export async function readTileCache(
 }
 
 const readNames = (list: XmlNode, entry: string): string[] =>
-  children(list, entry).flatMap((one) => findXmlText(one, 'name') ?? []);
+  listXmlChildren(list, entry).flatMap((one) => findXmlText(one, 'name') ?? []);
 
 const readTexts = (list: XmlNode, entry: string): string[] =>
-  children(list, entry).flatMap((one) => findXmlText(one) ?? []);
+  listXmlChildren(list, entry).flatMap((one) => findXmlText(one) ?? []);
 
 const readNumbers = (list: XmlNode): number[] => readTexts(list, 'double').map(Number);
 
@@ -103,7 +103,7 @@ function readTileLayer(id: string, layer: XmlNode): GeoServerTileLayer {
     id,
     isEnabled: findXmlText(layer, 'enabled') !== 'false',
     formats: readTexts(getXmlChild(layer, 'mimeFormats'), 'string'),
-    gridsets: children(getXmlChild(layer, 'gridSubsets'), 'gridSubset').flatMap(
+    gridsets: listXmlChildren(getXmlChild(layer, 'gridSubsets'), 'gridSubset').flatMap(
       (one) => findXmlText(one, 'gridSetName') ?? [],
     ),
   };

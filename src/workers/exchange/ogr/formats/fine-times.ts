@@ -1,4 +1,7 @@
-/** Times with more than milliseconds: GDAL keeps seconds as 32-bit floats, and writes milliseconds. */
+/**
+ * Times with more precision than milliseconds. GDAL stores seconds as 32-bit floats and writes milliseconds: it would
+ * round 59.9999 seconds to 60.
+ */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,8 +26,11 @@ const findTimes = (layer: Layer) =>
     .map(({ name, type }) => ({ name, type }))
     .filter(({ type }) => type.toLowerCase() === 'datetime');
 
-/** Columns of a GeoPackage whose times GDAL would round; of KML all columns of times and dates, which GDAL does not write as ISO 8601. */
-export async function fineColumns(
+/**
+ * Columns of a GeoPackage that an export reads as text, because GDAL would round their times. For KML all columns of
+ * times and dates, because GDAL does not write them as ISO 8601.
+ */
+export async function findTextTimes(
   source: Dataset,
   layer: Layer,
   format?: ExportDriver,
@@ -34,19 +40,26 @@ export async function fineColumns(
     return new Set(layer.fields.map(({ name, type }) => (/^date/i.test(type) ? name : '')).filter(Boolean));
   const times = findTimes(layer);
   if (times.length === 0) return new Set();
+  // The pattern is a nonzero digit after the third decimal.
   const tests = times.map(({ name }) => `max(${quote(name)} GLOB '*.[0-9][0-9][0-9]*[1-9]*')`).join(', ');
   const result = await source.executeSQLAsync(`SELECT ${tests} FROM ${quote(layer.name)}`);
   const hits = result.features.first().fields.toArray();
   return new Set(times.flatMap(({ name }, i) => (hits[i] === 1 ? [name] : [])));
 }
 
+/** Characters of a time to the end of its milliseconds. */
+const TO_MILLISECONDS = 'YYYY-MM-DDTHH:MM:SS.sss'.length;
+
 interface RowSelection {
-  /** Times are text that becomes a time again, plain text, or text that ends with the milliseconds. */
+  /**
+   * Form of the times. `marked`: text with `TIME_MARK`, which becomes a time again in a GeoPackage. `text`: plain text.
+   * `milliseconds`: text whose seconds have three decimals.
+   */
   times: 'marked' | 'text' | 'milliseconds';
-  /** Column with the ids, which replaces the column of the file. Rows are in its order, and do not contain it. */
+  /** Column by which the rows are sorted. The rows contain neither this column nor the key of the table. */
   idColumn?: string | undefined;
-  /** Adds a column with the first bytes of each geometry, also if it cannot be read. */
-  keepsPlaces?: boolean | undefined;
+  /** Adds the column `PLACE_COLUMN` with the first bytes of each geometry, also of unreadable ones. */
+  keepsGeometryPrefix?: boolean | undefined;
 }
 
 /** Bytes of a geometry that identify it. */
@@ -56,7 +69,7 @@ const PLACE_BYTES = 8;
 export function selectRows(
   layer: Layer,
   columns: ReadonlySet<string>,
-  { times, idColumn, keepsPlaces = false }: RowSelection,
+  { times, idColumn, keepsGeometryPrefix = false }: RowSelection,
 ): string {
   const names = layer.fields.getNames().filter((name) => name !== idColumn);
   const values = names.map((name) => {
@@ -64,12 +77,13 @@ export function selectRows(
     if (!columns.has(name)) return column;
     if (times === 'marked') return `'${TIME_MARK}' || ${column} AS ${column}`;
     if (times === 'text') return `'' || ${column} AS ${column}`;
+    // The time zone follows the further digits.
     return `substr(${column}, 1, ${TO_MILLISECONDS}) || ltrim(substr(${column}, ${TO_MILLISECONDS + 1}), '0123456789') AS ${column}`;
   });
   const keys = idColumn === undefined ? [layer.fidColumn, layer.geomColumn] : [layer.geomColumn];
   const list = keys.filter((name) => name !== '').map(quote);
   const order = idColumn === undefined ? '' : ` ORDER BY ${quote(idColumn)}`;
-  if (keepsPlaces)
+  if (keepsGeometryPrefix)
     values.push(
       `CASE WHEN ${quote(layer.geomColumn)} IS NOT NULL
         THEN 'X''' || hex(substr(${quote(layer.geomColumn)}, 1, ${PLACE_BYTES})) || '''' END AS ${PLACE_COLUMN}`,
@@ -77,10 +91,7 @@ export function selectRows(
   return `SELECT ${[...list, ...values].join(', ')} FROM ${quote(layer.name)}${order}`;
 }
 
-/** Characters of a time to the end of its milliseconds. */
-const TO_MILLISECONDS = 'YYYY-MM-DDTHH:MM:SS.sss'.length;
-
-/** A layer of a GeoPackage whose times end with the milliseconds: GDAL would round 59.9999 seconds to 60. */
+/** A layer of a GeoPackage with times that are truncated to milliseconds. */
 export function openTruncated(
   path: string,
   layer: Layer,
@@ -101,7 +112,7 @@ export function openTruncated(
 }
 
 const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
-/** Maximum characters of a time. */
+/** Maximum characters of a time, by which the parts of a search overlap. */
 const OVERLAP = 64;
 
 /** Returns a note about rounded times. Undefined if there are none. */

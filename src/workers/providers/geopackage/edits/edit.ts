@@ -2,7 +2,8 @@ import { passesAll } from '../../../../core/cql2/ast.js';
 import type { OperandKind } from '../../../../core/cql2/functions.js';
 import { and } from '../../../../core/cql2/index.js';
 import { computeOperandKind } from '../../../../core/cql2/types.js';
-import type { Calculation, EditResult, EditTask, FileWrites } from '../../../../core/edits/edits.js';
+import type { Calculation, EditResult, EditTask } from '../../../../core/edits/edits.js';
+import type { FileWrites } from '../../../../core/edits/file-writes.js';
 import type { FieldValue } from '../../../../core/features/feature-values.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { around } from '../../../../core/geometry/box.js';
@@ -140,7 +141,7 @@ export class GeoPackageSession implements EditSession {
     const id = raw(`t.${this.#id}`);
     const passing = passingRows(source, and(this.task.filter, calculation.filter));
     const query = sql`SELECT ${joinFragments([id, ...columns], ', ')} FROM ${this.#table} t
-      WHERE ${quoteRowColumn(source)} IN (${passing}) ORDER BY ${id} LIMIT ${String(calculation.most + 1)}`;
+      WHERE ${quoteRowColumn(source)} IN (${passing}) ORDER BY ${id} LIMIT ${String(calculation.maxFeatures + 1)}`;
     const rows = guarded(
       () =>
         this.writer.db

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { EmptiedLog, FileWrites } from '../../../../core/edits/edits.js';
+import type { EmptiedLog, FileWrites } from '../../../../core/edits/file-writes.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { commitCount, countCommits } from '../../../../core/files/commit-count.js';
 import { sqliteState } from '../../../../core/files/file-state.js';
@@ -149,7 +149,7 @@ export function writesBegun(path: string, { opening }: Writer): FileWrites | und
   if (!settled || !commits) return undefined;
   const { log, count } = commits;
   const before = count === opening.after ? (opening.before ?? count) : count;
-  return { content: contentName(settled), before, after: count + 1, log };
+  return { fileId: contentName(settled), before, after: count + 1, log };
 }
 
 /** Throws if a commit was written to a file that was replaced before it. Call it after each commit. */
@@ -171,7 +171,7 @@ export function emptyWriteAheadLog(path: string): EmptiedLog {
   opened.get(path);
   const [settled, commits] = [opened.settled(path), commitCount(path)];
   if (!settled || commits === undefined) return { isEmpty };
-  const writes = { content: contentName(settled), before: commits, after: commits };
+  const writes = { fileId: contentName(settled), before: commits, after: commits };
   return { isEmpty, writes: withState(path, writes) };
 }
 

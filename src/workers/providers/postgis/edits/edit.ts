@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { numberedSource } from '../../../../core/catalog/row-numbers.js';
+import { useGeneratedIds } from '../../../../core/catalog/generated-ids.js';
 import type { Expression, Operand } from '../../../../core/cql2/ast.js';
 import { and } from '../../../../core/cql2/index.js';
 import { concerns } from '../../../../core/cql2/map.js';
 import type { Calculation, EditResult, EditTask } from '../../../../core/edits/edits.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { rowImage } from '../../../../core/features/row-image.js';
-import type { Field, KeyNumbers, PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { Field, GeneratedIds, PostgisSource } from '../../../../core/sources/vector-source.js';
 import { elementsIn } from '../../../../core/values/json-text.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../../native/postgres.js';
 import { calculatedValues } from '../../../edits/calculation.js';
@@ -47,7 +47,7 @@ import { ensureOutbox, recordEvents } from './outbox.js';
  */
 export async function edit(task: EditTask): Promise<EditResult> {
   const { database } = task.source as PostgisSource;
-  if (byNumbers(task)) await numberKeys(numberedSource(task.source));
+  if (byNumbers(task)) await numberKeys(useGeneratedIds(task.source));
   let hasBegun = false;
   const work = (connection: PostgresConnection) =>
     runEdits(task, async () => {
@@ -59,14 +59,14 @@ export async function edit(task: EditTask): Promise<EditResult> {
 }
 
 /** Whether an edit depends on the numbers of keys, which must then exist. */
-function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
-  return numbers !== undefined && isAnyBy(numbers, [filter, ...listOperands(calculation)]);
+function byNumbers({ source: { generatedIds }, filter, calculation }: EditTask): boolean {
+  return generatedIds !== undefined && isAnyBy(generatedIds, [filter, ...listOperands(calculation)]);
 }
 
 const listOperands = (calculation: Calculation | undefined): (Operand | undefined)[] =>
   calculation ? [calculation.filter, ...Object.values(calculation.expressions)] : [];
 
-const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
+const isAnyBy = ({ column: number }: GeneratedIds, operands: readonly (Operand | undefined)[]) =>
   operands.some((one) => one !== undefined && concerns(one, number));
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
@@ -154,7 +154,7 @@ export class PostgisSession implements EditSession {
     const { lock } = await this.#facts();
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${writeTableSql(source)}
-       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} ${lock}`,
+       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.maxFeatures + 1} ${lock}`,
       params,
     );
     return rows.map(([key, texts]) => {
@@ -197,8 +197,8 @@ export class PostgisSession implements EditSession {
   /** Returns the key that an insert names: the client's key, unless the table (of a view) numbers its rows itself. */
   async #newId(id: string | undefined): Promise<string | undefined> {
     const { idType } = this.#source;
-    const { isNumbered } = await this.#facts();
-    if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
+    const { usesGeneratedIds } = await this.#facts();
+    if (usesGeneratedIds && (idType === 'integer' || id === undefined)) return undefined;
     if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
     throw EditRefusal.member('/id', 'is required, because this collection does not generate ids');
@@ -315,10 +315,10 @@ function severalRows({ idColumn }: PostgisSource, id: string): EditRefusal {
 }
 
 /** Rows of a calculation. With key numbers, only rows whose key has a number, because queries return only those. */
-function findRows({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
+function findRows({ generatedIds }: PostgisSource, calculation: Calculation): Expression | undefined {
   const { filter } = calculation;
-  if (!numbers || !isAnyBy(numbers, listOperands(calculation))) return filter;
-  return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: numbers.column }] }] });
+  if (!generatedIds || !isAnyBy(generatedIds, listOperands(calculation))) return filter;
+  return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: generatedIds.column }] }] });
 }
 
 /** SQLSTATE of a session that was ended because its transaction was idle for too long. */

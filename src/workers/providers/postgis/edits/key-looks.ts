@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isNumbered } from '../../../../core/catalog/row-numbers.js';
+import { usesGeneratedIds } from '../../../../core/catalog/generated-ids.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
@@ -56,9 +56,9 @@ export function withNumbers<T extends { source: VectorSource }, R>(
 
 /** Numbers the keys without a number, if rows may have been written since the last scan. */
 export async function numberKeys(target: VectorSource, cancellation?: Cancellation): Promise<void> {
-  if (!isNumbered(target)) return;
+  if (!usesGeneratedIds(target)) return;
   const source = target as PostgisSource;
-  const name = `${source.database} ${source.numbers!.table}`;
+  const name = `${source.database} ${source.generatedIds!.table}`;
   for (;;) {
     const snapshot = await withConnection(source.database, loadSnapshot, { cancellation });
     if (!isDue(numberings.get(name), snapshot, performance.now())) return;
@@ -132,7 +132,7 @@ async function lookOn(
 ): Promise<void> {
   const begin = performance.now();
   const isFirst = last?.snapshot === undefined;
-  const { table } = source.numbers!;
+  const { table } = source.generatedIds!;
   const origin = last?.rest?.snapshot ?? snapshot;
   let after = last?.rest?.after ?? null;
   do {
@@ -161,8 +161,8 @@ async function addNumbers(
   source: PostgisSource,
   after: string | null,
 ): Promise<{ after: string | null }> {
-  const numbers = quoteNumbersTable(source.numbers!);
-  const key = writeKeySql(source.numbers!.key);
+  const numbers = quoteNumbersTable(source.generatedIds!);
+  const key = writeKeySql(source.generatedIds!.key);
   const range = { after, to: await endOfRange(connection, source, after) };
   const params = new SqlParams();
   // Rows of views may have the same key.
@@ -192,15 +192,20 @@ async function endOfRange(
 ): Promise<string | null> {
   const params = new SqlParams();
   const [row] = (await connection.query(
-    `SELECT n.key::text FROM ${quoteNumbersTable(source.numbers!)} n
+    `SELECT n.key::text FROM ${quoteNumbersTable(source.generatedIds!)} n
      WHERE ${within('n.key', source, { after, to: null }, params)} ORDER BY n.key OFFSET ${RANGE - 1} LIMIT 1`,
     params.values,
   )) as [[string] | undefined];
   return row?.[0] ?? null;
 }
 
-function within(key: string, { numbers }: PostgisSource, { after, to }: KeyRange, params: SqlParams): string {
-  const type = getKeySqlType(numbers!.key);
+function within(
+  key: string,
+  { generatedIds }: PostgisSource,
+  { after, to }: KeyRange,
+  params: SqlParams,
+): string {
+  const type = getKeySqlType(generatedIds!.key);
   const start = after === null ? `${key} IS NOT NULL` : `${key} > ${params.add(after, type)}`;
   return to === null ? start : `${start} AND ${key} <= ${params.add(to, type)}`;
 }
@@ -241,12 +246,12 @@ function asUnnumbered(error: unknown): never {
 }
 
 async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
-  const name = quoteNumbersTable(source.numbers!);
-  const { schema, table, numbers } = source;
-  const about = `Object ids of ${schema}.${table} by ${numbers!.key.name}`.replaceAll("'", "''");
+  const name = quoteNumbersTable(source.generatedIds!);
+  const { schema, table, generatedIds } = source;
+  const about = `Object ids of ${schema}.${table} by ${generatedIds!.key.name}`.replaceAll("'", "''");
   await ensureTable(connection, name, [
     // With the collation of the key, which its index has.
-    `CREATE TABLE ${name} AS SELECT ${writeKeySql(numbers!.key)} AS key FROM ${writeKeyedTable(source)} WITH NO DATA`,
+    `CREATE TABLE ${name} AS SELECT ${writeKeySql(generatedIds!.key)} AS key FROM ${writeKeyedTable(source)} WITH NO DATA`,
     `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
     `COMMENT ON TABLE ${name} IS '${about}'`,
   ]);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Field, KeyNumbers, PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { Field, GeneratedIds, PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { PostgresConnection } from '../../../../native/postgres.js';
 import { SqlParams } from '../connections/params.js';
 import { EVENTS_SCHEMA, getKeySqlType, quoteNumbersTable } from '../schema/names.js';
@@ -27,7 +27,7 @@ export async function keyNumbers(
   source: Pick<PostgisSource, 'schema' | 'table' | 'idType'>,
   key: Field,
   names: readonly string[],
-): Promise<KeyNumbers | undefined> {
+): Promise<GeneratedIds | undefined> {
   const { schema, table, idType } = source;
   if (idType === 'integer') return undefined;
   const digest = createHash('sha256')
@@ -51,17 +51,17 @@ function freeColumn(names: readonly string[]): string {
  */
 export async function numberNewKeys(
   connection: PostgresConnection,
-  { numbers }: PostgisSource,
+  { generatedIds }: PostgisSource,
   keys: readonly string[],
 ): Promise<void> {
-  if (!numbers || keys.length === 0) return;
-  const name = quoteNumbersTable(numbers);
+  if (!generatedIds || keys.length === 0) return;
+  const name = quoteNumbersTable(generatedIds);
   const [[missing]] = (await connection.query('SELECT to_regclass($1) IS NULL', [name])) as [[boolean]];
   if (missing) return;
   const params = new SqlParams();
   const list = params.add(JSON.stringify(keys), 'json');
   await connection.query(
-    `INSERT INTO ${name} (key) SELECT value::${getKeySqlType(numbers.key)} FROM json_array_elements_text(${list}) AS k(value)
+    `INSERT INTO ${name} (key) SELECT value::${getKeySqlType(generatedIds.key)} FROM json_array_elements_text(${list}) AS k(value)
      ORDER BY 1 ON CONFLICT DO NOTHING`,
     params.values,
   );

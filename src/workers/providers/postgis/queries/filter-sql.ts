@@ -1,4 +1,4 @@
-import { isNumbered } from '../../../../core/catalog/row-numbers.js';
+import { usesGeneratedIds } from '../../../../core/catalog/generated-ids.js';
 import {
   isArray,
   isDate,
@@ -38,9 +38,9 @@ import { inPostgresCalendar } from './values.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
 function buildSchema(source: PostgisSource): FilterSchema {
-  const { numbers, fields } = source;
-  if (!numbers || isNumbered(source)) return source;
-  return { ...source, fields: [...fields, { name: numbers.column, type: 'integer', nullable: false }] };
+  const { generatedIds, fields } = source;
+  if (!generatedIds || usesGeneratedIds(source)) return source;
+  return { ...source, fields: [...fields, { name: generatedIds.column, type: 'integer', nullable: false }] };
 }
 
 /**
@@ -98,10 +98,10 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected stored(name: string): Fragment {
-    const { numbers, idColumn } = this.source;
-    if (name !== numbers?.column || name === idColumn) return raw(column(name));
+    const { generatedIds, idColumn } = this.source;
+    if (name !== generatedIds?.column || name === idColumn) return raw(column(name));
     return raw(
-      `(SELECT n.number FROM ${quoteNumbersTable(numbers)} n WHERE n.key = ${writeKeySql(numbers.key)})`,
+      `(SELECT n.number FROM ${quoteNumbersTable(generatedIds)} n WHERE n.key = ${writeKeySql(generatedIds.key)})`,
     );
   }
 

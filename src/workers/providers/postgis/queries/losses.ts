@@ -6,18 +6,22 @@ import { SqlParams } from '../connections/params.js';
 import { areFinite, column, writeTableSql } from '../schema/names.js';
 import { buildWhere } from './filter.js';
 
-/** Counts the rows of which features of GeoJSON have null, or another geometry. */
+/**
+ * Counts the rows with values or geometries that GeoJSON cannot represent, by field and by kind of loss. Masked fields
+ * are omitted: clients receive no stored value of them.
+ */
 export async function losses(task: LossesTask, cancellation?: Cancellation): Promise<Losses> {
   const source = task.source as PostgisSource;
   const fields = task.fields.map((name) => findField(source, name)!).filter(({ mask }) => !mask);
   const conditions = fields.flatMap((field) => {
-    const isLost = isNotFinite(field);
-    return isLost === undefined ? [] : [{ field, isLost }];
+    const lostCondition = writeNotFinite(field);
+    return lostCondition === undefined ? [] : [{ field, lostCondition }];
   });
   const params = new SqlParams();
-  const counts = [...conditions.map(({ isLost }) => isLost), ...geometryLosses(source)].map(
-    (condition) => `count(*) FILTER (WHERE ${condition})`,
-  );
+  const counts = [
+    ...conditions.map(({ lostCondition }) => lostCondition),
+    ...writeGeometryLosses(source),
+  ].map((condition) => `count(*) FILTER (WHERE ${condition})`);
   const sql = `SELECT ${counts.join(', ')} FROM ${writeTableSql(source)} WHERE ${buildWhere(source, task.filter, params)}`;
   const [row] = await withConnection(source.database, (connection) => connection.query(sql, params.values), {
     cancellation,
@@ -28,8 +32,8 @@ export async function losses(task: LossesTask, cancellation?: Cancellation): Pro
   );
 }
 
-/** The condition that a value is not finite; undefined for types without such values. */
-function isNotFinite({ name, type, sqlType = '' }: Field): string | undefined {
+/** SQL condition for a value that is not finite. Undefined for types without such values. */
+function writeNotFinite({ name, type, sqlType = '' }: Field): string | undefined {
   const value = column(name);
   if (type === 'date' || type === 'date-time') return `NOT isfinite(${value})`;
   if (type !== 'number') return undefined;
@@ -40,22 +44,28 @@ function isNotFinite({ name, type, sqlType = '' }: Field): string | undefined {
 
 const SURFACES = "'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE'";
 
-/** Conditions in the order of `LOSS_KINDS`. Every geometry of a database can be read. */
-function geometryLosses({ geometryColumn, geography, geometryType, mayHoldSurfaces }: PostgisSource) {
+/** SQL conditions in the order of `LOSS_KINDS`. */
+function writeGeometryLosses({ geometryColumn, geography, geometryType, mayHoldSurfaces }: PostgisSource) {
   const geometry = `${column(geometryColumn)}${geography ? '::geometry' : ''}`;
   return [
     `ST_HasArc(${geometry})`,
     `GeometryType(${geometry}) IN (${SURFACES})`,
+    // 1 is M, and 3 is Z and M.
     `ST_Zmflag(${geometry}) IN (1, 3)`,
-    isBroken(mayHoldSurfaces ? 'Geometry' : geometryType, geometry),
+    // PostGIS stores surfaces in columns of the type Geometry.
+    writeBroken(mayHoldSurfaces ? 'Geometry' : geometryType, geometry),
+    // PostGIS stores no unreadable geometry.
     'FALSE',
   ];
 }
 
-/** The condition that a position is infinite or NaN. Points of multi points and collections show that in their text only. */
-function isBroken(type: string, geometry: string): string {
-  const isMeasured = `NOT ${areFinite(type, geometry)}`;
-  if (!/^(MultiPoint|Geometry)/.test(type)) return isMeasured;
+/**
+ * SQL condition for a geometry with an infinite ordinate or NaN. The bounding box in PostGIS ignores NaN in points of
+ * multipoints and collections, so their text is searched.
+ */
+function writeBroken(type: string, geometry: string): string {
+  const notFinite = `NOT ${areFinite(type, geometry)}`;
+  if (!/^(MultiPoint|Geometry|GeometryCollection)$/.test(type)) return notFinite;
   return `CASE WHEN GeometryType(${geometry}) LIKE 'MULTIPOINT%' OR GeometryType(${geometry}) LIKE 'GEOMETRYCOLLECTION%'
-    THEN ST_AsText(${geometry}, 0) ~* 'nan|inf' ELSE ${isMeasured} END`;
+    THEN ST_AsText(${geometry}, 0) ~* 'nan|inf' ELSE ${notFinite} END`;
 }

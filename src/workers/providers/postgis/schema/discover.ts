@@ -224,7 +224,7 @@ export async function describeTableLayer(
   // The counters are read before the rows are counted, so that later writes are detected.
   const activity = sumActivity(await readActivity(connection, listActivityTables(source)));
   const numbers = await keyNumbers(connection, source, keyed.field, names);
-  if (numbers) source.numbers = numbers;
+  if (numbers) source.generatedIds = numbers;
   const { count, estimated, extent, beyond, crossing } = await measure.table(table, crs);
   return {
     source,

@@ -1,8 +1,8 @@
-import { isNumbered } from '../../../../core/catalog/row-numbers.js';
+import { usesGeneratedIds } from '../../../../core/catalog/generated-ids.js';
 import type {
   CompositeKey,
   Field,
-  KeyNumbers,
+  GeneratedIds,
   PostgisSource,
 } from '../../../../core/sources/vector-source.js';
 import { cutAtAntimeridian } from '../antimeridian.js';
@@ -20,7 +20,7 @@ export function column(name: string): string {
 /** The table of a source with its schema, called `t`; of one with numbered keys the rows that have a number. */
 export function writeTableSql(source: PostgisSource): string {
   const table = writeKeyedTable(source);
-  return isNumbered(source) ? `(${numberedRows(source, table)}) t` : table;
+  return usesGeneratedIds(source) ? `(${numberedRows(source, table)}) t` : table;
 }
 
 /** The table of a source, called `t`, in which one column is the key. */
@@ -55,14 +55,14 @@ export function partsSql({ parts }: CompositeKey): string {
  * SQL for a table with its key numbers. PostgreSQL plans it as a join: the numbers are used for conditions on the id,
  * the indexes of the table for all other conditions.
  */
-function numberedRows({ numbers, geometryColumn, fields }: PostgisSource, table: string): string {
+function numberedRows({ generatedIds, geometryColumn, fields }: PostgisSource, table: string): string {
   const columns = [geometryColumn, ...fields.map(({ name }) => name)].map(column);
-  return `SELECT n.number AS ${quote(numbers!.column)}, ${columns.join(', ')}
-    FROM ${table} JOIN ${quoteNumbersTable(numbers!)} n ON n.key = ${writeKeySql(numbers!.key)}`;
+  return `SELECT n.number AS ${quote(generatedIds!.column)}, ${columns.join(', ')}
+    FROM ${table} JOIN ${quoteNumbersTable(generatedIds!)} n ON n.key = ${writeKeySql(generatedIds!.key)}`;
 }
 
 /** Quoted name of the table that assigns a number to each key. */
-export function quoteNumbersTable({ table }: KeyNumbers): string {
+export function quoteNumbersTable({ table }: GeneratedIds): string {
   return `${EVENTS_SCHEMA}.${quote(table)}`;
 }
 

@@ -7,7 +7,7 @@ import { quote, writeTableSql } from './names.js';
 /** Properties of a table or view that determine how its rows are written. */
 export interface Relation {
   /** Whether the table numbers its rows. */
-  readonly isNumbered: boolean;
+  readonly usesGeneratedIds: boolean;
   /** Whether a unique index covers the keys of all its rows. */
   readonly isUnique: boolean;
   /** Whether rules rewrite its statements: these return no rows. */
@@ -36,11 +36,11 @@ export async function readRelation(connection: PostgresConnection, source: Postg
   const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
   const sql = `${FACTS} WHERE a.attrelid = ${name} AND a.attname = ${params.add(idColumn, 'text')}`;
   const [row] = await guarded(connection.query(sql, params.values));
-  const [isNumbered, isUnique, hasRules, isView, hasOwnQuery] = row as [
+  const [usesGeneratedIds, isUnique, hasRules, isView, hasOwnQuery] = row as [
     ...[boolean, boolean, boolean, boolean, boolean],
   ];
   const isLockable = !hasOwnQuery || (await canLock(connection, source));
-  return { isNumbered, isUnique, hasRules, isView, lock: isLockable ? 'FOR UPDATE' : '' };
+  return { usesGeneratedIds, isUnique, hasRules, isView, lock: isLockable ? 'FOR UPDATE' : '' };
 }
 
 /** SQLSTATE of clauses that the query of a view does not allow, such as FOR UPDATE with DISTINCT or outer joins. */

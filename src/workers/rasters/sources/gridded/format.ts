@@ -1,4 +1,4 @@
-/** Containers of gridded data, and GDAL's names of their contents. */
+/** Container formats of gridded data, and GDAL dataset names of their variables and slices. */
 
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,18 +6,19 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { plainFile, plainFolder } from '../../../gdal/gdal.js';
 import { stampText } from '../file.js';
 
+/** A container format. It puts the slice of a variable either into the dataset name or into the band number. */
 export interface GridFormat {
   title: string;
   driver: string;
   /** Name of the complete file for GDAL's multidimensional interface. */
   rootName(path: string): string;
-  /** One slice of a variable as a raster; `slice` are indices into the axes before y and x, of these sizes. */
+  /** Name of the dataset with a slice. `slice` has the indices of the axes before y and x. */
   sliceName(path: string, variable: string, slice: readonly number[]): string;
-  /** Band number within the dataset that `sliceName` names. */
+  /** Band of the slice in the dataset that `sliceName` names. `sizes` are the lengths of the axes. */
   sliceBand(slice: readonly number[], sizes: readonly number[]): number;
 }
 
-/** netCDF in all its versions, and the HDF5 files that it reads. Rows come from north to south. */
+/** All netCDF versions, and HDF5 files that GDAL's netCDF driver reads. The driver returns rows from north to south. */
 const NETCDF: GridFormat = {
   title: 'netCDF or HDF5 file',
   driver: 'netCDF',
@@ -35,7 +36,8 @@ const ZARR: GridFormat = {
 };
 
 /**
- * Checks that a path names a file of its format. Fails with `invalid-input`, `source-missing` or `source-unreadable`.
+ * Returns the container format of a file or folder, and a stamp that changes when its data changes. Fails with
+ * `invalid-input`, `source-missing` or `source-unreadable`.
  */
 export async function detectGridFormat(path: string): Promise<{ format: GridFormat; stamp: string }> {
   if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes are not supported.');
@@ -61,9 +63,13 @@ async function firstBytes(path: string, count: number): Promise<string> {
   }
 }
 
-/** Writers change the metadata or the folder whenever they add or replace data of a store. */
+/**
+ * A stamp of the metadata and the root folder of a store. Assumes that writers change one of them whenever they change
+ * data: a full scan of all chunks would be too slow.
+ */
 async function zarrStamp(path: string): Promise<string> {
   await plainFolder(path);
+  // The empty name is the folder itself.
   const names = ['', '.zmetadata', '.zgroup'];
   const stats = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => undefined)));
   return stats.map((stat) => (stat ? stampText(stat) : '-')).join(' ');

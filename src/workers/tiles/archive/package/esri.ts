@@ -1,10 +1,10 @@
 import type { ArchiveFormat, VectorLayerMetadata } from '../../../../core/tiles/archives.js';
 import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
 import {
-  children,
   findXmlAttribute,
   findXmlText,
   getXmlChild,
+  listXmlChildren,
   parseXmlDocument,
 } from '../../../files/xml.js';
 import {
@@ -193,7 +193,7 @@ async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
       },
       size: Number(findXmlText(cache, 'TileCols')),
       resolutions: new Map(
-        children(getXmlChild(cache, 'LODInfos'), 'LODInfo').map((lod) => [
+        listXmlChildren(getXmlChild(cache, 'LODInfos'), 'LODInfo').map((lod) => [
           Number(findXmlText(lod, 'LevelID')),
           Number(findXmlText(lod, 'Resolution')),
         ]),

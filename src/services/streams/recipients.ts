@@ -2,19 +2,22 @@ import type { FeatureEvent } from '../../core/edits/edits.js';
 import type { Box } from '../../core/geometry/box.js';
 import { boxesTouch } from '../../core/geometry/box.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
-import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../core/streams/events.js';
+import type { EventImage, FeedEvent, MatchSchema } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Listener, Scope } from './scope.js';
 import { shownChanges } from './shown.js';
 
-/** Form of an event for a listener that sees only a part of the data. A feature that enters the part is inserted. */
-export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
+/**
+ * Kind of an event for a listener that sees only a part of the data. `insert`: the feature enters the visible part.
+ * `leave`: the feature still exists, but outside of the visible part.
+ */
+export type ListenerEventKind = 'insert' | 'update' | 'delete' | 'leave';
 
-/** A recipient of an entry, and the form of the event for it. */
+/** A recipient of an event, and the kind of the event for this recipient. */
 export interface EventRecipient<L extends Listener = Listener> {
   readonly listener: L;
   readonly scope: Scope;
-  readonly appearance: Appearance;
+  readonly appearance: ListenerEventKind;
 }
 
 /** An event with possibly interested listeners, before filters are evaluated. */
@@ -26,26 +29,27 @@ export interface Candidates<L extends Listener = Listener> {
 }
 
 /** Filters of one collection, which one task applies to the images of its events. */
-interface Question {
+interface FilterBatch {
   readonly schema: MatchSchema;
+  /** Index of each filter. */
   readonly filters: Map<string, number>;
   readonly images: EventImage[];
 }
 
 /** Whether the image before (0) or after (1) the event passes the filter. */
-type PassCheck = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
+type PassCheck = (entry: FeedEvent, side: 0 | 1, filter: string) => boolean;
 
 /**
- * Recipients of events and the forms of the events, in the order of the events. A worker evaluates all filters of a
+ * Selects the recipients of events and the kinds of the events for them, in the order of the events. A worker evaluates all filters of a
  * batch together. The worker uses SQLite in memory with the SQL of the GeoPackage store, so that streams and pages
  * agree.
  */
-export async function hearings<L extends Listener>(
+export async function selectRecipients<L extends Listener>(
   batch: readonly Candidates<L>[],
   pools: Pools,
 ): Promise<Map<FeedEvent, EventRecipient<L>[]>> {
   const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
-    ? await askFilters(batch, pools)
+    ? await runFilters(batch, pools)
     : () => true;
   const byEvent = new Map<FeedEvent, EventRecipient<L>[]>();
   // This is the hottest loop of the streams: it runs for each possibly interested listener of an event.
@@ -67,7 +71,7 @@ function appearanceTo(
   listener: Listener,
   scope: Scope,
   passed: PassCheck,
-): Appearance | undefined {
+): ListenerEventKind | undefined {
   const { event } = entry;
   const { bbox } = listener.interest;
   const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
@@ -94,7 +98,7 @@ function findAppearance(
   { operation }: FeatureEvent,
   before: boolean,
   after: boolean,
-): Appearance | undefined {
+): ListenerEventKind | undefined {
   if (after) return before ? 'update' : 'insert';
   if (!before) return undefined;
   return operation === 'delete' ? 'delete' : 'leave';
@@ -110,40 +114,43 @@ function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
   );
 }
 
-async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<PassCheck> {
-  const questions = new Map<number, Question>();
-  const places = new Map<FeedEntry, number>();
+async function runFilters(batch: readonly Candidates[], pools: Pools): Promise<PassCheck> {
+  const batches = new Map<number, FilterBatch>();
+  const imageIndexes = new Map<FeedEvent, number>();
   for (const { entry, scopes } of batch) {
     const filters = new Set(scopes.flatMap(({ filter }) => filter ?? []));
     if (filters.size === 0) continue;
+    // All scopes of an event have its collection.
     const { collection } = scopes[0]!;
-    const question = questions.get(collection.layerId) ?? {
+    const filterBatch = batches.get(collection.layerId) ?? {
       schema: buildSchema(collection.rule?.stored ?? collection.source),
       filters: new Map<string, number>(),
       images: [],
     };
-    questions.set(collection.layerId, question);
+    batches.set(collection.layerId, filterBatch);
     for (const filter of filters)
-      if (!question.filters.has(filter)) question.filters.set(filter, question.filters.size);
-    places.set(entry, question.images.length);
-    question.images.push(imageBefore(entry.event), imageAfter(entry.event));
+      if (!filterBatch.filters.has(filter)) filterBatch.filters.set(filter, filterBatch.filters.size);
+    imageIndexes.set(entry, filterBatch.images.length);
+    filterBatch.images.push(imageBefore(entry.event), imageAfter(entry.event));
   }
-  const answers = new Map(
+  const results = new Map(
     await Promise.all(
-      [...questions].map(async ([layerId, { schema, filters, images }]) => {
-        const answer = await pools.run('vector.match', { schema, filters: [...filters.keys()], images });
-        return [layerId, answer.passed] as const;
+      [...batches].map(async ([layerId, { schema, filters, images }]) => {
+        const result = await pools.run('vector.match', { schema, filters: [...filters.keys()], images });
+        return [layerId, result.passed] as const;
       }),
     ),
   );
   return (entry, side, filter) => {
-    const { layerId } = (entry as FeedEvent).event;
-    const { filters, images } = questions.get(layerId)!;
-    return answers.get(layerId)![filters.get(filter)! * images.length + places.get(entry)! + side] === 1;
+    const { layerId } = entry.event;
+    const { filters, images } = batches.get(layerId)!;
+    // Results are in the order of the filters, then of the images. Each event has two images, before and after.
+    const index = filters.get(filter)! * images.length + imageIndexes.get(entry)! + side;
+    return results.get(layerId)![index] === 1;
   };
 }
 
-/** The feature before the event. An insert has no earlier image to check, so the later image represents it. */
+/** The feature before the event. An insert or a delete has only one image, so this image is both the earlier and the later one. */
 export function imageBefore(event: FeatureEvent): EventImage {
   const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
   if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };

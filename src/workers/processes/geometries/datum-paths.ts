@@ -4,7 +4,7 @@ import type { DatumStep, GeometryServiceTask } from '../../../core/geoservices/g
 import { transformBox } from '../../../native/index.js';
 import { findDatumOperations, transformByOperation } from '../../../native/operations.js';
 
-/** Ways of PROJ's database from one reference to another, by the codes of their steps between datums. */
+/** Transformations of PROJ's database from one reference to another: paths of steps between datums, by their codes. */
 
 const LON_LAT = 'OGC:CRS84';
 
@@ -17,19 +17,19 @@ export function findDatumTransformations({
   target,
   area,
   areaCrs,
-}: Extract<GeometryServiceTask, { verb: 'find-ways' }>) {
+}: Extract<GeometryServiceTask, { verb: 'find-paths' }>) {
   const operations = findDatumOperations(from, target, area && transformBox(area, areaCrs, LON_LAT));
   if (operations.some((steps) => steps.length === 0)) return [];
-  const ways = new Map<string, DatumStep[]>();
+  const paths = new Map<string, DatumStep[]>();
   for (const steps of operations) {
     const key = buildKey(steps);
-    if (ways.has(key) || !steps.every(({ code }) => /^\d{1,9}$/.test(code))) continue;
-    ways.set(
+    if (paths.has(key) || !steps.every(({ code }) => /^\d{1,9}$/.test(code))) continue;
+    paths.set(
       key,
       steps.map(({ code, name, isInverse }) => ({ code: Number(code), name, isForward: !isInverse })),
     );
   }
-  return [...ways.values()];
+  return [...paths.values()];
 }
 
 /** Transforms geometries by the transformation with these steps. Throws `invalid-input` if there is none. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LayerSettings } from '../../src/core/catalog/layer-settings.js';
 import { compileSchema } from '../../src/core/http/schema-check.js';
 import { LayerSpec } from '../../src/gateway/manifest/schemas.js';
-import { LayerWords } from '../../src/services/exchange/migrations/geoserver/layer-words.js';
+import { LayerMetadataWriter } from '../../src/services/exchange/migrations/geoserver/metadata-writer.js';
 import type { LayerNotes } from '../../src/services/exchange/migrations/geoserver/notes.js';
 
 /** What is put of a layer of which a GeoServer says this. */
@@ -14,7 +14,7 @@ async function settingsOf(notes: Partial<LayerNotes>): Promise<LayerSettings> {
       settings = change;
     },
   };
-  const words = new LayerWords(
+  const words = new LayerMetadataWriter(
     layers as never,
     {} as never,
     {} as never,
@@ -22,7 +22,7 @@ async function settingsOf(notes: Partial<LayerNotes>): Promise<LayerSettings> {
     {} as never,
     {} as never,
   );
-  await words.describe({} as never, { keywords: [], ...notes } as LayerNotes);
+  await words.setMetadata({} as never, { keywords: [], ...notes } as LayerNotes);
   return settings;
 }
 

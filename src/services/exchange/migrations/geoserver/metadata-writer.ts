@@ -20,7 +20,7 @@ const CHARACTERS = 2000;
 const TITLE = 200;
 
 /** Imports the metadata and styles of a GeoServer layer as settings and style of the collection. */
-export class LayerWords {
+export class LayerMetadataWriter {
   constructor(
     readonly layers: Pick<Layers, 'settingsOf' | 'serviceSettings' | 'put' | 'putService'>,
     private readonly styles: Styles,
@@ -40,7 +40,7 @@ export class LayerWords {
   }
 
   /** Sets title, description and other metadata. Settings by operators are kept. Can be called again. */
-  async describe(collection: StyledCollection, notes: LayerNotes): Promise<void> {
+  async setMetadata(collection: StyledCollection, notes: LayerNotes): Promise<void> {
     const current = this.layers.settingsOf(collection);
     const { title, abstract } = notes;
     const about = { ...buildAbout(notes), ...current.about };
@@ -59,7 +59,7 @@ export class LayerWords {
    * Sets a style from SLD. Returns warnings about parts that are drawn differently or not at all. Can be called
    * again.
    */
-  async draw(
+  async setDefaultStyle(
     collection: StyledCollection,
     sld: string,
     signal: AbortSignal,
@@ -78,7 +78,7 @@ export class LayerWords {
    * Offers styles by name in addition to the active one. Resolves with warnings about parts that are not drawn. Can
    * be called again.
    */
-  async offer(
+  async addStyles(
     collection: StyledCollection,
     styles: readonly NamedSld[],
     signal: AbortSignal,
