@@ -39,7 +39,7 @@ export const geopackageWriter: ContainerWriter = {
     if (isVectorArchive(format))
       throw new TaskFailure(
         'invalid-input',
-        'The server does not write vector tiles to GeoPackage. Use png or webp.',
+        'The server writes only images to GeoPackage, not vector tiles. Use png or webp.',
       );
     const insert = prepared(
       db,
