@@ -19,7 +19,7 @@ interface RuleTest {
 
 const TEST_PATH = '/api/v1/admin/alerts/rules/test';
 
-/** `graticule alerts test FILE`: checks a rule, and lists its triggers in the edits of the last hour. */
+/** `graticule alerts test FILE`: checks a rule, and lists edits of the last hour that would have triggered it. */
 export async function testAlertRule(file: string, options: ServerTarget): Promise<void> {
   const body = readDraft(file);
   const response = await sendTo(options, TEST_PATH, { method: 'POST', body });
@@ -31,7 +31,7 @@ export async function testAlertRule(file: string, options: ServerTarget): Promis
   for (const { featureId, occurredAt } of triggers)
     process.stdout.write(`${occurredAt} feature ${JSON.stringify(featureId)}\n`);
   const more = isComplete ? '' : '. The change feed does not contain all edits of this time';
-  process.stdout.write(`${triggerCount} triggers in ${editCount} edits since ${from}${more}\n`);
+  process.stdout.write(`${triggerCount} matches in ${editCount} edits since ${from}${more}\n`);
 }
 
 /** A file contains a rule, or the members `rule` and `zone`. `conditions` can be an object instead of text. */

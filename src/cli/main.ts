@@ -74,7 +74,7 @@ program
   .command('alerts')
   .description('check alert rules')
   .command('test')
-  .description('check an alert rule, and list its triggers in the edits of the last hour')
+  .description('check an alert rule, and list up to 10 edits of the last hour that would have triggered it')
   .argument('<file>', 'rule, or rule and zone (YAML or JSON)')
   .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
   .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
@@ -153,8 +153,8 @@ program
   .command('export')
   .description('export a collection or its tiles to a file')
   .argument('<collection>', 'id of the collection; for tiles, ids separated by commas')
-  .argument('[file]', 'file to write: .gpkg .geojson .fgb .csv .kml')
-  .option('--tiles <file>', 'tile archive to write instead: .pmtiles .mbtiles .gpkg')
+  .argument('[file]', 'file to write: .gpkg .geojson .fgb .parquet .csv .kml')
+  .option('--tiles <file>', 'tile archive to write in place of file: .pmtiles .mbtiles .gpkg')
   .option('--zooms <range>', 'zoom levels of the tiles (default: 0-10)')
   .option('--bbox <box>', 'west,south,east,north in degrees (default: the extent of the data)')
   .option('--format <name>', 'tile format: mvt, mlt, png or webp')
@@ -288,7 +288,7 @@ async function exportAny(
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))
-    throw new CommandError('FILE, --tiles: name a file to write, or one for --tiles, but not both.');
+    throw new CommandError('FILE, --tiles: name one file to write, either as FILE or with --tiles.');
   if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
   await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
 }

@@ -253,7 +253,7 @@ it('has a command that tests a rule, and says what is wrong with it', async () =
   };
   const rule = `{ruleName: names, serviceId: default, layerId: ${spots}, triggerType: threshold`;
   const { status, stdout, stderr } = run(`${rule}, conditions: {field: name, operator: '=', value: bus}}`);
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/^0 triggers in \d+ edits since 20/)]);
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^0 matches in \d+ edits since 20/)]);
   expect(stderr).toContain('warning: The rule has no channels');
   const wrong = run(`{rule: ${rule}, conditions: {field: nane, operator: '=', value: bus}}}`);
   expect([wrong.status, wrong.stderr]).toEqual([

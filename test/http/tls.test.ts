@@ -89,7 +89,7 @@ describe('TLS', () => {
     expect(ready).toBe(true);
     expect(checks.find(({ name }) => name === 'tls-certificate')).toEqual({
       ...{ name: 'tls-certificate', healthy: false },
-      detail: expect.stringMatching(/^The TLS certificate ends at \d{4}-\d\d-\d\dT/),
+      detail: expect.stringMatching(/^The TLS certificate expires at \d{4}-\d\d-\d\dT/),
     });
   });
 

@@ -81,7 +81,7 @@ describe('checks of the machine', () => {
     const { list, lines } = await check({ certificate: cert }, 3);
     expect(list.find(({ name }) => name === 'tls-certificate')).toEqual({
       ...{ name: 'tls-certificate', status },
-      description: expect.stringMatching(days < 0 ? / ended at \d{4}-/ : / ends at \d{4}-/),
+      description: expect.stringMatching(days < 0 ? / expired at \d{4}-/ : / expires at \d{4}-/),
     });
     const [event, left] = line;
     expect(lines).toEqual(event === undefined ? [] : [[event, { End: expect.any(String), Days: left }]]);

@@ -230,7 +230,7 @@ describe('the cause of refused connections and wrong times', () => {
       const entry = (name: string) => health.entries.find((one: Document) => one.name === name);
       expect(overallStatus).toBe('Unhealthy');
       expect(entry('tls-certificate')).toMatchObject({ status: 'Unhealthy' });
-      expect(entry('tls-certificate').description).toMatch(/^The TLS certificate ended at \d{4}/);
+      expect(entry('tls-certificate').description).toMatch(/^The TLS certificate expired at \d{4}/);
       expect(entry('clock')).toMatchObject({ status: 'Degraded' });
       expect(entry('clock').description).toMatch(/is 2\d{5} seconds ahead of the clock of the state/);
     } finally {

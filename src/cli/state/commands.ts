@@ -25,7 +25,7 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
   const target = to === FILE ? '' : to;
   if (target === config.state.url)
     throw new CommandError(
-      'The state already exists there. Name another target, or remove that state first.',
+      `--to: the state is already in ${formatPlace(config, target)}. Name another target.`,
     );
   await ofStoppedServer(config, async () => {
     const from = await openStateDb(config);

@@ -1,10 +1,10 @@
 import type { CatalogSnapshot, Collection } from './collection.js';
 
-/** A collection that was added, changed or taken away. */
+/** A collection that was added, changed or removed. */
 export interface ChangedCollection {
-  /** Undefined for one that was added. */
+  /** Undefined if the collection was added. */
   readonly before: Collection | undefined;
-  /** Undefined for one that was taken away. */
+  /** Undefined if the collection was removed. */
   readonly after: Collection | undefined;
 }
 

@@ -82,7 +82,7 @@ export const OperatorNoticesSchema = section({
     default: [],
   }),
   minSeverity: Type.Union([Type.Literal('warning'), Type.Literal('error')], {
-    description: 'Minimum severity of these notices.',
+    description: 'Minimum severity of the operator notices that alert channels receive.',
     default: 'warning',
   }),
 });

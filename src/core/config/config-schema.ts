@@ -515,7 +515,7 @@ export const ConfigSchema = section({
       'Whether operations without an entitlement of the licence return 402. See docs/how-to/operate/licence.md.',
       false,
     ),
-    keys: text('JWKS file with the Ed25519 public keys that sign licences. Default: no keys.', ''),
+    keys: text('JWKS file with the Ed25519 public keys that verify licences. Default: no keys.', ''),
     file: text(
       'Licence file. It is in force until a licence is uploaded. Default: only uploaded licences.',
       '',

@@ -94,7 +94,7 @@ export function loadConfig(inputs: ConfigInputs): { config: Config; settings: Se
   const config: Record<string, unknown> = {};
   const settings = leaves(ConfigSchema).map(({ path, names, schema }): Setting => {
     const { raw, source } = pick({ path, names, schema }, inputs, file);
-    // Defaults are our own: compiling all their schemas took longer than all else here.
+    // Defaults are not validated: compiling their schemas took longer than all other steps of this function.
     const { value, errors } =
       source === 'default' ? { value: structuredClone(raw), errors: [] } : coerce(raw, schema);
     problems.push(...errors.map((error) => describeSetting(path, error, source)));
@@ -183,7 +183,8 @@ function fromText(text: string, type: string | undefined): unknown {
   }
 }
 
-// The schemas are our own: comparing them with the schema of schemas would take long. Each is used once.
+// Graticule defines these schemas, so they are not validated against the JSON Schema meta-schema, which takes long.
+// Each schema is used once.
 const ajv = new Ajv({
   coerceTypes: true,
   strict: false,

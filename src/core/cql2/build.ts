@@ -14,7 +14,7 @@ import { asExpression } from './bound.js';
 
 /** Parts of filters that parameters such as `bbox`, `datetime` and `ids` become. They need no further `check`. */
 
-/** All of them; undefined and TRUE are omitted. Undefined when no condition remains: every feature passes. */
+/** Joins filters with AND. Undefined and TRUE are omitted. Undefined if no condition remains, so all features match. */
 export function and(...parts: readonly (Expression | undefined)[]): Expression | undefined {
   const conditions = parts.flatMap((part) => {
     if (part === undefined) return [];

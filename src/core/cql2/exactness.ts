@@ -10,7 +10,7 @@ import { computeOperandKind, type FilterSchema } from './types.js';
  */
 export type Exactness = 'whole' | 'decimal' | 'double';
 
-/** Operators and functions whose result has all its digits where their operands have. */
+/** Operators and functions whose result is exact if their operands are exact. */
 const EXACT = new Set(['+', '-', '*', 'div', '%', 'mod', 'abs', 'floor', 'ceil', 'round']);
 
 /** Ranks of numbers; the highest rank of the operands applies. All stores compute integers with a fraction as doubles. */
@@ -18,14 +18,14 @@ const WHOLE = 0;
 const FRACTION = 1;
 const DECIMAL = 2;
 
-/** Finds how a store works a number out. Its properties and functions must exist. */
+/** Finds the number type in which a store computes an operand. The operand's properties and functions must exist. */
 export function findExactness(operand: Operand, schema: FilterSchema): Exactness {
   const rank = findRank(operand, schema);
   if (rank === WHOLE) return 'whole';
   return rank === DECIMAL ? 'decimal' : 'double';
 }
 
-/** Undefined: a double takes part. */
+/** Returns the highest rank of the numbers in an operand. Undefined if one of them is a double. */
 function findRank(operand: Operand, schema: FilterSchema): number | undefined {
   if (isNumber(operand)) return isWhole(operand) ? WHOLE : FRACTION;
   if (isScalar(operand) || isArray(operand)) return undefined;

@@ -1,4 +1,4 @@
-/** URL of the section of the manual about an error. */
+/** URL of the manual section that describes an error. */
 export function errorHelpUrl(baseUrl: string, code: string): string {
   return `${baseUrl}/manual/reference/server/errors#${code}`;
 }

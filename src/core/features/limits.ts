@@ -15,11 +15,11 @@ export const FEATURE_LIMITS = {
   statisticsRows: 5_000_000,
   statisticsFields: 100,
   statisticsMs: 10_000,
-  /** Pairs that a spatial join finds before it ends. */
+  /** Maximum number of pairs that a spatial join finds. It stops at this number. */
   joinPairs: 1_000_000,
   /** Statistics of one analytics operation. */
   statistics: 50,
-  /** Milliseconds that one filter of a subscription may take for the events of a batch. */
+  /** Maximum milliseconds in which one filter of a subscription is evaluated for the events of a batch. */
   matchMs: 1000,
   /** Maximum bytes of all cached responses for one feature, and maximum characters of each such response. */
   keptItemsBytes: 33_554_432,

@@ -60,7 +60,7 @@ export interface Extension {
 }
 
 export interface GeometryServiceResult {
-  /** Null for an empty one. */
+  /** Null for an empty geometry. */
   geometries: (Geometry | null)[];
   /**
    * Area, perimeter and length of each geometry, in units of the plane or metres. For a distance, only the number.
@@ -69,10 +69,10 @@ export interface GeometryServiceResult {
   distance?: number;
   /** Index of the source geometry of each result. */
   cutIndexes?: number[];
-  /** Paths of steps between two references, best first. */
+  /** Datum transformations between two spatial references, most accurate first. */
   paths?: DatumStep[][];
-  /** Positions as strings. */
+  /** Coordinate strings of the points. */
   strings?: string[];
-  /** Indices of pairs in a relation. */
+  /** Pairs of geometries that satisfy the relation, each as the indices of both geometries. */
   relations?: [left: number, right: number][];
 }

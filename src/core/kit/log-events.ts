@@ -38,11 +38,11 @@ export const LOG_EVENTS = {
   ),
   'http.certificate.expiring': warning(
     1007,
-    'the TLS certificate of the server ends in {Days} days, at {End}',
+    'the TLS certificate of the server expires in {Days} days, at {End}',
   ),
   'http.certificate.expired': error(
     1008,
-    'the TLS certificate of the server ended at {End}; clients refuse the connection',
+    'the TLS certificate of the server expired at {End}; clients refuse the connection',
   ),
 
   'process.rejection': error(1100, 'the process had an unhandled promise rejection; it continues'),
@@ -167,12 +167,12 @@ export const LOG_EVENTS = {
     1613,
     'a layer is hidden because its table or file belongs to a restricted layer with another name',
   ),
-  'licence.keys.failed': error(1620, 'the keys of licences are not loaded: {Error}'),
+  'licence.keys.failed': error(1620, 'the public keys that verify licences could not be loaded: {Error}'),
   'licence.state': information(1621, 'the state of the licence is {State}: {Reason}'),
   'licence.expiring': warning(1622, 'the licence expires in {Days} days, at {ExpiresAt}'),
   'licence.capacity': warning(
     1623,
-    'the capacity of the licence is in the state {State}; requests are served unchanged: {Reason}',
+    'licensed capacity is in state {State}: {Reason}; the server still serves all requests',
   ),
   'licence.minute.failed': warning(
     1624,

@@ -39,7 +39,7 @@ export const PROCESS_LIMITS = {
   processLogLines: 500,
   /** Steps of a plan. */
   planSteps: 50,
-  /** Milliseconds that counting features for an estimate may take. */
+  /** Maximum milliseconds for counting the features of an estimate. */
   estimateMs: 2000,
   /** Bytes of a file that a process reads from another server. */
   processFileBytes: 268_435_456,

@@ -120,6 +120,6 @@ export interface RasterProcessOutcome {
 }
 
 export interface RasterProcessResult extends RasterProcessOutcome {
-  /** The most memory that the process had. */
+  /** Peak resident memory of the process. */
   memoryBytes: number;
 }

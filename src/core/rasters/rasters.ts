@@ -416,7 +416,7 @@ export interface RasterTasks {
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.position': { input: PositionTask; output: PositionResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
-  /** By band; null for one that has no valid pixel there. */
+  /** Histogram of each band. Null if the band has no valid pixel in the area. */
   'raster.histograms': { input: HistogramTask; output: { bands: (BandHistogram | null)[] } };
   'raster.compare': { input: PictureComparisonTask; output: PictureComparison };
   'raster.import': { input: RasterImportTask; output: RasterImportResult };

@@ -1,5 +1,5 @@
 export const STREAM_LIMITS = {
-  /** Milliseconds that a stream client may leave unread what it was sent. */
+  /** Maximum milliseconds in which a stream client reads none of the sent data. The server then closes the stream. */
   streamStallMs: 10_000,
   /** Characters of the filters, as JSON, of all subscriptions of clients without a key from one address, and of one key. */
   streamFiltersPerAddress: 1_048_576,

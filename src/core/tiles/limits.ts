@@ -11,12 +11,12 @@ export const TILE_LIMITS = {
   overviewBytes: 53_687_091_200,
   /** Areas of past edits that are kept for each collection. */
   loggedAreas: 1024,
-  /** Look-ups of tiles on disk that may wait; more go without. */
+  /** Maximum number of tile look-ups that wait for the disk. Further requests do not use the disk cache. */
   levelQueue: 256,
-  /** Bytes of tiles that may wait to be written to disk or to Redis; more are not written. */
+  /** Maximum bytes of tiles that wait to be written to disk or to Redis. Further tiles are not written. */
   levelQueueBytes: 33_554_432,
-  /** Milliseconds that a tile in Redis may take; then it is made. */
+  /** Maximum milliseconds of a tile look-up in Redis. The server then generates the tile. */
   redisMs: 50,
-  /** Milliseconds for looking into a tile package that is a database. */
+  /** Maximum milliseconds for inspecting a tile package that is a database. */
   packageReadMs: 600_000,
 } as const;

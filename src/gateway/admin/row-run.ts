@@ -89,7 +89,7 @@ function resourceName(path: string, { params }: Exchange): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => String((params as Record<string, unknown>)[name]));
 }
 
-/** Returns what reads the tag of the resource that a row changes; undefined where nothing shows the resource. */
+/** Returns a reader of the entity tag of the resource that a row changes. Undefined if no operation returns it. */
 function tagReader({ group, row, implementation, deps }: RowContext): TagReader | undefined {
   const { current } = implementation;
   if (current) return async (x) => entityTag(await current(x as never, deps));
@@ -99,7 +99,7 @@ function tagReader({ group, row, implementation, deps }: RowContext): TagReader 
   return async (x) => replyTag(await shown.reply(x as never, deps));
 }
 
-/** The tag of a reply that an implementation made itself. */
+/** The entity tag of a complete reply: its `etag`, or the hash of its JSON. */
 function replyTag({ status, mediaType, body, etag }: Reply): string | undefined {
   const isJson = status === 200 && /\bjson$/.test(mediaType ?? '');
   return etag ?? (isJson && typeof body === 'string' ? hashTag(body) : undefined);

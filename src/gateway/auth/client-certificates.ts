@@ -32,7 +32,7 @@ export interface ClientCertificatesOptions {
   judge(proof: Proof, now: number): Judgement;
   /** The caller; throws `forbidden` for one whose tenant is not active. */
   principalOf(judgement: Success, proof: Proof): Principal;
-  /** Called when a certificate that comes in ends soon. */
+  /** Called when a client sends a certificate that expires soon. */
   expiring(judgement: Success, proof: Proof, now: number): void;
 }
 
@@ -138,7 +138,7 @@ export class ClientCertificates {
   }
 }
 
-/** A header that comes twice may be half a client's own. */
+/** Refuses a repeated header: the client could have sent one of the values itself, next to that of the proxy. */
 function requireOnce(x: CertifiedRequest, header: string): void {
   let count = 0;
   x.eachHeader((name) => {

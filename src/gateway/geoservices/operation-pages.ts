@@ -18,7 +18,7 @@ const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([
   'keyProperties',
 ]);
 
-/** Formats of images, which `f=image` of an export returns. */
+/** Media types of the images that `export` and `exportImage` return for `f=image`. */
 const IMAGE = /^image\/(png|jpeg|webp)/;
 
 interface FormSpec {

@@ -18,7 +18,7 @@ import { createPageReply } from '../pages/page-reply.js';
 import { documentReply, type SurfaceDeps, selectCollections } from '../surface/common.js';
 import { find, finderParams } from '../surface/finder.js';
 
-/** Instants of one layer that a slider steps through. */
+/** Maximum number of instants of one layer that a slider steps through. */
 const INSTANTS = 1000;
 
 export interface MapsDeps extends SurfaceDeps {

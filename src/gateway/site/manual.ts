@@ -33,7 +33,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   validation: '#invalid-parameter',
 };
 
-/** The type URIs of problem documents, where `server.vendor` is the name of this host. */
+/** Redirects the type URIs of problem documents to the manual. Clients need it if `server.vendor` is this host. */
 export function problemTypeOperation(): Operation {
   return defineOperation({
     ...SITE,
@@ -97,7 +97,7 @@ class Manual {
   reply(path: string, parts: readonly string[]): Reply {
     const name = parts.join('/');
     const index = name === '' ? 'index.html' : `${name}/index.html`;
-    if (parts.some((part) => part.includes('/'))) throw notFound('page of the manual', name);
+    if (parts.some((part) => part.includes('/'))) throw notFound('manual page', name);
     if (path.endsWith('/')) return this.#find(index, name);
     // A relative address is right behind every proxy.
     if (this.#files.has(index))
@@ -107,7 +107,7 @@ class Manual {
 
   #find(file: string, name: string): Reply {
     const paths = this.#files.get(file);
-    if (!paths) throw notFound('page of the manual', name);
+    if (!paths) throw notFound('manual page', name);
     let reply = this.#replies.get(file);
     if (!reply) {
       const headers = file.endsWith('.html') ? pageHeaders() : undefined;

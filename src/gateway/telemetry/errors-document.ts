@@ -11,7 +11,7 @@ Errors are problem documents ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)
 |---|---|
 | \`type\` | \`about:blank\`, or a URI that ends with \`/problems/admin\`, \`/problems/security\` or \`/problems/validation\`. Some standards define other URIs. The host is [\`server.vendor\`](settings.md#server.vendor). |
 | \`code\` | Code of the error, from the table below. |
-| \`help\` | URL of the section of this page about the code. |
+| \`help\` | URL of the section on this page that describes the \`code\`. |
 | \`title\`, \`status\` | Name of the error, and the HTTP status. |
 | \`detail\` | The problem with this request. |
 | \`errors\` | The parameters and members that are wrong: \`name\`, \`detail\`, \`path\`. |
@@ -20,7 +20,7 @@ Errors are problem documents ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)
 | \`correlationId\` | Id of the request. The [log](logs.md) also has it. |
 | \`retryable\`, \`retryAfterSeconds\` | Whether the same request can succeed later, and when to send it. |
 
-A server whose \`server.vendor\` is its own host name also serves these type URIs: they lead to this page.
+If \`server.vendor\` is the host name of the server, the server redirects the \`/problems/…\` URIs in \`type\` to this page.
 
 ## Codes
 

@@ -1,5 +1,5 @@
-// CPU time of each turn of this thread's event loop: how long a callback that became due would have had to wait for
-// our own code. The clock of the thread does not run while it sleeps in poll or is not scheduled.
+// CPU time of each iteration of this thread's event loop: the time that a due callback would have waited for the code
+// of the server. The clock of the thread does not run while the thread sleeps in poll or is not scheduled.
 #include <time.h>
 #include <uv.h>
 

@@ -22,12 +22,12 @@ interface DatabaseState {
   /** Contents at the last successful reading. */
   contents?: DiscoveredDatabase;
   up: boolean;
-  /** Why it is down. */
+  /** Reason why the database is down. */
   reason: string;
   /** True if the tables must be read again, for example because the database was down at the last reading. */
   awaited: boolean;
   checkedAt: number;
-  /** When it went down. */
+  /** Time of the first failure since the database last responded. */
   downSince: number;
   checking?: Promise<void>;
   /** True while its tables are read for longer than a start waits. */

@@ -95,7 +95,7 @@ export const findObjectFormat = (key: string): ObjectFormat | undefined =>
 
 export interface DataObject extends ListedObject, ObjectFormat {}
 
-/** Objects of a page with names of geospatial files. */
+/** Returns the objects of a page whose names are names of geospatial files. */
 export function dataObjects({ objects }: ObjectPage): DataObject[] {
   return objects.flatMap((object) => {
     const format = findObjectFormat(object.key);

@@ -49,7 +49,8 @@ export function mapWindow(
   const crs = params.crs ?? resource?.storageCrs ?? CRS84;
   const bbox = computeBox(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
-  if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'must have an area');
+  if (!(spanX > MIN_SIDE && spanY > MIN_SIDE))
+    throw badParameter('bbox', `must have a width and a height greater than ${MIN_SIDE}`);
   if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
     throw badParameter('bbox', 'must be inside the area of its coordinate reference system');
   const size =

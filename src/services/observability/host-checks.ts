@@ -57,13 +57,13 @@ export class HostChecks {
     const leftMs = Date.parse(validTo) - Date.now();
     certificateSecondsLeft.cell().set(leftMs / 1000);
     const days = Math.floor(leftMs / DAY_MS);
-    const [ended, ends] = leftMs <= 0 ? [true, 'ended'] : [false, 'ends'];
-    const status = ended ? 'Unhealthy' : days < EXPIRING_DAYS ? 'Degraded' : 'Healthy';
+    const [expired, expires] = leftMs <= 0 ? [true, 'expired'] : [false, 'expires'];
+    const status = expired ? 'Unhealthy' : days < EXPIRING_DAYS ? 'Degraded' : 'Healthy';
     const end = new Date(validTo).toISOString();
     this.#set(
-      { name: 'tls-certificate', status, description: `The TLS certificate ${ends} at ${end}.` },
+      { name: 'tls-certificate', status, description: `The TLS certificate ${expires} at ${end}.` },
       () =>
-        this.options.log.write(ended ? 'http.certificate.expired' : 'http.certificate.expiring', {
+        this.options.log.write(expired ? 'http.certificate.expired' : 'http.certificate.expiring', {
           End: end,
           Days: days,
         }),

@@ -281,7 +281,7 @@ export class Ledger {
     return this.#execute(row, statement, { by, approver: undefined, policy }, within);
   }
 
-  /** Throws `not-found`, and `conflict` for one that is decided. */
+  /** Rejects a proposal. Throws `not-found`, or `conflict` if the proposal is already decided. */
   async reject(id: string, reason: string, reader: Principal): Promise<Proposal> {
     await this.get(id, reader);
     const row = await this.#deps.state.atomically(async ({ proposals }) => {

@@ -82,7 +82,7 @@ export interface ProcessResult {
 /** Results of a process before publication. */
 export interface WorkResult {
   values: Record<string, unknown>;
-  /** By output; `title` is that of the process. */
+  /** Result files by the name of the output. `title` is the title of the process. */
   files: Record<string, { file: ResultFile; title: string }>;
 }
 

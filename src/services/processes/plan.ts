@@ -25,7 +25,7 @@ export interface PlanStep<Source = SourceReference> {
 export const isStep = ({ work: { kind } }: ProcessDefinition) =>
   kind !== 'plan' && kind !== 'tiles' && kind !== 'import';
 
-/** An output of a plan: one of a step that no other step reads. */
+/** An output of a plan: an output of a step, if no other step reads any output of that step. */
 export interface PlanOutput {
   readonly step: string;
   readonly output: string;

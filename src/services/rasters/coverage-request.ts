@@ -68,7 +68,8 @@ function advertisedCrs(collection: RasterCollection, name: string, choice: Crs |
 
 function computeWindow(box: Box, crs: Crs): Box {
   const bbox = normaliseBox('bbox', box, crs);
-  if (bbox[0] === bbox[2] || bbox[1] === bbox[3]) throw badParameter('bbox', 'must have an area');
+  if (bbox[0] === bbox[2] || bbox[1] === bbox[3])
+    throw badParameter('bbox', 'must have a width and a height greater than 0');
   return bbox;
 }
 

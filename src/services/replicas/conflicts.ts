@@ -23,7 +23,7 @@ import { clientState, fieldChanges, meansTheSame, parseImageState, sameGeometry 
 export interface UploadFacts {
   readonly view: ReplicaLayerView;
   readonly bounds: EditBounds;
-  /** CRS of the client's geometries, as PROJ reads it. */
+  /** CRS of the client's geometries, as text that PROJ accepts. */
   readonly crs: string;
   readonly generation: number;
   readonly userId: string;

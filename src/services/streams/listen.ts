@@ -9,7 +9,10 @@ const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 15_000;
 
 export interface ListenOptions {
-  /** Called when events were written, or can have been written without a connection. */
+  /**
+   * Called when events were written, and after a reconnect, because events may have been written while the connection
+   * was lost.
+   */
   notify(): void;
   /**
    * Called once when the connection is lost or cannot be opened, until it is restored. `reason` contains no password.

@@ -289,7 +289,7 @@ function newEntry(outbox: Outbox): OutboxEntry {
 /**
  * The events of an entry under the names of this server, because another server can publish the table under other
  * names. A table that is published several times has an event for each layer. Layers that show the rows in another
- * form get a gap. Empty if this server does not publish the table.
+ * form receive a gap instead. Empty if this server does not publish the table.
  */
 function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];

@@ -4,7 +4,7 @@ import { Gauge } from './instruments.js';
 
 export const certificateSecondsLeft = new Gauge({
   name: 'svc_tls_certificate_left_seconds',
-  help: 'Time until the TLS certificate of the server ends. Negative after its end.',
+  help: 'Time until the TLS certificate of the server expires. Negative after that time.',
 });
 export const clockSkew = new Gauge({
   name: 'svc_clock_skew_seconds',

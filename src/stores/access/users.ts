@@ -124,7 +124,10 @@ export class UserStore {
     }
   }
 
-  /** Undefined when there is none. A new password, other roles and the like end what was known of the user before. */
+  /**
+   * Changes a user, and returns it. Undefined if the user does not exist. An announcement of the change lets all
+   * processes discard their cached data about the user.
+   */
   update(id: string, change: UserChange): Promise<StoredUser | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const row = await trx

@@ -134,7 +134,7 @@ export class AttachmentStore {
     });
   }
 
-  /** Undefined when there is none. */
+  /** Changes an attachment, and returns it. Undefined if it does not exist; `gone` if its new content does not exist. */
   change(
     { collection, featureId, id }: Pick<Attachment, 'collection' | 'featureId' | 'id'>,
     change: AttachmentChange,

@@ -1,12 +1,10 @@
 export const REPLICA_LIMITS = {
-  /**
-   * Maximum replicas of a service, maximum replicas of one owner, and milliseconds after the last synchronisation at
-   * which a replica expires.
-   */
+  /** Maximum number of replicas of a service, and of one owner. */
   serviceReplicas: 10_000,
   ownerReplicas: 100,
-  /** Maximum replicas of a service by one IP address without a key. */
+  /** Maximum number of replicas of a service that clients without a key create from one IP address. */
   addressReplicas: 20,
+  /** Milliseconds without a synchronisation after which a replica expires. */
   replicaMs: 7 * 86_400_000,
   /** Maximum bytes of a replica response, and number of such responses that are created at the same time. */
   replicaBytes: 33_554_432,

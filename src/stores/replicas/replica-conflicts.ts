@@ -41,7 +41,7 @@ export interface FieldChange {
 export interface ClientEdit {
   readonly type: 'create' | 'update' | 'delete';
   readonly feature?: FeatureInput;
-  /** CRS of its geometry, as PROJ reads it. */
+  /** CRS of the feature's geometry, as text that PROJ accepts. */
   readonly crs: string;
   readonly filter?: Expression;
   readonly visible?: readonly string[];

@@ -25,17 +25,17 @@ export interface Replica {
   readonly id: string;
   readonly name: string;
   readonly service: string;
-  /** Id of the principal that created it. */
+  /** Id of the principal that created the replica. */
   readonly owner: string;
   readonly syncModel: SyncModel;
-  /** Spatial reference of its coordinates. */
+  /** EPSG code of the replica's coordinates. */
   readonly epsg: number;
   readonly layers: readonly ReplicaLayer[];
   readonly generation: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly syncedAt: number;
-  /** When its owner unregistered it, where conflicts are left. */
+  /** Time at which the owner unregistered the replica although it has unresolved conflicts. Null before that. */
   readonly endedAt: number | null;
 }
 

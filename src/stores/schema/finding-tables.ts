@@ -5,7 +5,7 @@ export interface FindingTable {
   /** Name of its rule, and a digest of its subject. */
   id: string;
   rule: string;
-  /** When it was first found, in milliseconds since 1970, by the clock of the state. */
+  /** Time at which the finding was first found, in milliseconds since 1970, by the clock of the state. */
   detected_at: number;
 }
 

@@ -218,7 +218,7 @@ export interface SinkTable {
   is_paused: Generated<number>;
   /** Failed attempts since the last success. */
   failures: Generated<number>;
-  /** When the circuit lets the next attempt through, because of the failures; 0 while it is closed. */
+  /** Time at which the open circuit allows the next attempt. 0 while the circuit is closed. */
   opens_at: Generated<number>;
   /** Start of the period of the rate cap, and what was sent in it. */
   sent_since: Generated<number>;
@@ -390,9 +390,9 @@ interface RateBucketTable {
   key: string;
   /** Remaining tokens, for servers of earlier versions that share the state. */
   tokens: number;
-  /** Tokens that were missing. */
+  /** Number of tokens that the bucket lacked at `filled_at`. */
   spent: number;
-  /** When the tokens were counted: since then the bucket has filled up. */
+  /** Time of the count. The bucket refills from this time on. */
   filled_at: number;
 }
 
@@ -491,9 +491,9 @@ export interface AttachmentTable {
   created_by: string;
   created_at: number;
   updated_at: number;
-  /** Names the file that the feature is in; null where that is not known. */
+  /** Identity of the file that contains the feature. Null if it is unknown. */
   store: Generated<string | null>;
-  /** When another file was first found in the place of that one; null while none is. */
+  /** Time at which the server first found another file at the path of that file. Null if it found no other file. */
   aside_at: Generated<number | null>;
 }
 

@@ -199,12 +199,12 @@ async function* listPages(table: Table, db: StateDb): AsyncGenerator<Row[]> {
 async function compare(source: StateDb, target: StateDb): Promise<void> {
   for (const table of Object.keys(KEYS) as Table[])
     if ((await digest(table, source)) !== (await digest(table, target)))
-      throw new MoveError(`The table ${table} has other content in the target database.`);
+      throw new MoveError(`The content of table ${table} in the target database differs from the source.`);
   if ((await readNewestCursor(source)) !== (await readNewestCursor(target)))
-    throw new MoveError('The change feed of the target state has another end.');
+    throw new MoveError('The newest event of the change feed differs in the target database.');
   const [before, after] = [await new AuditStore(source).verify(), await new AuditStore(target).verify()];
   if (JSON.stringify(before) !== JSON.stringify(after))
-    throw new MoveError('The audit chain is broken in the target database.');
+    throw new MoveError('The audit chain of the target database differs from the source.');
 }
 
 async function digest(table: Table, db: StateDb): Promise<string> {

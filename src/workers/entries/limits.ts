@@ -1,6 +1,6 @@
 export const ENTRY_LIMITS = {
   /**
-   * Milliseconds that a statement of a process can take, and milliseconds between the database's checks whether the
+   * Maximum milliseconds for a statement of a process, and milliseconds between two checks by the database that the
    * process still exists.
    */
   processStatementMs: 21_600_000,

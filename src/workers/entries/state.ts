@@ -13,8 +13,8 @@ import {
 
 /**
  * Thread that owns the state database. Statements run in the order of their arrival, so a transaction consists of the
- * statements that its owner posts between BEGIN and COMMIT. The event loop compiles statements and never waits for a
- * disk.
+ * statements that its owner posts between BEGIN and COMMIT. The gateway thread only builds the SQL,
+ * so its event loop never waits for a disk.
  */
 
 /** Milliseconds between two checks for changes by other processes, which are detected within a second. */

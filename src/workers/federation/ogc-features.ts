@@ -285,8 +285,9 @@ async function readFeatures(
 function readPosition(next: string, items: URL): string {
   const { pathname, search } = new URL(next);
   const last = (path: string) => path.replace(/\/$/, '').split('/').slice(-3).join('/');
-  if (last(pathname) !== last(items.pathname)) throw refused('a next link leads away from the items');
-  if (search === items.search) throw refused('a next link leads back to its own page');
+  if (last(pathname) !== last(items.pathname))
+    throw refused('a next link has another path than the items of the collection');
+  if (search === items.search) throw refused('a next link repeats the query of the page');
   return search.slice(1);
 }
 

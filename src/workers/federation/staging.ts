@@ -144,7 +144,8 @@ function buildId(source: FederatedSource, id: JsonText | undefined): bigint | st
   if (!hasIntegerIds(source)) return text;
   const number = readNumber(text);
   const integer = number === undefined ? undefined : toInt64(number);
-  if (integer === undefined) throw refused(`the id ${text.slice(0, 60)} is not an integer, as other ids are`);
+  if (integer === undefined)
+    throw refused(`the id ${text.slice(0, 60)} is not an integer, but the other ids of the layer are`);
   return integer;
 }
 

@@ -92,7 +92,7 @@ export class LayerValues {
     return this.#attributes.map((evaluate) => evaluate(feature));
   }
 
-  /** Undefined when all features pass. */
+  /** Returns the filter of the style layer. Undefined if the layer has no filter. */
   filter(): ((feature: StyledFeature) => boolean) | undefined {
     const { filter } = this.layer as { filter?: Parameters<typeof featureFilter>[0] };
     if (filter === undefined) return undefined;

@@ -70,7 +70,10 @@ const SAMPLED_SHARES = [0, 0.25, 0.5, 0.75];
 /** Positions in a remote series. */
 const DISTANT_SHARES = [0, 0.5];
 
-/** Extends the ranges of the newest time to those of other times, because all times have the same colours. */
+/**
+ * Extends the value ranges of the bands at the newest time step by the value ranges at other time steps, because all
+ * time steps use the same colours.
+ */
 async function withSeriesRanges(source: RasterSource, info: RasterInfo): Promise<RasterInfo> {
   const count = info.times?.length ?? 0;
   if (count < 2) return info;

@@ -1,4 +1,4 @@
-/** The most memory that this process had, as Linux counts it. */
+/** Peak resident memory of this process, as Linux reports it. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -31,7 +31,7 @@ export const Secret = Type.String({ description: 'The key in plain text. It is s
 
 export const ExpiresAt = Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]));
 
-/** When a new key ends; null: never. Throws 400 for a time that is over. */
+/** Expiry time of a new key. Null: never. Throws 400 for a time in the past. */
 export function parseKeyExpiry({ expiresAt }: { expiresAt?: string | null }): number | null {
   const time = expiresAt ? Date.parse(expiresAt) : null;
   if (time !== null && time <= Date.now())

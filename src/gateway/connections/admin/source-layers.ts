@@ -5,7 +5,7 @@ import type { TableInfo } from '../../../core/tasks/table-tasks.js';
 import type { SourceLayer } from '../../../services/catalog/publish/source-layers.js';
 import type { PublishedLayerBody } from '../../admin/published-layer.js';
 
-/** Layers of a configured source, as the tables and layers of a connection. */
+/** Layers of a configured source, in the same form as the tables and layers of a connection. */
 
 export function sourceLayerView(layer: SourceLayer): PublishedLayerBody {
   const { collection } = layer;

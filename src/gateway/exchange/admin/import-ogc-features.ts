@@ -173,7 +173,7 @@ function boxProblem(bbox: readonly number[] | undefined): Problem | undefined {
 function failed(body: ImportBody, table: string, { code, message }: Problem, job?: JobRow): Reply {
   const report = findReport(job);
   const manualReviewReason = report?.drifted
-    ? 'A link of the source leads away from the items of the collection.'
+    ? 'A next link of the source has another path than the items of the collection.'
     : null;
   const result: Static<typeof Result> = {
     ...common(body, table, job),

@@ -232,7 +232,13 @@ export function orderKeys(
   const keys = text.split(',').map((part) => {
     const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
     const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
-    if (field === undefined) throw badParameter(parameter, `'${part.trim().slice(0, 60)}' is not allowed`);
+    if (field === undefined) {
+      const key = part.trim().slice(0, 60);
+      throw badParameter(
+        parameter,
+        `'${key}' is not a sort key. Use a sortable field, optionally followed by ASC or DESC`,
+      );
+    }
     return { field, descending: order.toLowerCase() === 'desc' };
   });
   if (keys.length > MAX_KEYS) throw badParameter(parameter, `must name at most ${MAX_KEYS} fields`);

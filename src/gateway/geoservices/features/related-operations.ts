@@ -211,7 +211,7 @@ function readRelationship({ relationships = [] }: VectorCollection, members: Mem
   return match;
 }
 
-/** Throws 404 for one that is kept from the caller. */
+/** Returns the related layer. Throws 404 if the caller cannot read the layer. */
 function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relationship): VectorCollection {
   const catalog = deps.visible(x.principal);
   const related = catalog.byLayerId(relatedLayerId);

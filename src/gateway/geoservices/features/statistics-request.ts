@@ -231,7 +231,8 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
   const fields = listComparableFields(layer);
   const names = text.split(',').map((part) => {
     const name = fields.get(plainName(part));
-    if (name === undefined) throw badParameter(parameter, `'${part.trim().slice(0, 60)}' is not allowed`);
+    if (name === undefined)
+      throw badParameter(parameter, `'${part.trim().slice(0, 60)}' is not a field that can be grouped`);
     return name;
   });
   const distinct = [...new Set(names)];

@@ -95,7 +95,8 @@ function readArea(members: Members, collection: RasterCollection) {
     return { bbox: literal.bbox as Box, crs: literal.crs === crs.proj ? crs : CRS84, polygons: undefined };
   if (literal.type !== 'MultiPolygon') throw badParameter('geometry', 'must be an envelope or a polygon');
   const bbox = computeEnvelope(literal)!;
-  if (!(bbox[0] < bbox[2] && bbox[1] < bbox[3])) throw badParameter('geometry', 'must have an area');
+  if (!(bbox[0] < bbox[2] && bbox[1] < bbox[3]))
+    throw badParameter('geometry', 'must have a width and a height greater than 0');
   return { bbox, crs, polygons: literal.coordinates as Position[][][] };
 }
 

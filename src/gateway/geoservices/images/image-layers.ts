@@ -63,7 +63,10 @@ export function ruled(collection: RasterCollection, members: Members): RasterCol
   const choice = ids.map((id) => granules[id - 1]);
   const { raster } = collection;
   if (!choice.every((one) => one !== undefined) || choice.length === 0)
-    throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
+    throw badParameter(
+      'mosaicRule',
+      `lockRasterIds must list at least one raster id from 1 to ${granules.length}`,
+    );
   if (!listMosaicMembers(raster.source)) {
     if (granules.length === 1) return collection;
     throw badParameter('mosaicRule', 'is only for mosaics. Select a time step with time');

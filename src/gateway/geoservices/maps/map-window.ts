@@ -45,7 +45,7 @@ export function imageWindow(members: Members, { own, whole, settings }: WindowCo
   const bbox = box ? boxIn(box.bbox, from, crs) : whole && boxIn(whole, own, crs);
   if (!bbox) throw badParameter('bbox', 'is required, because the layers have no known extent');
   if (!(bbox[2] - bbox[0] > MIN_SIDE && bbox[3] - bbox[1] > MIN_SIDE))
-    throw badParameter('bbox', 'must have an area');
+    throw badParameter('bbox', `must have a width and a height greater than ${MIN_SIDE}`);
   if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
     throw badParameter('bbox', 'must be inside the area of its coordinate reference system');
   return { bbox: widened(bbox, width / height), crs, width, height };

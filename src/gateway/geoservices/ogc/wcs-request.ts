@@ -97,7 +97,7 @@ function readSubsets(collection: RasterCollection, query: string, crs: Crs): Ret
   const labels = getAxisLabels(crs).join(' and ');
   const intervals = new Map<SpatialAxis, AxisInterval>();
   const values = [...new URLSearchParams(query)].filter(([name]) => name.toUpperCase() === 'SUBSET');
-  // An equal parameter may come twice, as any other.
+  // As for all parameters, an exact repetition is allowed.
   for (const raw of new Set(values.map(([, value]) => value))) {
     for (const term of readTerms('SUBSET', raw)) {
       const axis = withCode({ parameter: 'SUBSET', code: 'InvalidAxisLabel', locator: term.name }, () =>
@@ -105,7 +105,7 @@ function readSubsets(collection: RasterCollection, query: string, crs: Crs): Ret
       );
       const unknown = `SUBSET: '${term.name}' is not an axis of the coverage. Its axes are ${labels}.`;
       if (!axis) throw owsError('InvalidAxisLabel', term.name, unknown);
-      const twice = `SUBSET: the axis '${term.name}' comes twice. Name each axis once.`;
+      const twice = `SUBSET: the axis '${term.name}' is repeated. Name each axis once.`;
       if (intervals.has(axis)) throw owsError('InvalidAxisLabel', term.name, twice);
       intervals.set(axis, readInterval(collection, crs, axis, term));
     }

@@ -137,7 +137,8 @@ function readBox(pairs: Members, crs: Crs, version: WmsVersion): Box {
     throw badParameter('BBOX', 'must be minx,miny,maxx,maxy');
   const [a, b, c, d] = numbers as [number, number, number, number];
   const box: Box = version === '1.3.0' && crs.northFirst ? [b, a, d, c] : [a, b, c, d];
-  if (!(box[0] < box[2] && box[1] < box[3])) throw badParameter('BBOX', 'must have an area');
+  if (!(box[0] < box[2] && box[1] < box[3]))
+    throw badParameter('BBOX', 'must have a width and a height greater than 0');
   return box;
 }
 

@@ -68,8 +68,8 @@ export function wantsErrorPage(x: HttpExchange): boolean {
 const OTHER_DOCUMENT = /(?:^|&)(?:f=(?:p?json|geojson|pbf|xml)(?:&|$)|callback=|exceptions=)/i;
 
 /**
- * Whether the request comes from a script of our own pages. The script reports itself that the user must sign in, so
- * the browser must not ask for a password.
+ * Whether the request comes from a script of a page of this server. The script itself shows that the user must sign
+ * in, so the browser must not prompt for a password.
  */
 function isOwnScript(x: HttpExchange): boolean {
   return x.header('sec-fetch-site') === 'same-origin' && x.header('sec-fetch-dest') === 'empty';

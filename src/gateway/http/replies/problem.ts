@@ -92,7 +92,7 @@ function listLinks(links: readonly ErrorLink[], baseUrl: string) {
   return links.map(({ path, title }) => ({ rel: 'related', href: baseUrl + path, title }));
 }
 
-/** One invalid member, with the member names that existing clients read and with our own. */
+/** One invalid member, with the names that existing clients read and with Graticule's names. */
 function clientError(error: FieldError) {
   const { name, code = 'invalid', path = name } = error;
   const segments = path.split('/').filter((segment) => segment !== '');

@@ -9,7 +9,7 @@ const SPECIAL: ReadonlyMap<string, string> = new Map([
 ]);
 
 const names = new Map<string, string>();
-/** Names come from our own code: there are some dozens. */
+/** Maximum number of cached names. The code of the server sets only some dozens. */
 const MAX_NAMES = 500;
 
 /**

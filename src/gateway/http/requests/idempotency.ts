@@ -164,7 +164,7 @@ function lostKeyError(): ApiError {
 
 const UNCERTAIN = new Set(['outcome-unknown', 'absent', 'worker-lost']);
 
-/** Whether the work can have been done although it failed, because its confirmation was lost. */
+/** Whether the work may be complete although the task failed, because only the confirmation was lost. */
 function isUncertain(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   if (error instanceof TaskFailure) return UNCERTAIN.has(code as string);

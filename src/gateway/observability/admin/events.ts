@@ -15,7 +15,9 @@ const OptionalId = Type.Union([Type.Integer(), Type.Null()]);
 const MAX_PAGE = 500;
 
 const EventSchema = Type.Object({
-  eventId: Type.String({ description: 'Kind and id. It is the `eventRef` of a pin of an investigation.' }),
+  eventId: Type.String({
+    description: 'Kind and id. To pin the event to an investigation, send this value as `eventRef`.',
+  }),
   kind: Type.Enum([...EVENT_KINDS]),
   severity: Type.Enum([...EVENT_SEVERITIES]),
   title: S,

@@ -61,7 +61,7 @@ const Outcome = Type.Object({
 export const opsFindings = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
   report('GET /observability/findings', 'Get Ops Findings', {
     description:
-      'Reads the facts of all servers again and evaluates all rules. A rule whose facts are incomplete is itself a finding (`evidence-incomplete`).',
+      'Reads the state of all servers again and evaluates all rules. If a rule cannot read all data that it needs, the list contains a finding of the rule `evidence-incomplete`.',
     data: Type.Object({ generatedAt: TimestampSchema, findings: Type.Array(FindingSchema) }),
     errors: [503],
     async answer(_, { findings }) {
@@ -71,7 +71,7 @@ export const opsFindings = group({ tag: 'Observability', scope: 'observability',
   }),
   action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action', {
     description:
-      'Reads the facts again, and proposes the action of the finding. `Executed`: the policy of the rule approved it. `ProposalCreated`: a person must approve it. `Blocked`: the evidence is incomplete, or the action is not possible now. `NotSupported`: the server cannot remove the cause.',
+      'Evaluates the rule again, and proposes the action of the finding. `Executed`: the policy of the rule approved the action. `ProposalCreated`: a person must approve the action. `Blocked`: the evidence is incomplete, or the action is not possible now. `NotSupported`: the server cannot remove the cause.',
     params: { findingId },
     data: Outcome,
     errors: [404, 503],

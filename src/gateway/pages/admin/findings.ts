@@ -60,7 +60,7 @@ function findingList(x: AdminPage): string {
     generatedAt: string;
   };
   const body = html`<h1>${TITLE}</h1>
-<p class="lead">Problems that rules found in the facts of all servers at ${renderTime(generatedAt, 'second')}, the worst first.</p>
+<p class="lead">Problems on all servers, as of ${renderTime(generatedAt, 'second')}, most severe first.</p>
 ${representationLine([x.json])}
 ${findings.length === 0 ? html`<p>There are no findings.</p>` : findings.map((one) => renderFinding(one, baseUrl))}
 <nav class="part" aria-label="Other pages"><p class="actions">

@@ -112,7 +112,7 @@ ${layers.length === 0 ? html`<p class="note">No layer reports its edits, so no r
     ALERT_SEVERITIES.map((one) => [one, one] as const),
     'warning',
   )}</select></label>
-${number('cooldownSeconds', 'Cooldown (seconds)', 'After an alert, the rule sends nothing about the same feature for this time.', html`min="0" step="1" value="0"`)}
+${number('cooldownSeconds', 'Cooldown (seconds)', 'After an alert, the rule sends no further alert about the same feature for this number of seconds.', html`min="0" step="1" value="0"`)}
 <fieldset><legend>Channels</legend>
 <div class="checks">${CHANNELS.map(
     (one) =>

@@ -105,7 +105,7 @@ class Ring {
     write({inside.x - depth * normal.x, inside.y - depth * normal.y, inside.z - depth * normal.z});
   }
 
-  /** Adds where the way from a to b crosses an edge of the face. */
+  /** Adds the points at which the segment from a to b crosses an edge of the face. */
   void addCrossing(const Point& a, const Point& b) {
     for (int edge = 0; edge < 3; ++edge) {
       const double before = beyond(a, edge);

@@ -27,7 +27,7 @@ constexpr Functions kFunctions[] = {
     {GEOSContains_r, GEOSPreparedContains_r, GEOSPreparedWithin_r},
 };
 
-/** Prepared lines consider only the lines of a collection, and miss its points (GEOS 3.11). */
+/** True for geometry collections. A prepared line of GEOS 3.11 ignores the points of a geometry collection. */
 bool isCollection(SpatialOperand& operand) {
   return GEOSGeomTypeId_r(operand.handle(), operand.geos()) == GEOS_GEOMETRYCOLLECTION;
 }
@@ -107,7 +107,10 @@ std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOper
 
 namespace {
 
-/** Prepared lines of GEOS measure to the rings of an area, also from within it. */
+/**
+ * Whether the operand can be a prepared geometry. A prepared line of GEOS measures the distance to the rings of an area
+ * even if the line is inside the area.
+ */
 bool mayPrepare(SpatialOperand& operand, SpatialOperand& other) {
   if (!operand.lasting) return false;
   return GEOSGeom_getDimensions_r(operand.handle(), operand.geos()) != 1 ||

@@ -51,7 +51,7 @@ class PropertyColumns {
  public:
   /** The layer is read until the columns are written. */
   void begin(const MvtLayer& layer);
-  /** A key that comes twice has its last value. Throws `Broken`. */
+  /** Adds the properties of a feature. The last value of a repeated key applies. Throws `Broken`. */
   void add(const MvtFeature& feature);
   /** Appends all columns that have a value; returns how many. Throws `TooLarge`. */
   uint32_t write(ByteBuffer& head, ByteBuffer& body);

@@ -86,7 +86,7 @@ class TileLayerEncoder {
     size_t begin;
     size_t end;
     uint32_t cell;
-    /** From the id: orders features of equal importance, whatever the order of the rows. */
+    /** Hash of the id. It orders features of equal importance, independently of the order of the rows. */
     uint32_t tie;
   };
 

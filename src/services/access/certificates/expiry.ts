@@ -1,7 +1,7 @@
 import { boundedCache } from '../../../core/values/bounded-cache.js';
 import { daysLeft, type Proof, type Success } from './judgement.js';
 
-/** A certificate that ends soon. */
+/** A certificate that expires soon. */
 export interface Expiry {
   /** Name of the holder. */
   readonly name: string;

@@ -37,12 +37,15 @@ export type Success = About & {
 
 export type Judgement = Success | (About & { readonly code: CertificateFault });
 
-/** Whole days until a certificate ends; negative once it has. */
+/** Full days until a certificate expires. Negative after it has expired. */
 export function daysLeft({ notAfter }: Certificate, now: number): number {
   return Math.floor((notAfter - now) / DAY_MS);
 }
 
-/** When what was judged ends, in milliseconds since 1970. */
+/**
+ * Time at which the accepted certificate (with the grace period of its profile) or its mapping expires, in
+ * milliseconds since 1970.
+ */
 export function computeExpiry({ profile, mapping }: Success, { notAfter }: Certificate): number {
   const end = notAfter + profile.body.rotationGracePeriodDays * DAY_MS;
   return Math.min(end, mapping.body.notAfter ?? Number.POSITIVE_INFINITY);

@@ -58,7 +58,7 @@ export class Sessions {
     return { secret, session };
   }
 
-  /** Undefined for one that has ended. */
+  /** Returns the session. Undefined if it has ended or does not exist. */
   async find(secretHash: string): Promise<StoredSession | undefined> {
     const session = await this.store.get(secretHash);
     return session && isOpen(session) ? session : undefined;

@@ -34,7 +34,7 @@ export function keyHash(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** When a credential ends; null: never. */
+/** Times at which a credential expires and was revoked. Null: never. */
 interface Ends {
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;

@@ -116,7 +116,7 @@ export class EmbedKeys {
     return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;
   }
 
-  /** The holder of a key; undefined for one that is not valid. */
+  /** Returns the principal of a key. Undefined if the key is not valid. */
   principalById(id: string): Principal | undefined {
     const key = this.#byId.get(id);
     return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;

@@ -26,7 +26,7 @@ export interface KeyVersion {
  * Without `security.stateKey`, secrets are stored in plain text, like all secrets of the state.
  */
 export class SecretKeys {
-  /** By version; what a version is does not change. */
+  /** Keys by version. The key of a version never changes. */
   readonly #keys = new Map<number, Buffer>();
 
   constructor(

@@ -56,7 +56,7 @@ export class StateCipher {
     }
   }
 
-  /** Returns what shows that a text for one `use` is unchanged: an HMAC, or a plain hash without a key. */
+  /** Returns the code that proves that a text for one `use` is unchanged: an HMAC, or a plain hash without a key. */
   authenticate(text: string, use: string): string {
     if (!this.#key) return PLAIN + createHash('sha256').update(text).digest('base64url');
     const key = new Uint8Array(hkdfSync('sha256', this.#key, '', use, 32));

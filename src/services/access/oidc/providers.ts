@@ -66,12 +66,12 @@ export class OidcProviders {
     }
   }
 
-  /** Throws `not-found`. */
+  /** Returns a provider. Throws `not-found` if the provider does not exist. */
   async get(id: string): Promise<StoredProvider> {
     return (await this.plain.get<OidcProvider>(KIND, id)) ?? missing(id);
   }
 
-  /** Throws `not-found` for one that is not there, and for one that is switched off. */
+  /** Returns an enabled provider. Throws `not-found` if the provider does not exist or is disabled. */
   async enabled(id: string): Promise<StoredProvider> {
     return (await this.list()).find((one) => one.id === id && one.body.enabled) ?? missing(id);
   }

@@ -23,7 +23,7 @@ export const lackedParts = (hidden: HiddenParts | string): HiddenParts =>
 export const hidesNothing = ({ rows, fields }: HiddenParts): boolean =>
   rows === undefined && fields.length === 0;
 
-/** Returns what the settings of a layer hide. */
+/** Returns the rows and fields that the settings of a layer hide. */
 export function hiddenBySettings(collection: Collection): HiddenParts {
   if (!hasFeatures(collection) || !collection.rule) return NOTHING_HIDDEN;
   const { source, rule } = collection;

@@ -46,7 +46,7 @@ interface PlacedLayer {
  * Finds the layers that show data. A further layer of the data is a copy of them, so it cannot bypass their rules.
  */
 export class LayerFinder {
-  /** Inspection of all published files that is in progress. Concurrent registrations share it. */
+  /** The running inspection of all published files. Concurrent registrations share it. */
   #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;
 
   constructor(private readonly deps: ShownLayersDeps) {}

@@ -57,8 +57,8 @@ const INSPECTED = 0.95;
 
 /**
  * Imports rasters into the data folder: convert to a cloud optimized GeoTIFF, inspect, register. The file is created
- * before its row and is named by its job. Each stage can therefore be repeated, and a file without a row is
- * recognised as an orphan.
+ * before its row, and its name is the id of its job. Each stage can therefore be repeated, and a file without a row
+ * is recognised as an orphan.
  */
 export class RasterImports {
   /** Folder in which this process receives files. */

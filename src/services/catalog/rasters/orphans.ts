@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { hasEnded } from '../../../stores/database/instance.js';
 
 export interface Orphanage {
-  /** Imported rasters, each named by its job. */
+  /** Folder of imported rasters. The name of a raster is the id of its job. */
   folder: string;
-  /** A folder of received files for each process, named by its instance. */
+  /** Folder with one folder of received files for each process. Its name is the instance id of the process. */
   uploads: string;
   /** This process. */
   instance: string;

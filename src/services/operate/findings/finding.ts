@@ -50,7 +50,7 @@ export interface FindingDraft {
 export interface OpsFinding extends FindingDraft {
   readonly id: string;
   readonly rule: string;
-  /** When it was first found, in milliseconds since 1970. */
+  /** Time at which the finding was first found, in milliseconds since 1970. */
   readonly detectedAt: number;
 }
 

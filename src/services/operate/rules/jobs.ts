@@ -30,7 +30,7 @@ export function createJobRules({ stuckJobs }: JobRuleDeps): OpsRule[] {
             subject: { operationId: id },
             severity: 'Warning' as const,
             title: `Job ${id} does not continue`,
-            explanation: `The server that ran this job (${kind}, attempt ${attempt} of ${maxAttempts}) ended, and no other one continues it. ${folder === null ? 'Any server can continue it. Start a server that knows this kind of job.' : 'Its files are in the data folder of that server: start that server again, or cancel the job.'}`,
+            explanation: `The server that ran this job (${kind}, attempt ${attempt} of ${maxAttempts}) stopped, and no other server continues the job. ${folder === null ? 'Any server can continue it. Start a server that knows this kind of job.' : 'Its files are in the data folder of that server: start that server again, or cancel the job.'}`,
             evidenceRefs: [`job:${id}`],
             facts: { job: id, kind, attempt, folder },
             action: {

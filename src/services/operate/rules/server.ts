@@ -124,7 +124,7 @@ const findCertificates = ({ host, checks }: HostFacts) =>
       ({ status, description }): FindingDraft => ({
         subject: { targetId: `host:${host}` },
         severity: status === 'Unhealthy' ? 'Critical' : 'Warning',
-        title: `The TLS certificate of ${host} ${status === 'Unhealthy' ? 'has ended' : 'ends soon'}`,
+        title: `The TLS certificate of ${host} ${status === 'Unhealthy' ? 'has expired' : 'expires soon'}`,
         explanation: `${description} Replace the files of the certificate and its key, and reload the server.`,
         evidenceRefs: [`host:${host}`, 'health:tls-certificate'],
         facts: { host, description },

@@ -211,7 +211,7 @@ const reproject = rasterProcess({
   plan(values) {
     const { targetCrs, targetSrid, cellSize } = values;
     if ((targetCrs === undefined) === (targetSrid === undefined))
-      throw badParameter('/inputs/targetCrs', 'is required, or targetSrid, but not both');
+      throw badParameter('/inputs/targetCrs', 'is required without targetSrid, and not allowed with it');
     const name = targetCrs === undefined ? 'targetSrid' : 'targetCrs';
     const { proj: crs } = resolveCrs(
       `/inputs/${name}`,

@@ -24,7 +24,7 @@ export function checkContainer(container: WrittenContainer, { set, format, selec
   if (isVectorFormat(format))
     throw new ApiError(
       'invalid-request',
-      'GeoPackage has no vector tiles. Use png or webp, or another container.',
+      'The server does not write vector tiles to GeoPackage. Use png or webp, or another container.',
     );
   if (!isOneGrid(set, selection.minZoom, selection.maxZoom))
     throw new ApiError('invalid-request', `GeoPackage cannot store the grid of ${set.id} at these zooms.`);

@@ -18,7 +18,7 @@ export interface AppendedPage {
   readonly ids: readonly string[];
 }
 
-/** The parts of a feature as JSON, digit by digit as its server wrote them. */
+/** The parts of a feature as JSON text, whose numbers keep all digits that the source server wrote. */
 export interface FeatureJson {
   readonly id?: JsonText | undefined;
   readonly geometry: JsonText;

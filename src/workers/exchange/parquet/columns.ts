@@ -112,7 +112,7 @@ function plain(read: unknown): unknown {
   return read instanceof Uint8Array ? Buffer.from(read) : read;
 }
 
-/** JavaScript's numbers would become reals of SQLite. */
+/** Returns a bigint, because SQLite would store a JavaScript number as REAL. */
 function integer(read: unknown): unknown {
   return read === null || read === undefined ? null : BigInt(read as number | bigint);
 }

@@ -55,7 +55,10 @@ export function readPlaneBlobs(blobs: readonly Blob[], { plane, target }: Planes
 export const createPositionsFailure = (what: string, unit: string) =>
   new TaskFailure('too-large', `${what} ${LIMITS.geometryPositions} ${unit}.`);
 
-/** Returns the parts of a collection with the highest dimension, because GeoServices does not have collections. */
+/**
+ * Converts a geometry collection to one multi-geometry of its parts of the highest dimension, because GeoServices has
+ * no geometry collections.
+ */
 function ofOneKind(geometry: Geometry | null): Geometry | null {
   if (geometry?.type !== 'GeometryCollection') return geometry;
   const all = (name: string) =>

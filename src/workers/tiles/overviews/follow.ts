@@ -42,7 +42,7 @@ export async function follow(
   return Date.now() - overview.built < LIMITS.databaseTileMs ? 'stale' : 'lost';
 }
 
-/** True when all that was written to the table since it was read can have been our own edits. */
+/** True if the number of writes since the table was read is not larger than the number of edits by this server. */
 function undisturbed({ writes, changes }: OverviewState, now: StoreState | null): boolean {
   const [file, count] = (writes ?? '').split(' ');
   const [fileNow, countNow] = (now?.writes ?? '').split(' ');

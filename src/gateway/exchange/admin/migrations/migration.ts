@@ -366,10 +366,10 @@ function requireScorecard(card: Static<typeof ScorecardBody>, run: RunRecord): v
       ? undefined
       : problem('capabilityParity/constructCount', 'must be the sum of the counts'),
     failCount > 0 && classification !== 'fail'
-      ? problem('dataReconciliation/classification', 'must be fail, because a layer failed')
+      ? problem('dataReconciliation/classification', "must be 'fail', because a layer failed")
       : undefined,
     classification === 'fail' && card.verdict !== 'fail'
-      ? problem('verdict', 'must be fail, because the data check failed')
+      ? problem('verdict', "must be 'fail', because dataReconciliation/classification is 'fail'")
       : undefined,
   ]);
 }

@@ -142,7 +142,9 @@ async function allCollections(first: string, read: Read, warnings: string[]): Pr
   for (let next: string | undefined = first; next !== undefined; ) {
     if (seen.has(next) || seen.size === EXCHANGE_LIMITS.remoteFolders) {
       warnings.push(
-        `The list of collections has more pages than ${seen.size}, or leads back to one of them.`,
+        seen.has(next)
+          ? 'The list of collections repeats a page. The pages after it are not read.'
+          : `The list of collections has more than ${seen.size} pages. Further pages are not read.`,
       );
       break;
     }

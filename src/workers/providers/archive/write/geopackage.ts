@@ -35,9 +35,12 @@ export const geopackageWriter: ContainerWriter = {
     db.exec(TILE_TABLES);
   },
   add(db, { format }, tiles) {
-    // The standard has no vector tiles: there are only drafts of an extension that few read.
+    // The standard does not define vector tiles. Few programs read the draft extensions that do.
     if (isVectorArchive(format))
-      throw new TaskFailure('invalid-input', 'A GeoPackage can only have images, not vector tiles.');
+      throw new TaskFailure(
+        'invalid-input',
+        'The server writes only images to GeoPackage, not vector tiles. Use png or webp.',
+      );
     const insert = prepared(
       db,
       `INSERT INTO ${TILES} (zoom_level, tile_column, tile_row, tile_data) VALUES (?, ?, ?, ?)`,

@@ -145,7 +145,7 @@ function buildRow(table: string, origin: EditOrigin, event: NewEvent) {
 /** Cursor of the newest event; 0 without one, or when the user may not read them. */
 export async function newestCursor(connection: PostgresConnection): Promise<number> {
   const [[readable]] = (await connection.query(
-    // The name of a table fails where the user may not use its schema.
+    // Looks in the system catalog first: a query of the table fails if the user has no USAGE on its schema.
     `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
        WHERE n.nspname = '${EVENTS_SCHEMA}' AND c.relname = 'outbox'
          AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`,

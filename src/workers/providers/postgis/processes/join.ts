@@ -69,7 +69,7 @@ function meets(
     case 'within':
       return [somewhere, `ST_Within(a.geom, ${geometry})`];
     case 'intersects':
-      // Prepared lines of GEOS, which ST_Intersects uses, consider only the lines of a collection.
+      // ST_Intersects uses prepared geometries. A prepared line of GEOS ignores the points of a geometry collection.
       return mayBeCollections(input.source) || mayBeCollections(others.source)
         ? [somewhere, `a.geom && ${geometry}`, `NOT ST_Disjoint(a.geom, ${geometry})`]
         : [somewhere, `ST_Intersects(a.geom, ${geometry})`];

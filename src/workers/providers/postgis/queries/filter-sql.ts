@@ -238,7 +238,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return isSpatialLiteral(operand) ? this.literal(operand) : raw(writeGeometrySql(this.source));
   }
 
-  /** Prepared lines of GEOS, which ST_Intersects uses, consider only the lines of a collection. */
+  /** ST_Intersects uses prepared geometries. A prepared line of GEOS ignores the points of a geometry collection. */
   #mayMissPoints(literal: Operand): boolean {
     const { geometryType } = this.source;
     const collections = geometryType === 'Geometry' || geometryType === 'GeometryCollection';

@@ -318,7 +318,7 @@ const statedType = (name: string | undefined) => declaredType(name ?? 'Geometry'
 /** Maximum number of rows that are checked for duplicate values. */
 export const UNIQUE_SAMPLE = 10_000;
 
-/** Whether no value comes twice, nor is missing, in a sample. */
+/** Whether the values in a sample are unique and not null. */
 export async function isUnique(
   connection: PostgresConnection,
   table: string,

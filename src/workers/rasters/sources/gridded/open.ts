@@ -21,7 +21,10 @@ interface LayoutEntry {
 }
 const layouts = new Map<string, LayoutEntry>();
 
-/** Returns the grid that contains the source's variables. Fails with `source-unreadable` if it has changed. */
+/**
+ * Returns the grid that contains the source's variables. Fails with `source-unreadable` if no grid contains all of
+ * these variables, for example after a change of the file.
+ */
 export async function openSourceGrid(source: GriddedRaster): Promise<VariableGrid> {
   return (await located(source)).grid;
 }
