@@ -45,6 +45,7 @@ import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { RequestRecords } from '../../services/observability/request-records.js';
 import type { Autonomy } from '../../services/operate/autonomy/autonomy.js';
 import type { FindingActions } from '../../services/operate/findings/finding-actions.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
@@ -115,6 +116,7 @@ export interface AdminDeps {
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   readonly observer: Observer;
+  readonly requestRecords: Pick<RequestRecords, 'list' | 'find'>;
   readonly bundles: DiagnosticBundles;
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;

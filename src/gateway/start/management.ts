@@ -73,6 +73,7 @@ import type { OpsHealth } from '../../services/observability/health/ops-health.j
 import type { HostChecks } from '../../services/observability/host-checks.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { RequestRecords } from '../../services/observability/request-records.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Processes } from '../../services/processes/service.js';
@@ -134,6 +135,7 @@ export interface ManagementOptions {
   alerts: AlertStream;
   alertDispatch: AlertDispatch;
   observer: Observer;
+  requestRecords: RequestRecords;
   opsHealth: OpsHealth;
   /** True in one gateway of a server. */
   first: boolean;
@@ -431,6 +433,7 @@ export function startManagement(options: ManagementOptions): Management {
     alerts: options.alerts,
     alertDispatch: options.alertDispatch,
     observer: options.observer,
+    requestRecords: options.requestRecords,
     opsHealth: options.opsHealth,
     licences: options.licences,
     capacity: options.capacity,

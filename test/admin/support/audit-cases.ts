@@ -270,6 +270,7 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'GET /operations/type/{operationType}': { path: () => ({ operationType: 'TileCache' }) },
   'GET /operations/{operationId}': id((w) => w.tileJob(), 'operationId'),
   'POST /operations/{operationId}/cancel': nothing('operationId'),
+  'GET /observability/requests/{requestId}': { path: () => ({ requestId: 'nothing' }), status: 404 },
   'GET /observability/autonomy/policies/{rule}': disk,
   'PUT /observability/autonomy/policies/{rule}': { ...disk, body: () => ({ maxBlastRadius: 2 }) },
   'PUT /observability/autonomy/settings': { body: () => ({ killSwitchEnabled: true }) },
