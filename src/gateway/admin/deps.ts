@@ -128,7 +128,7 @@ export interface AdminDeps {
   readonly compliance: Compliance;
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
-  readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
+  readonly reports: Pick<ProcessReports, 'statements' | 'resources' | 'caches'>;
   /** The environment that this server is, and the key of its signatures; empty: there is none. */
   readonly releases: { readonly environment: string; readonly key: string };
   /** Resolves when all processes have applied the announced changes, or after one second. */

@@ -268,6 +268,11 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ...{ licences, store: t.state.capacity, instances: t.state.instances, log: { write() {} } },
     ...{ role: 'production', topology: 'single-node', localUnits: 2, hasRedis: false },
   });
+  const reports = new ProcessReports({
+    ...{ instance: 'test', peers, state: t.state.statements.recorder },
+    pools: { look: async () => [] },
+  });
+  reports.setCache(async () => ({ ...figures, levels: {} }));
   const deps: AdminDeps = {
     licences,
     capacity,
@@ -376,10 +381,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     observer: new Observer('test', peers),
     requestRecords: new RequestRecords('test', peers),
     opsHealth: createOpsHealth(t.state, peers),
-    reports: new ProcessReports({
-      ...{ instance: 'test', peers, state: t.state.statements.recorder },
-      pools: { look: async () => [] },
-    }),
+    reports,
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },

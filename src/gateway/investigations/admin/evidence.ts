@@ -47,7 +47,8 @@ export async function copyEvidence(
   const known = kind as keyof typeof FINDERS;
   requirePermission(principal, known);
   const copy = await findOrUndefined(() => FINDERS[known](id, principal, deps));
-  if (!copy) throw badMember(member, `must name a present ${kind}. There is no ${kind} '${id}'`);
+  if (!copy)
+    throw badMember(member, `must name an existing record of the server. There is no ${kind} '${id}'`);
   return copy;
 }
 
