@@ -129,7 +129,7 @@ export const HARMLESS_TEXTS: readonly string[] = [
   '{"keys":["name","population"]}',
   'sortby=-population&limit=100',
   'primary key (fid)',
-  "duplicate key value violates unique constraint \"countries_pkey\"",
+  'duplicate key value violates unique constraint "countries_pkey"',
   'keyPattern: countries/*',
   'foreignKey: "parent_id"',
   '{"tokenCount":"12345678","monkey":"abcdefgh"}',

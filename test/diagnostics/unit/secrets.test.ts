@@ -20,6 +20,10 @@ it('finds 60 of 60 secrets, and nothing in 60 harmless texts', async () => {
 });
 
 it('keeps the text around a secret', async () => {
-  expect((await maskSecrets('/items?token=abcdef0123456789&limit=10')).text).toBe('/items?token=[token]&limit=10');
-  expect((await maskSecrets('{"password":"open sesame","a":1}')).text).toBe('{"password":"[password]","a":1}');
+  expect((await maskSecrets('/items?token=abcdef0123456789&limit=10')).text).toBe(
+    '/items?token=[token]&limit=10',
+  );
+  expect((await maskSecrets('{"password":"open sesame","a":1}')).text).toBe(
+    '{"password":"[password]","a":1}',
+  );
 });
