@@ -118,7 +118,6 @@ export const GROUPS: readonly OperationGroup[] = [
   alertEvents,
   events,
   observability,
-  requestRecords,
   opsFindings,
   autonomy,
   opsHealth,
@@ -162,6 +161,6 @@ export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOp
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
-    ...[diagnosticBundles, auditCheckpoints, findingDetails, proposedActions, proposalSeals],
+    ...[diagnosticBundles, auditCheckpoints, requestRecords, findingDetails, proposedActions, proposalSeals],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

@@ -44,7 +44,7 @@ export interface ClusterResources {
 }
 
 /** Look-ups in a cache. */
-export interface LookUps {
+interface LookUps {
   readonly hits: number;
   readonly misses: number;
 }

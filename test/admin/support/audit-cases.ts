@@ -387,6 +387,7 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'GET /diagnostics/bundles/{bundleId}': id((w) => w.bundle(), 'bundleId'),
   'DELETE /diagnostics/bundles/{bundleId}': { ...id((w) => w.bundle(), 'bundleId'), status: 204 },
   'GET /observability/audit/checkpoints': {},
+  'GET /observability/requests': {},
   'GET /sources': {},
   'GET /sources/{id}': id((w) => w.source()),
   'GET /sources/{id}/crs': id((w) => w.source()),

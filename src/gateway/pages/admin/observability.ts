@@ -14,7 +14,7 @@ import {
   renderRequestLink,
   renderStatus,
 } from './observability-parts.js';
-import { renderRequest, renderRequests } from './requests.js';
+import { renderRequestRecord, renderRequestRecords } from './requests.js';
 
 /** Pages of the health, errors and events of the server, made from the documents of the management API. */
 
@@ -41,7 +41,7 @@ const BODIES: Readonly<Record<string, (x: AdminPage) => readonly (Markup | undef
   [ERRORS]: errorsBody,
   [LOGS]: logsBody,
   [SLOW]: slowBody,
-  [REQUESTS_PATH]: renderRequests,
+  [REQUESTS_PATH]: renderRequestRecords,
 };
 
 /** Path of the page about the health of the server. */
@@ -56,7 +56,7 @@ export function adminObservabilityPage(x: AdminPage): string | undefined {
   const health = { title: TITLES[HEALTH]!, href: `${baseUrl}${HEALTH}` };
   const body = html`<h1>${title}</h1>
 ${representationLine([x.json])}
-${isRequest ? renderRequest(x) : BODIES[path]!(x)}
+${isRequest ? renderRequestRecord(x) : BODIES[path]!(x)}
 <nav class="part" aria-label="Other pages"><p class="actions">${listOthers(x)}</p></nav>`;
   return page({
     ...buildFrame(x),

@@ -34,7 +34,7 @@ interface RecordedRequest {
 }
 
 /** Body of the page of the recent requests. */
-export function renderRequests({ document, baseUrl }: AdminPage): readonly (Markup | undefined)[] {
+export function renderRequestRecords({ document, baseUrl }: AdminPage): readonly (Markup | undefined)[] {
   const { requests, missingInstances } = document as {
     readonly requests: readonly RecordedRequest[];
     readonly missingInstances: readonly string[];
@@ -78,7 +78,7 @@ interface RequestDocument {
 }
 
 /** Body of the page of one request. */
-export function renderRequest({ document, baseUrl }: AdminPage): readonly (Markup | undefined)[] {
+export function renderRequestRecord({ document, baseUrl }: AdminPage): readonly (Markup | undefined)[] {
   const { requestId, requests, slowStatements, failures, logLines, links, missingInstances } =
     document as RequestDocument;
   return [
