@@ -234,14 +234,14 @@ describe('Server-Timing', () => {
     for (const id of ids.filter((one) => !isFailing(one))) {
       const items = `${server.url}/ogc/features/collections/${id}/items`;
       const keyed = await fetch(`${items}?limit=3`, { headers: headers() });
-      expect(stagesOf(keyed)).toEqual(['vector-items', 'queue', 'database', 'encode']);
+      expect(stagesOf(keyed)).toEqual(['vector-items', 'queue', 'database', 'encode', 'request']);
       expect(keyed.headers.get('server-timing')).toMatch(
-        /queue;dur=\d+(\.\d)?;desc="process \d+ thread \d+", database;dur=\d+(\.\d)?, encode;dur=\d+(\.\d)?$/,
+        /queue;dur=\d+(\.\d)?;desc="process \d+ thread \d+", database;dur=\d+(\.\d)?, encode;dur=\d+(\.\d)?, request;desc="\/api\/v1\/admin\/observability\/requests\/[\w-]+"$/,
       );
       expect(stagesOf(await fetch(`${items}?limit=4`))).toEqual(['vector-items']);
       const tile = `${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/1/0/0?f=mvt`;
       expect(stagesOf(await fetch(tile, { headers: headers() }))).toEqual([
-        ...['vector-tile', 'cache', 'queue', 'database', 'encode'],
+        ...['vector-tile', 'cache', 'queue', 'database', 'encode', 'request'],
       ]);
       expect(stagesOf(await fetch(tile.replace('/1/0/0', '/1/0/1')))).toEqual(['vector-tile']);
       const map = `${server.url}/ogc/maps/collections/${id}/map?width=32&height=32`;

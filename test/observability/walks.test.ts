@@ -99,19 +99,24 @@ describe('the cause of', () => {
 
   it('a slow database is a statement of the request', async () => {
     const items = '/ogc/features/collections/cars/items?limit=7';
-    const response = await holdTables(async () => {
-      const waiting = send(items);
-      // Statements of the server itself wait for the lock, too.
-      await until(async () => {
-        const { rows } = await onlooker.query(
-          `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"cars"%LIMIT $1%'`,
-        );
-        return rows.length > 0;
+    const sendSlowly = (sendNow: () => Promise<Response>) =>
+      holdTables(async () => {
+        const waiting = sendNow();
+        // Statements of the server itself wait for the lock, too.
+        await until(async () => {
+          const { rows } = await onlooker.query(
+            `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"cars"%LIMIT $1%'`,
+          );
+          return rows.length > 0;
+        });
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        await database.query('ROLLBACK');
+        return waiting;
       });
-      await new Promise((resolve) => setTimeout(resolve, 700));
-      await database.query('ROLLBACK');
-      return waiting;
-    });
+    const response = await sendSlowly(() => send(items));
+    const anonymous = await sendSlowly(() =>
+      fetch(`${server.url}${items.replace('7', '6')}`, { headers: { connection: 'close' } }),
+    );
     expect(response.status).toBe(200);
     // The header names the stage, the id of the response the statement.
     const timing = response.headers.get('server-timing')!;
@@ -122,6 +127,38 @@ describe('the cause of', () => {
     expect(own.length).toBeGreaterThan(0);
     expect(own[0].queryText).toContain('cars');
     expect(own[0].executionTimeMs).toBeGreaterThan(400);
+    // The header also has the path of the record, with the stages and the statement.
+    const link = /request;desc="([^"]+)"/.exec(timing)![1]!;
+    const record = (await (await send(link)).json()) as Document;
+    expect(record.requests).toMatchObject([{ requestId: id, statusCode: 200, longestStage: 'database' }]);
+    expect(record.requests[0].path).toBe(items.split('?')[0]);
+    expect(record.requests[0].durationMs).toBeGreaterThan(400);
+    expect(record.slowStatements.length).toBeGreaterThan(0);
+    expect(record.slowStatements).toEqual(own);
+    expect(record.missingInstances).toEqual([]);
+    const page = await (await send(`${link}?f=html`)).text();
+    expect(page).toContain('<strong>database</strong>');
+    expect(page).toContain('Slow statements');
+    // The caller without a key receives no stages, but the operator does.
+    expect(anonymous.headers.get('server-timing')).toMatch(/^vector-items;dur=[\d.]+$/);
+    const other = await ask(`/observability/requests/${anonymous.headers.get('x-request-id')}`);
+    expect(other.requests).toMatchObject([{ actor: 'anonymous', longestStage: 'database' }]);
+    const { requests } = await ask('/observability/requests?minDurationMs=400');
+    expect(requests.map((one: Document) => one.requestId)).toEqual(
+      expect.arrayContaining([id, other.requestId]),
+    );
+    // A permission is required for the record, and another one for its statements.
+    expect((await fetch(`${server.url}${link}`)).status).toBe(401);
+    const { data: watch } = await post('/api-keys', {
+      name: 'watch',
+      permissions: ['admin:observability:read'],
+    });
+    const seen = (await (await send(link, {}, watch.key)).json()) as Document;
+    expect(seen.requests).toEqual(record.requests);
+    expect(seen.slowStatements).toBeNull();
+    const { data: reader } = await post('/api-keys', { name: 'reader', permissions: ['read:*'] });
+    expect((await send(link, {}, reader.key)).status).toBe(403);
+    expect((await send(`${ADMIN}/observability/requests/nothing`)).status).toBe(404);
   });
 
   it('a broken source is in the error, and in the list of sources', async () => {

@@ -43,6 +43,14 @@ describe('pages of the health', () => {
     expect(await row.textContent()).toContain('/ogc/features/collections/countries/items');
     expect(await row.textContent()).toContain('127.0.0.1');
     await row.getByRole('link', { name: id }).click();
+    expect(
+      await page
+        .getByRole('table', { name: 'Failures' })
+        .or(page.getByRole('region', { name: 'Failures' }))
+        .first()
+        .textContent(),
+    ).toContain(String(failed.status));
+    await page.getByRole('link', { name: 'Log lines and audit entries' }).click();
     expect(await page.getByLabel('Request').inputValue()).toBe(id);
     const events = page.getByRole('table').getByRole('row');
     expect(await events.count()).toBe(2);
@@ -61,17 +69,19 @@ describe('pages of the health', () => {
     expect(new Set(kinds)).toEqual(new Set(['audit']));
   });
 
-  it.each(['observability/ops-health', 'observability/logs', 'performance/enhanced/database/slow-queries'])(
-    '%s is a page for browsers, and JSON for others',
-    async (path) => {
-      const get = (accept: string) =>
-        fetch(`${server.url}${BASE}/${path}`, { headers: { accept, 'x-api-key': server.adminKey } });
-      const html = await get('text/html');
-      expect(html.headers.get('content-type')).toContain('text/html');
-      expect(await html.text()).toContain('<h1>');
-      expect((await get('application/json')).headers.get('content-type')).toContain('application/json');
-    },
-  );
+  it.each([
+    'observability/ops-health',
+    'observability/logs',
+    'observability/requests',
+    'performance/enhanced/database/slow-queries',
+  ])('%s is a page for browsers, and JSON for others', async (path) => {
+    const get = (accept: string) =>
+      fetch(`${server.url}${BASE}/${path}`, { headers: { accept, 'x-api-key': server.adminKey } });
+    const html = await get('text/html');
+    expect(html.headers.get('content-type')).toContain('text/html');
+    expect(await html.text()).toContain('<h1>');
+    expect((await get('application/json')).headers.get('content-type')).toContain('application/json');
+  });
 
   it('show nothing that could run', async () => {
     const script = encodeURIComponent('<script>alert(1)</script>');

@@ -18,7 +18,18 @@ const CONFIG = {
   rules: [{ id: '@secretlint/secretlint-rule-preset-recommend', rule: creator, rules: [COMMENTS] }],
 };
 
-/** Secrets that the rules of secretlint do not find, or find only in their context. */
+/** Words that end the name of a secret, such as `client_secret`, `x-api-key` or `PGPASSWORD`. */
+const SECRET_NAME =
+  '(?:password|passwd|pwd|passphrase|secret|token|credentials?|api[-_]?key|(?:access|account|admin|auth|client|private|secret|shared[-_]?access|signing)[-_]?key|code[-_]?verifier|x-(?:amz|goog)-signature)';
+/** End of a name, quotes around it, and the sign before the value. */
+const SIGN = String.raw`(?:\\?["'])?\s{0,4}[=:]\s{0,4}`;
+/** Start of a value that hides or refers to the secret, such as `***`, `{value}` or `$KEY`. */
+const NOT_HIDDEN = String.raw`(?!\*|\{|\[|<|\$|%[sd]|null\b|undefined\b|true\b|false\b)`;
+
+/**
+ * Secrets that the rules of secretlint do not find, or find only in their context. If a form has a group, the group is
+ * the secret.
+ */
 const OWN_RULES: readonly { readonly kind: string; readonly form: RegExp }[] = [
   { kind: 'jwt', form: /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/g },
   {
@@ -27,7 +38,44 @@ const OWN_RULES: readonly { readonly kind: string; readonly form: RegExp }[] = [
   },
   { kind: 'aws-access-key-id', form: /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b/g },
   { kind: 'authorization', form: /\b(?:bearer|basic)\s+[\w+/.~=-]{16,}/gi },
+  {
+    // The scheme and the value, up to the end of the line or of the string.
+    kind: 'authorization',
+    form: new RegExp(
+      String.raw`\b(?:(?:proxy-|x-esri-)?authorization)${SIGN}["']?((?:bearer|basic|digest|apikey|token|negotiate|ntlm|aws4-hmac-sha256)\s+${NOT_HIDDEN}[^\r\n\0]+)`,
+      'dgi',
+    ),
+  },
+  {
+    kind: 'cookie',
+    form: new RegExp(String.raw`\b(?:set-)?cookie${SIGN}["']?(${NOT_HIDDEN}[\w.-]{1,128}=[^\r\n\0]+)`, 'dgi'),
+  },
   { kind: 'url-password', form: /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/?#@:]{0,128}:[^\s/?#@]{1,256}@/gi },
+  {
+    kind: 'signature',
+    form: new RegExp(String.raw`[?&](?:sig|key|signature)=(${NOT_HIDDEN}[^\s&"'<>\0]{20,})`, 'dg'),
+  },
+  {
+    // Quoted values: members of documents and connection strings.
+    kind: 'password',
+    form: new RegExp(
+      String.raw`${SECRET_NAME}(?:\\?["'])?\s{0,4}[=:]\s{0,4}(?:\\"|["'])(${NOT_HIDDEN}[^"'\\\r\n\0]{4,})`,
+      'dgi',
+    ),
+  },
+  { kind: 'password', form: new RegExp(`<${SECRET_NAME}>(${NOT_HIDDEN}[^<\\0]{4,})`, 'dgi') },
+  {
+    kind: 'token',
+    form: new RegExp(String.raw`${SECRET_NAME}\s{0,4}=\s{0,4}(${NOT_HIDDEN}[^\s&;,"'<>\0]{4,})`, 'dgi'),
+  },
+  {
+    // After a colon, words are prose. Keys have a digit.
+    kind: 'token',
+    form: new RegExp(
+      String.raw`${SECRET_NAME}\s{0,4}:\s{0,4}(${NOT_HIDDEN}(?=[^\s&;,"'<>\0]{0,256}\d)[^\s&;,"'<>\0]{8,})`,
+      'dgi',
+    ),
+  },
 ];
 
 /** Positions of suspected secrets in a text, in order and without overlaps. */
@@ -40,8 +88,10 @@ export async function findSecrets(text: string): Promise<FoundSecret[]> {
     ...{ start, end, kind: ruleId.replace(/^.*secretlint-rule-/, '') },
   }));
   for (const { kind, form } of OWN_RULES)
-    for (const match of text.matchAll(form))
-      found.push({ start: match.index, end: match.index + match[0].length, kind });
+    for (const match of text.matchAll(form)) {
+      const [start, end] = match.indices?.[1] ?? [match.index, match.index + match[0].length];
+      found.push({ start, end, kind });
+    }
   return merge(found);
 }
 

@@ -45,6 +45,7 @@ import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { Observer } from '../../services/observability/observer.js';
 import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { RequestRecords } from '../../services/observability/request-records.js';
 import type { Autonomy } from '../../services/operate/autonomy/autonomy.js';
 import type { FindingActions } from '../../services/operate/findings/finding-actions.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
@@ -115,6 +116,7 @@ export interface AdminDeps {
   readonly streams: SessionDirectory;
   readonly config: ConfigDocument;
   readonly observer: Observer;
+  readonly requestRecords: Pick<RequestRecords, 'list' | 'find'>;
   readonly bundles: DiagnosticBundles;
   readonly checkpoints: AuditCheckpoints;
   readonly opsHealth: OpsHealth;
@@ -126,7 +128,7 @@ export interface AdminDeps {
   readonly compliance: Compliance;
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
-  readonly reports: Pick<ProcessReports, 'statements' | 'resources'>;
+  readonly reports: Pick<ProcessReports, 'statements' | 'resources' | 'caches'>;
   /** `environment`: release environment of this server. `key`: signing key, empty if releases are not signed. */
   readonly releases: { readonly environment: string; readonly key: string };
   /** Waits until all processes have applied the changes that the request announced, at most one second. */

@@ -14,6 +14,7 @@ import type { Caller } from '../../core/kit/callers.js';
 import type { Hold } from '../../core/values/presence.js';
 import { requestCaller } from '../../services/access/identity/request-caller.js';
 import type { LimitHeaders } from '../../services/access/rate-limits.js';
+import type { StageTime, TaskTime } from '../../services/observability/request-records.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './requests/body.js';
 import { type ForwardedHeaders, peerAddress } from './requests/forwarded-headers.js';
@@ -50,6 +51,9 @@ const TRACEPARENT_VALUE = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/;
 export const CLIENT_GONE = 499;
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
+
+/** Path of the records of requests in the management API. */
+const REQUEST_RECORDS = '/api/v1/admin/observability/requests';
 
 /** Esri's servers have GeoServices below it, and clients of theirs look there. */
 const ARCGIS = '/arcgis';
@@ -99,7 +103,7 @@ export class HttpExchange implements Exchange {
   #headers: Map<string, string> | undefined;
   #requestBody: RequestBody | undefined;
   #controller: AbortController | undefined;
-  #timings = '';
+  #tasks: Map<string, { ms: number; count: number }> | undefined;
   #stages: Map<ResponseStage, { ms: number; place: string | undefined }> | undefined;
   #peer: string | undefined;
   #caller: Caller | undefined;
@@ -271,28 +275,50 @@ export class HttpExchange implements Exchange {
     this.#controller?.abort();
   }
 
-  timing(stage: string, milliseconds: number): void {
-    // `toFixed` is slow.
-    const dur = Math.round(milliseconds * 100) / 100;
-    this.#timings += `${this.#timings ? ', ' : ''}${stage};dur=${dur}`;
+  timing(task: string, milliseconds: number): void {
+    this.#tasks ??= new Map();
+    const found = this.#tasks.get(task);
+    if (!found) return void this.#tasks.set(task, { ms: milliseconds, count: 1 });
+    found.ms += milliseconds;
+    found.count++;
   }
 
   stage(stage: ResponseStage, milliseconds: number, place?: string): void {
-    if (this.caller.class !== 'keyed') return;
     this.#stages ??= new Map();
     const { ms = 0, place: former } = this.#stages.get(stage) ?? {};
     this.#stages.set(stage, { ms: ms + milliseconds, place: place ?? former });
   }
 
-  get serverTiming(): string {
+  /** Tasks of workers that the request waited for, by name. */
+  get tasks(): TaskTime[] {
+    if (!this.#tasks) return [];
+    // `toFixed` is slow.
+    return [...this.#tasks].map(([task, { ms, count }]) => ({ task, ms: Math.round(ms * 100) / 100, count }));
+  }
+
+  get hasStages(): boolean {
+    return this.#stages !== undefined;
+  }
+
+  /** Durations of the stages, in the order of the header. */
+  get stages(): StageTime[] {
     const stages = this.#stages;
-    if (!stages) return this.#timings;
-    const entries = RESPONSE_STAGES.flatMap((name) => {
-      const found = stages.get(name);
-      if (!found) return [];
-      const place = found.place === undefined ? '' : `;desc="${found.place}"`;
-      return [`${name};dur=${Math.round(found.ms * 10) / 10}${place}`];
+    if (!stages) return [];
+    return RESPONSE_STAGES.flatMap((stage) => {
+      const found = stages.get(stage);
+      return found ? [{ stage, ms: Math.round(found.ms * 10) / 10, place: found.place }] : [];
     });
-    return [...(this.#timings ? [this.#timings] : []), ...entries].join(', ');
+  }
+
+  /** Value of the header. Only callers with a key receive the stages, and the path of the record of the request. */
+  get serverTiming(): string {
+    if (!this.#tasks && !this.#stages) return '';
+    const entries = this.tasks.map(({ task, ms }) => `${task};dur=${ms}`);
+    if (this.#stages && this.caller.class === 'keyed') {
+      for (const { stage, ms, place } of this.stages)
+        entries.push(`${stage};dur=${ms}${place === undefined ? '' : `;desc="${place}"`}`);
+      entries.push(`request;desc="${REQUEST_RECORDS}/${this.correlationId}"`);
+    }
+    return entries.join(', ');
   }
 }

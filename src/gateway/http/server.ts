@@ -6,6 +6,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { CertificateFiles } from '../../services/kit/certificate.js';
 import type { LatencyRecorder, LatencySums } from '../../services/observability/latency/latencies.js';
 import type { Observer } from '../../services/observability/observer.js';
+import { type RequestRecords, SLOW_REQUEST_MS } from '../../services/observability/request-records.js';
 import type { Share } from '../../services/telemetry/instruments.js';
 import { exception, isUnavailable, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
@@ -42,6 +43,8 @@ export interface HttpServerOptions {
   strayFailure?(x: HttpExchange, error: ApiError): Reply | undefined;
   /** Records requests that failed. */
   observer?: Pick<Observer, 'noteFailure'>;
+  /** Records slow requests, and requests of callers with a key. */
+  records?: Pick<RequestRecords, 'keeps' | 'note'>;
   /** Counts the latency of requests. */
   latency?: Pick<LatencyRecorder, 'cell'>;
   /** HTML pages for JSON documents and errors in browsers. Default: JSON. */
@@ -347,8 +350,23 @@ export class HttpServer {
       span.setAttributes(spanAttributes(x, operation, { status, durationMs }));
       span.end();
     }
+    // The duration of a stream is that of its connection.
+    if (cells.latency) this.#noteRequest(x, cells.kind, durationMs, bytes);
     this.#options.log.request(cells.kind, x, now, durationMs, bytes);
     if (this.#idle && this.#active.value === 0) this.#idle();
+  }
+
+  #noteRequest(x: HttpExchange, kind: RequestKind, durationMs: number, bytes: number): void {
+    const { records } = this.#options;
+    if (!records) return;
+    const isKeyed = (x.hasStages || durationMs >= SLOW_REQUEST_MS) && x.caller.class === 'keyed';
+    if (!records.keeps({ durationMs, isKeyed, hasStages: x.hasStages })) return;
+    const { correlationId: requestId, trace, path, principal, tasks, stages } = x;
+    const { method, operation, protocol, status: statusCode } = kind;
+    records.note({
+      ...{ requestId, traceId: trace?.traceId, method, path, operation, protocol, statusCode },
+      ...{ durationMs, bytes, actor: principal.id, isKeyed, tasks, stages },
+    });
   }
 
   #cellsOf(operation: Operation | undefined, method: string, status: number): Cells {

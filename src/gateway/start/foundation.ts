@@ -15,6 +15,7 @@ import { measureServingUnits } from '../../services/licensing/serving-units.js';
 import { HostChecks } from '../../services/observability/host-checks.js';
 import { Observer } from '../../services/observability/observer.js';
 import { ProcessReports } from '../../services/observability/process-reports.js';
+import { RequestRecords } from '../../services/observability/request-records.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -65,6 +66,7 @@ export interface Foundation extends GatewayOptions {
   readonly peers: Peers;
   readonly alerts: AlertStream;
   readonly observer: Observer;
+  readonly requestRecords: RequestRecords;
   readonly reports: ProcessReports;
   readonly hostChecks: HostChecks;
 }
@@ -120,6 +122,7 @@ export async function layFoundation(
       current: () => cluster.pauses.current(),
     }),
     observer,
+    requestRecords: new RequestRecords(instance, peers),
     reports: new ProcessReports({ instance, peers, pools, state: state.statements.recorder }),
     hostChecks: new HostChecks({
       certificate: config.server.tls.cert || undefined,

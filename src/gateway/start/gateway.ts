@@ -197,7 +197,7 @@ interface ServerParts {
 }
 
 function serve(
-  { config, cluster, pools, state, log, dataFolder, serverMark, observer }: Foundation,
+  { config, cluster, pools, state, log, dataFolder, serverMark, observer, requestRecords }: Foundation,
   { operations, access, idempotency, health, backlog }: ServerParts,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -227,6 +227,7 @@ function serve(
     }),
     log,
     observer,
+    records: requestRecords,
     latency: health.recorder,
     vendor,
     ...(certificate ? { certificate } : {}),

@@ -45,6 +45,7 @@ import { observability } from '../observability/admin/observability.js';
 import { opsHealth } from '../observability/admin/ops-health.js';
 import { performanceCache } from '../observability/admin/performance-cache.js';
 import { queries } from '../observability/admin/queries.js';
+import { requestRecords } from '../observability/admin/requests.js';
 import { resources } from '../observability/admin/resources.js';
 import { performanceSummary } from '../observability/admin/summary.js';
 import { proposalSeals, proposedActions } from '../operate/admin/actions.js';
@@ -160,6 +161,6 @@ export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOp
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence, catalogSources],
-    ...[diagnosticBundles, auditCheckpoints, findingDetails, proposedActions, proposalSeals],
+    ...[diagnosticBundles, auditCheckpoints, requestRecords, findingDetails, proposedActions, proposalSeals],
   ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

@@ -72,7 +72,8 @@ import type { Licences } from '../../services/licensing/licences.js';
 import type { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { HostChecks } from '../../services/observability/host-checks.js';
 import type { Observer } from '../../services/observability/observer.js';
-import type { ProcessReports } from '../../services/observability/process-reports.js';
+import type { CacheFigures, ProcessReports } from '../../services/observability/process-reports.js';
+import type { RequestRecords } from '../../services/observability/request-records.js';
 import type { Findings } from '../../services/operate/findings/findings.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Processes } from '../../services/processes/service.js';
@@ -134,6 +135,7 @@ export interface ManagementOptions {
   alerts: AlertStream;
   alertDispatch: AlertDispatch;
   observer: Observer;
+  requestRecords: RequestRecords;
   opsHealth: OpsHealth;
   /** True in one gateway of a server. */
   first: boolean;
@@ -189,6 +191,7 @@ export function startManagement(options: ManagementOptions): Management {
     requireCaller: (caller) => options.presentRights.requireCaller(caller),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
+  options.reports.setCache(() => readCacheFigures(options.cache));
   options.reports.addResources(() => listSessions(options.streams, jobs));
   /** Before a job succeeds, all processes show the data that it created. */
   const publish = async (reason: string, changes: readonly SourceChange[] = []) => {
@@ -431,6 +434,7 @@ export function startManagement(options: ManagementOptions): Management {
     alerts: options.alerts,
     alertDispatch: options.alertDispatch,
     observer: options.observer,
+    requestRecords: options.requestRecords,
     opsHealth: options.opsHealth,
     licences: options.licences,
     capacity: options.capacity,
@@ -517,4 +521,10 @@ function listSessions(streams: SessionDirectory, jobs: JobEngine): HeldResource[
     ...{ id, kind: 'job-lease' as const, label: kind, isAlive: true, since, keptBy: 'job' },
   }));
   return [...sessions, ...leases];
+}
+
+async function readCacheFigures(cache: CacheControl): Promise<CacheFigures> {
+  const { entries, bytes, hits, misses, evictions, expirations, deletions, meanMakingMs } = cache.status();
+  const levels = Object.fromEntries((await cache.levels()).map(({ name, lookUps }) => [name, lookUps]));
+  return { entries, bytes, hits, misses, evictions, expirations, deletions, meanMakingMs, levels };
 }

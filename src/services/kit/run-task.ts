@@ -22,7 +22,7 @@ export interface TaskContext {
   /** Id of the request in log lines and slow statements. */
   readonly correlationId?: string;
   timing(stage: string, milliseconds: number): void;
-  /** Adds to the time of a stage, which callers with a key see. */
+  /** Adds to the time of a stage. */
   stage?(stage: ResponseStage, milliseconds: number, place?: string): void;
 }
 
@@ -43,14 +43,14 @@ export interface TaskRunOptions {
 /** Tasks whose work is drawing, of images or of coverages. */
 const DRAWING: ReadonlySet<TaskName> = new Set(['map.render', 'raster.image', 'raster.coverage']);
 
-/** Measures the stages of a task for a caller with a key, in addition to its span. */
+/** Measures the stages of a task, in addition to its span. */
 function watchWork(
   x: TaskContext,
   name: TaskName,
   since: number,
   trace: ((work: TaskWork) => void) | undefined,
 ): { onWork?: (work: TaskWork) => void } {
-  if (!x.stage || x.caller?.class !== 'keyed') return {};
+  if (!x.stage) return {};
   const onWork = (work: TaskWork) => {
     trace?.(work);
     const { startMs, endMs, databaseMs = 0, pid, thread } = work;

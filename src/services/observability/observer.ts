@@ -147,7 +147,8 @@ function chooseClass(status: number): FailureClass | undefined {
   return status >= 502 && status <= 504 ? 'unavailable' : 'failed';
 }
 
-function sortGathered<T extends { readonly at: number }>({
+/** Records of all processes, newest first. */
+export function sortGathered<T extends { readonly at: number }>({
   answers,
   missing,
 }: PeerAnswers<T[]>): ClusterRecords<T> {

@@ -43,6 +43,25 @@ export interface ClusterResources {
   readonly missing: readonly string[];
 }
 
+/** Look-ups in a cache. */
+interface LookUps {
+  readonly hits: number;
+  readonly misses: number;
+}
+
+/** Figures of the tile cache of a process since its start. */
+export interface CacheFigures extends LookUps {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly evictions: number;
+  readonly expirations: number;
+  readonly deletions: number;
+  /** Mean milliseconds of a response that no cache contained. */
+  readonly meanMakingMs: number;
+  /** Look-ups in the levels after memory by their names. */
+  readonly levels: Readonly<Record<string, LookUps>>;
+}
+
 interface StatementAnswer {
   readonly instance: string;
   /** Statements of the process and its workers. */
@@ -68,6 +87,7 @@ export interface ProcessReportsOptions {
 
 const STATEMENTS = 'observability.statements';
 const RESOURCES = 'observability.resources';
+const CACHES = 'observability.caches';
 /** Texts and slow statements that one process reports. */
 const MAX_TEXTS = 100;
 const MAX_SLOW = 200;
@@ -95,6 +115,17 @@ export class ProcessReports {
   /** Adds resources of this process that another service lists, such as sessions of streams. */
   addResources(list: () => readonly HeldResource[]): void {
     this.#sources.push(list);
+  }
+
+  /** Sets the reader of the tile cache of this process. */
+  setCache(read: () => Promise<CacheFigures>): void {
+    this.options.peers.answer(CACHES, read);
+  }
+
+  /** Sums of the tile caches of all processes. The memory of each process is separate. */
+  async caches(): Promise<{ figures: CacheFigures; missing: readonly string[] }> {
+    const { answers, missing } = await this.options.peers.gather<CacheFigures>(CACHES);
+    return { figures: joinCaches(answers), missing };
   }
 
   async statements(): Promise<ClusterStatements> {
@@ -157,4 +188,22 @@ export class ProcessReports {
       },
     };
   }
+}
+
+function joinCaches(parts: readonly CacheFigures[]): CacheFigures {
+  const sum = (member: Exclude<keyof CacheFigures, 'levels' | 'meanMakingMs'>) =>
+    parts.reduce((all, one) => all + one[member], 0);
+  const misses = sum('misses');
+  const making = parts.reduce((all, one) => all + one.meanMakingMs * one.misses, 0);
+  const levels: Record<string, LookUps> = {};
+  for (const [name, found] of parts.flatMap((one) => Object.entries(one.levels))) {
+    const { hits = 0, misses: missed = 0 } = levels[name] ?? {};
+    levels[name] = { hits: hits + found.hits, misses: missed + found.misses };
+  }
+  return {
+    ...{ hits: sum('hits'), misses, entries: sum('entries'), bytes: sum('bytes') },
+    ...{ evictions: sum('evictions'), expirations: sum('expirations'), deletions: sum('deletions') },
+    meanMakingMs: misses === 0 ? 0 : making / misses,
+    levels,
+  };
 }

@@ -1,5 +1,6 @@
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { TaskContext } from '../kit/run-task.js';
+import type { LookUpWatch } from './cache/levels.js';
 import type { TileCache } from './cache/tile-cache.js';
 import { isDrawn, makeTile } from './make.js';
 import { computeTileBlock, drawBlock } from './metatile.js';
@@ -32,33 +33,35 @@ export function loadTile(
   if (!isDrawn(request) || !tiles.keeps)
     return noteLookUp(
       x,
-      (make) => tiles.load(request, make, maxAge, x.span),
+      (make, watch) => tiles.load(request, make, maxAge, watch),
       () => makeTile(x, pools, request, coding),
     );
   const block = computeTileBlock(request);
   return noteLookUp(
     x,
-    (make) => tiles.loadBlock(block, make, maxAge, x.span),
+    (make, watch) => tiles.loadBlock(block, make, maxAge, watch),
     () => drawBlock(x, pools, block),
   );
 }
 
-/** Notes the time until a tile was found in the cache, or until it had to be made. */
+/** Notes the time until a tile was found in a tier of the cache, or until it had to be made. */
 async function noteLookUp<T>(
   x: TaskContext,
-  load: (make: () => Promise<T>) => Promise<Tile>,
+  load: (make: () => Promise<T>, watch: LookUpWatch) => Promise<Tile>,
   make: () => Promise<T>,
 ): Promise<Tile> {
   const began = performance.now();
   let isOver = false;
-  const end = () => {
-    if (!isOver) x.stage?.('cache', performance.now() - began);
+  const end = (place: string) => {
+    if (!isOver) x.stage?.('cache', performance.now() - began, place);
     isOver = true;
   };
-  const tile = await load(() => {
-    end();
+  const miss = () => {
+    end('miss');
     return make();
-  });
-  end();
+  };
+  const tile = await load(miss, { span: x.span, found: end });
+  // Another request was already rendering the tile.
+  end('shared');
   return tile;
 }

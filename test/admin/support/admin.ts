@@ -67,6 +67,7 @@ import { LatencyRecorder } from '../../../src/services/observability/latency/lat
 import { StateClock } from '../../../src/services/observability/latency/state-clock.js';
 import { Observer } from '../../../src/services/observability/observer.js';
 import { ProcessReports } from '../../../src/services/observability/process-reports.js';
+import { RequestRecords } from '../../../src/services/observability/request-records.js';
 import { Autonomy } from '../../../src/services/operate/autonomy/autonomy.js';
 import { FindingActions } from '../../../src/services/operate/findings/finding-actions.js';
 import { Findings } from '../../../src/services/operate/findings/findings.js';
@@ -267,6 +268,11 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ...{ licences, store: t.state.capacity, instances: t.state.instances, log: { write() {} } },
     ...{ role: 'production', topology: 'single-node', localUnits: 2, hasRedis: false },
   });
+  const reports = new ProcessReports({
+    ...{ instance: 'test', peers, state: t.state.statements.recorder },
+    pools: { look: async () => [] },
+  });
+  reports.setCache(async () => ({ ...figures, levels: {} }));
   const deps: AdminDeps = {
     licences,
     capacity,
@@ -376,11 +382,9 @@ export async function adminHarness(temporary = () => temporaryState()) {
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,
     observer: new Observer('test', peers),
+    requestRecords: new RequestRecords('test', peers),
     opsHealth: createOpsHealth(t.state, peers),
-    reports: new ProcessReports({
-      ...{ instance: 'test', peers, state: t.state.statements.recorder },
-      pools: { look: async () => [] },
-    }),
+    reports,
     alertDispatch: new AlertDispatch({
       ...{ config: loadConfig({}).config, store: t.state.deliveries, log: { write() {} } as unknown as Log },
       ...{ stream: alerts, instance: 'test' },

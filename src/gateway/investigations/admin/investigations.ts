@@ -286,7 +286,7 @@ async function requireInvestigation(
   if (outcome === undefined) throw notFound('investigation', name.slice(0, 128));
   if (outcome === 'missing') {
     const [[kind, number] = ['entry', 0]] = Object.entries(entry);
-    throw notFound(`${kind} of the investigation`, String(number));
+    throw new ApiError('not-found', `There is no ${kind} '${number}' in the investigation '${name}'.`);
   }
   if (outcome === 'closed')
     throw new ApiError('conflict', 'The investigation is closed. Set its status to open first.');

@@ -11,6 +11,7 @@ import type { Services } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
+import { MissingInstances } from './missing-instances.js';
 
 const { report } = createRowBuilders(['observer']);
 
@@ -49,6 +50,7 @@ export const ExceptionStatistics = Type.Object({
   byCategory: Counts,
   bySeverity: Counts,
   mostCommonTypes: Type.Array(Type.Object({ exceptionType: S, count: I, lastOccurred: TimestampSchema })),
+  missingInstances: MissingInstances,
   collectedAt: TimestampSchema,
 });
 
@@ -73,14 +75,16 @@ export const exceptions = group({ tag: 'Performance', scope: 'performance', enve
       totalCount: I,
       collectedAt: TimestampSchema,
       exceptions: Type.Array(ExceptionSchema),
+      missingInstances: MissingInstances,
     }),
     errors: [400],
     async answer({ params }, { observer }) {
-      const { items } = await observer.exceptions(params.severity);
+      const { items, missing } = await observer.exceptions(params.severity);
       return {
         totalCount: items.length,
         collectedAt: new Date().toISOString(),
         exceptions: items.slice(0, params.maxCount).map(exceptionView),
+        missingInstances: missing,
       };
     },
   }),
@@ -88,7 +92,7 @@ export const exceptions = group({ tag: 'Performance', scope: 'performance', enve
 
 /** Numbers of exceptions of all processes since their start. */
 export async function describeExceptions(observer: Services<'observer'>['observer']) {
-  const { counts } = await observer.exceptionCounts();
+  const { counts, missing } = await observer.exceptionCounts();
   const { bySeverity, byCategory, types, recentCount } = counts;
   return {
     totalExceptions: Object.values(bySeverity).reduce((sum, count) => sum + count, 0),
@@ -101,6 +105,7 @@ export async function describeExceptions(observer: Services<'observer'>['observe
       count,
       lastOccurred: timestamp(lastAt),
     })),
+    missingInstances: [...missing],
     collectedAt: new Date().toISOString(),
   };
 }

@@ -1,12 +1,13 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
+import type { ProcessReports } from '../../../services/observability/process-reports.js';
 import type { TileUse } from '../../../services/tiles/cache/effectiveness.js';
-import type { Services } from '../../admin/deps.js';
 import { TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
+import { MissingInstances } from './missing-instances.js';
 
-const SERVICES = ['cache'] as const;
+const SERVICES = ['cache', 'reports'] as const;
 const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
@@ -22,6 +23,7 @@ export const CacheStatisticsSchema = Type.Object({
   hitRatio: D,
   avgMissExecutionTimeMs: D,
   byQueryType: Type.Record(Type.String(), Type.Object({ requests: I, hits: I, avgExecutionTimeMs: D })),
+  missingInstances: MissingInstances,
   collectedAt: TimestampSchema,
 });
 
@@ -57,17 +59,18 @@ const CacheInvalidated = Type.Object({
 /** Figures of the cache of tiles. */
 export const performanceCache = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
   report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics', {
-    description: 'The results that are kept are tiles.',
+    description:
+      'The cached results are tiles. Sums of all processes since their start; the memory of each process is separate.',
     data: CacheStatisticsSchema,
-    answer: (_x, { cache }) => describeCache(cache),
+    answer: async (_x, { reports }) => describeCache(await reports.caches()),
   }),
   report('GET /performance/enhanced/cache/effectiveness', 'Get cache effectiveness metrics', {
     description:
-      'Tiles in the memory of the responding gateway process. A low efficiency means much memory for few hits. Tiles invalidated by edits count as evicted manually.',
+      'Tiles in the memory of the responding gateway process. `evictionMetrics` are of all processes. A low efficiency means much memory for few hits. Tiles invalidated by edits count as evicted manually.',
     data: CacheEffectiveness,
-    async answer(_x, { cache }) {
+    async answer(_x, { cache, reports }) {
       const { mostUsed, leastUseful, largest } = await cache.uses();
-      const { evictions, expirations, deletions } = cache.status();
+      const { evictions, expirations, deletions } = (await reports.caches()).figures;
       return {
         topAccessedKeys: mostUsed.map(cacheItem),
         lowEfficiencyKeys: leastUseful.map(cacheItem),
@@ -93,9 +96,9 @@ export const performanceCache = group({ tag: 'Performance', scope: 'performance'
   }),
 ]);
 
-/** Figures of the tile cache of the responding gateway process. */
-export function describeCache(cache: Services<'cache'>['cache']) {
-  const { hits, misses, bytes, entries, meanMakingMs } = cache.status();
+/** Figures of the tile caches of all processes. */
+export function describeCache({ figures, missing }: Awaited<ReturnType<ProcessReports['caches']>>) {
+  const { hits, misses, bytes, entries, meanMakingMs } = figures;
   const requests = hits + misses;
   return {
     totalRequests: requests,
@@ -107,6 +110,7 @@ export function describeCache(cache: Services<'cache'>['cache']) {
     hitRatio: requests === 0 ? 0 : hits / requests,
     avgMissExecutionTimeMs: meanMakingMs,
     byQueryType: { tile: { requests, hits, avgExecutionTimeMs: meanMakingMs } },
+    missingInstances: [...missing],
     collectedAt: new Date().toISOString(),
   };
 }

@@ -45,7 +45,7 @@ export const QueryPerformance = Type.Object({
   collectedAt: TimestampSchema,
 });
 
-const SlowQuery = Type.Object({
+export const SlowQuery = Type.Object({
   queryType: S,
   executionTimeMs: D,
   executedAt: TimestampSchema,
@@ -199,7 +199,7 @@ function groupByType(tasks: Readonly<Record<string, StatementTotals>>) {
 /** Kind of a query, by the task that sends it. */
 const chooseType = (task: string): string => findQueryType(task as TaskName) ?? task;
 
-function describeSlow(one: InstanceStatement) {
+export function describeSlow(one: InstanceStatement) {
   const { at, ms, store, text, task, request, rows, failure, pid, thread, instance } = one;
   return {
     queryType: store === 'state' ? 'state' : chooseType(task ?? 'other'),

@@ -7,7 +7,7 @@ import { CacheStatisticsSchema, describeCache } from './performance-cache.js';
 import { describeQueries, QueryPerformance } from './queries.js';
 import { describeResources, ResourceTracking } from './resources.js';
 
-const { report } = createRowBuilders(['reports', 'observer', 'cache']);
+const { report } = createRowBuilders(['reports', 'observer']);
 
 const D = Type.Number();
 const S = Type.String();
@@ -28,15 +28,16 @@ export const performanceSummary = group({ tag: 'Performance', scope: 'performanc
       exceptionStatistics: ExceptionStatistics,
       cacheStatistics: CacheStatisticsSchema,
     }),
-    async answer(_x, { reports, observer, cache }) {
-      const [statements, resources, exceptions] = await Promise.all([
+    async answer(_x, { reports, observer }) {
+      const [statements, resources, exceptions, caches] = await Promise.all([
         reports.statements(),
         reports.resources(),
         describeExceptions(observer),
+        reports.caches(),
       ]);
       const queryPerformance = describeQueries(statements);
       const resourceTracking = describeResources(resources);
-      const cacheStatistics = describeCache(cache);
+      const cacheStatistics = describeCache(caches);
       const { totalQueries: total, failedQueries: failed, slowQueries: slow } = queryPerformance;
       const { criticalExceptions: critical, exceptionsPerMinute: perMinute } = exceptions;
       const { totalRequests: requests, hitRatio } = cacheStatistics;

@@ -1,12 +1,20 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { renderSeverity } from '../alerts/parts.js';
 import { buildFrame } from '../crumbs.js';
 import { page, renderSection } from '../layout.js';
 import { anchor, representationLine } from '../links.js';
-import { stackedTable } from '../table.js';
 import { formatCount, propertyValue, renderTime } from '../values.js';
 import { GOVERNANCE_PAGES } from './governance.js';
 import type { AdminPage } from './jobs.js';
+import {
+  formatDuration,
+  REQUESTS_PATH,
+  renderListing,
+  renderMissing,
+  renderNote,
+  renderRequestLink,
+  renderStatus,
+} from './observability-parts.js';
+import { renderRequestRecord, renderRequestRecords } from './requests.js';
 
 /** Pages of the health, errors and events of the server, made from the documents of the management API. */
 
@@ -25,6 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
   [ERRORS]: 'Errors',
   [LOGS]: 'Warnings and errors of the log',
   [SLOW]: 'Slow queries',
+  [REQUESTS_PATH]: 'Recent requests',
 };
 const BODIES: Readonly<Record<string, (x: AdminPage) => readonly (Markup | undefined)[]>> = {
   [HEALTH]: (x) => healthBody(x.document as HealthDocument),
@@ -32,6 +41,7 @@ const BODIES: Readonly<Record<string, (x: AdminPage) => readonly (Markup | undef
   [ERRORS]: errorsBody,
   [LOGS]: logsBody,
   [SLOW]: slowBody,
+  [REQUESTS_PATH]: renderRequestRecords,
 };
 
 /** Path of the page about the health of the server. */
@@ -40,12 +50,13 @@ export const HEALTH_PATH = HEALTH;
 /** The page of a document about the health of the server. Undefined for other documents. */
 export function adminObservabilityPage(x: AdminPage): string | undefined {
   const { baseUrl, path } = x;
-  const title = TITLES[path];
+  const isRequest = path.startsWith(`${REQUESTS_PATH}/`);
+  const title = isRequest ? 'Request' : TITLES[path];
   if (title === undefined) return undefined;
   const health = { title: TITLES[HEALTH]!, href: `${baseUrl}${HEALTH}` };
   const body = html`<h1>${title}</h1>
 ${representationLine([x.json])}
-${BODIES[path]!(x)}
+${isRequest ? renderRequestRecord(x) : BODIES[path]!(x)}
 <nav class="part" aria-label="Other pages"><p class="actions">${listOthers(x)}</p></nav>`;
   return page({
     ...buildFrame(x),
@@ -98,22 +109,10 @@ interface HealthDocument {
   };
 }
 
-const SEVERITY_OF: Readonly<Record<string, string>> = {
-  Healthy: 'info',
-  Degraded: 'warning',
-  Unhealthy: 'critical',
-  ...{ info: 'info', notice: 'info', warning: 'warning', error: 'critical', critical: 'critical' },
-};
-const badge = (text: string) => renderSeverity(SEVERITY_OF[text] ?? 'info', text);
-
-/** `0.4 ms`, `35 ms`, `1.2 s`. */
-const formatDuration = (ms: number) =>
-  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-
 function healthBody({ overallStatus, generatedAt, health, servingLatency }: HealthDocument) {
   const entries = health.entries.map(({ name, status, description }) => [
     name,
-    badge(status),
+    renderStatus(status),
     propertyValue(description),
   ]);
   const protocols = servingLatency.protocols.map(({ protocol, requestCount, errorCount, ...times }) => [
@@ -123,12 +122,12 @@ function healthBody({ overallStatus, generatedAt, health, servingLatency }: Heal
   const columns = ['API', 'Requests', 'Errors', '50 %', '95 %', '99 %', 'Longest'];
   const minutes = Math.max(1, Math.round(servingLatency.windowSeconds / 60));
   return [
-    html`<p class="lead">${badge(overallStatus)} at ${renderTime(generatedAt, 'second')}</p>`,
-    renderSection('Checks', listing('Checks', ['Check', 'Status', 'Description'], entries)),
+    html`<p class="lead">${renderStatus(overallStatus)} at ${renderTime(generatedAt, 'second')}</p>`,
+    renderSection('Checks', renderListing('Checks', ['Check', 'Status', 'Description'], entries)),
     renderSection(
       `Response times of the last ${minutes} min`,
       protocols.length > 0
-        ? listing('Response times', columns, protocols, [1, 2, 3, 4, 5, 6])
+        ? renderListing('Response times', columns, protocols, [1, 2, 3, 4, 5, 6])
         : html`<p>There were no requests.</p>`,
     ),
   ];
@@ -160,9 +159,9 @@ function eventsBody(x: AdminPage) {
         html`<option value="${one}"${one === asked.get(name) ? html` selected` : undefined}>${one}</option>`,
     )}</select></label>`;
   const rows = items.map(({ kind, severity, title, summary, occurredAt, actor, requestId }) => [
-    ...[renderTime(occurredAt, 'second'), kind, badge(severity)],
-    html`<div><bdi>${title}</bdi>${summary === null || summary === title ? undefined : note(summary)}</div>`,
-    ...[html`<bdi>${propertyValue(actor)}</bdi>`, requestLink(x.baseUrl, requestId)],
+    ...[renderTime(occurredAt, 'second'), kind, renderStatus(severity)],
+    html`<div><bdi>${title}</bdi>${summary === null || summary === title ? undefined : renderNote(summary)}</div>`,
+    ...[html`<bdi>${propertyValue(actor)}</bdi>`, renderEventsLink(x.baseUrl, requestId)],
   ]);
   return [
     html`<form class="filter" method="get">${select('kind', 'Kind', KINDS)} ${select('minSeverity', 'At least', SEVERITIES)} <label>Request <input name="requestId" value="${asked.get('requestId') ?? ''}" maxlength="128"></label> <button type="submit">Show</button></form>`,
@@ -173,28 +172,12 @@ function eventsBody(x: AdminPage) {
         )}</ul></div>`,
     rows.length === 0
       ? html`<p>There are no such events.</p>`
-      : listing('Events', ['Time', 'Kind', 'Severity', 'Event', 'By', 'Request'], rows),
+      : renderListing('Events', ['Time', 'Kind', 'Severity', 'Event', 'By', 'Request'], rows),
   ];
 }
 
-/** A table whose first column names the rows. */
-function listing(
-  label: string,
-  names: readonly string[],
-  rows: readonly (readonly (Markup | string)[])[],
-  numbers: readonly number[] = [],
-): Markup {
-  return stackedTable(
-    label,
-    { names, head: 0, numbers },
-    rows.map((cells) => ({ cells })),
-  );
-}
-
-const note = (text: string) => html`<br><span class="muted"><bdi>${text}</bdi></span>`;
-
-/** Link to the events of a request. */
-function requestLink(baseUrl: string, id: string | null): Markup {
+/** Link to the events of a request. The server can have forgotten its durations. */
+function renderEventsLink(baseUrl: string, id: string | null): Markup {
   if (id === null || id === '-') return html`–`;
   return anchor(`${baseUrl}${EVENTS}?${new URLSearchParams({ requestId: id, f: 'html' })}`, id);
 }
@@ -217,14 +200,14 @@ function errorsBody({ document, baseUrl }: AdminPage) {
   const rows = errors.map(({ timestamp, statusCode, path, message, correlationId, actor, remoteIp }) => [
     ...[renderTime(timestamp, 'second'), String(statusCode), html`<bdi>${path}</bdi>`],
     html`<bdi>${message}</bdi>`,
-    html`<div><bdi>${actor}</bdi>${note(remoteIp)}</div>`,
-    requestLink(baseUrl, correlationId),
+    html`<div><bdi>${actor}</bdi>${renderNote(remoteIp)}</div>`,
+    renderRequestLink(baseUrl, correlationId),
   ]);
   return [
-    missing(missingInstances),
+    renderMissing(missingInstances),
     rows.length === 0
       ? html`<p>No request failed.</p>`
-      : listing('Errors', ['Time', 'Status', 'Path', 'Message', 'By', 'Request'], rows, [1]),
+      : renderListing('Errors', ['Time', 'Status', 'Path', 'Message', 'By', 'Request'], rows, [1]),
   ];
 }
 
@@ -243,22 +226,17 @@ interface LogsDocument {
 function logsBody({ document, baseUrl }: AdminPage) {
   const { items, missingInstances } = document as LogsDocument;
   const rows = items.map(({ timestamp, level, message, path, correlationId, instanceId }) => [
-    ...[renderTime(timestamp, 'second'), badge(level)],
-    html`<div><bdi>${message}</bdi>${path === null ? undefined : note(path)}</div>`,
-    ...[instanceId, requestLink(baseUrl, correlationId)],
+    ...[renderTime(timestamp, 'second'), renderStatus(level)],
+    html`<div><bdi>${message}</bdi>${path === null ? undefined : renderNote(path)}</div>`,
+    ...[instanceId, renderRequestLink(baseUrl, correlationId)],
   ]);
   return [
-    missing(missingInstances),
+    renderMissing(missingInstances),
     rows.length === 0
       ? html`<p>The log has no warnings and no errors.</p>`
-      : listing('Log', ['Time', 'Level', 'Message', 'Process', 'Request'], rows),
+      : renderListing('Log', ['Time', 'Level', 'Message', 'Process', 'Request'], rows),
   ];
 }
-
-const missing = (instances: readonly string[] | undefined) =>
-  instances === undefined || instances.length === 0
-    ? undefined
-    : html`<p role="alert">Processes that did not respond: ${instances.join(', ')}.</p>`;
 
 interface SlowDocument {
   readonly slowQueries: readonly {
@@ -278,13 +256,18 @@ function slowBody({ document, baseUrl }: AdminPage) {
     ({ queryType, executionTimeMs, executedAt, failed, rowCount, queryText, correlationId }) => [
       ...[renderTime(executedAt, 'second'), formatDuration(executionTimeMs)],
       html`<div><code>${propertyValue(queryText)}</code>${failed ? html`<br><strong>failed</strong>` : undefined}</div>`,
-      ...[queryType, propertyValue(rowCount), requestLink(baseUrl, correlationId)],
+      ...[queryType, propertyValue(rowCount), renderRequestLink(baseUrl, correlationId)],
     ],
   );
   return rows.length === 0
     ? [html`<p>No query was slow.</p>`]
     : [
         html`<p class="lead">Statements without their values.</p>`,
-        listing('Slow queries', ['Time', 'Duration', 'Statement', 'Kind', 'Rows', 'Request'], rows, [1, 4]),
+        renderListing(
+          'Slow queries',
+          ['Time', 'Duration', 'Statement', 'Kind', 'Rows', 'Request'],
+          rows,
+          [1, 4],
+        ),
       ];
 }

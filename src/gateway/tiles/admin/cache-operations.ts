@@ -6,7 +6,7 @@ import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { describeCacheHealth, describeRedisServer, findRedisLevel, ServerInfoSchema } from './cache-views.js';
 
-const SERVICES = ['cache'] as const;
+const SERVICES = ['cache', 'reports'] as const;
 const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
@@ -93,16 +93,17 @@ export const cacheAdminOperations = group(
     }),
     report('GET /operations/cache/statistics', 'Get Cache Statistics', {
       description:
-        '`types` contains hits and misses of the memory cache, and of the disk cache and Redis if they are enabled.',
+        'Sums of all processes; `localKeyCount` is of the responding process. `types` contains hits and misses of the memory cache, and of the disk cache and Redis if they are enabled.',
       data: Statistics,
-      async answer(_x, { cache }) {
-        const { hits, misses, evictions, entries } = cache.status();
+      async answer(_x, { cache, reports }) {
+        const { entries } = cache.status();
         const levels = await cache.levels();
+        const { hits, misses, evictions, levels: lookUps } = (await reports.caches()).figures;
         const redis = findRedisLevel(levels);
         const figures = { hits, misses, evictions, ...ratios(hits, misses) };
-        const behind = levels.map(({ name, lookUps }) => [
+        const behind = Object.entries(lookUps).map(([name, found]) => [
           `tile-${name}`,
-          { ...lookUps, evictions: 0, ...ratios(lookUps.hits, lookUps.misses) },
+          { ...found, evictions: 0, ...ratios(found.hits, found.misses) },
         ]);
         return {
           backend: ['memory', ...levels.map(({ name }) => name)].join('+'),

@@ -78,12 +78,15 @@ export class TileLevels {
   }
 
   /** The first tile that is still valid. Never rejects. */
-  async read(request: TileRequest, span?: unknown): Promise<TimedTile | undefined> {
+  async read(request: TileRequest, watch: LookUpWatch = {}): Promise<TimedTile | undefined> {
     const key = sharedKey(request);
     for (const level of this.#levels) {
-      const stored = await inSpan(span, lookUpIn(TIERS[level.reach]), () => level.read(key));
+      const tier = TIERS[level.reach];
+      const stored = await inSpan(watch.span, lookUpIn(tier), () => level.read(key));
       const maxAgeMs = stored ? this.#remainingAge(stored, request) : 0;
-      if (maxAgeMs > 0) return { tile: buildTile(stored!, request), maxAgeMs };
+      if (maxAgeMs <= 0) continue;
+      watch.found?.(tier);
+      return { tile: buildTile(stored!, request), maxAgeMs };
     }
     return undefined;
   }
@@ -131,10 +134,21 @@ export class TileLevels {
   }
 }
 
+/** Tiers of the cache, fastest first. */
+export type CacheTier = 'memory' | 'disk' | 'redis';
+
+/** Observation of a look-up in the levels after memory. */
+export interface LookUpWatch {
+  /** Span of the request. */
+  readonly span?: unknown;
+  /** Called with the tier that has the tile. */
+  found?(tier: CacheTier): void;
+}
+
 const TIERS = { server: 'disk', all: 'redis' } as const;
 
 /** The span of a look-up in a tier of the cache. */
-export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
+export const lookUpIn = (tier: CacheTier) => ({
   name: 'svc.cache.operation',
   attributes: { 'svc.operation': 'get', 'svc.cache.tier': tier },
 });

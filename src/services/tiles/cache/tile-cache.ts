@@ -5,7 +5,7 @@ import { pyramidKey, type TileAddress, type TileRequest } from '../request.js';
 import type { KeyedTileRequest, Tile } from '../tile.js';
 import { type CollectionUse, CollectionUses, type UseCount } from './collection-uses.js';
 import { type TileUses, tileUses } from './effectiveness.js';
-import { type CacheReach, TileLevels, type TimedTile } from './levels.js';
+import { type CacheReach, type LookUpWatch, TileLevels, type TimedTile } from './levels.js';
 import { hasPlace, Pyramid, touches } from './pyramid.js';
 import { SharedTiles } from './shared-tiles.js';
 
@@ -165,12 +165,12 @@ export class TileCache {
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
     maxAgeMs = NEVER,
-    span?: unknown,
+    watch?: LookUpWatch,
   ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
     const making = this.#making.get(request.key);
-    return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs, span));
+    return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs, watch));
   }
 
   /** Reads the levels after memory before it renders a tile. */
@@ -178,14 +178,14 @@ export class TileCache {
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
     maxAgeMs: number,
-    span: unknown,
+    watch: LookUpWatch | undefined,
   ): Promise<TimedTile> {
     const making = () => {
       const began = Date.now();
       return make().then((tile) => ({ tile, maxAgeMs, began }));
     };
     if (!this.#levels.any) return making();
-    return this.#levels.read(request, span).then((stored) => stored ?? making());
+    return this.#levels.read(request, watch).then((stored) => stored ?? making());
   }
 
   /**
@@ -196,22 +196,22 @@ export class TileCache {
     block: TileBlock,
     draw: () => Promise<readonly Tile[]>,
     maxAgeMs = NEVER,
-    span?: unknown,
+    watch?: LookUpWatch,
   ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
     const request = block.tiles[block.index]!;
     const making = this.#making.get(request.key);
-    return making?.tile ?? this.#follow(request, this.#readOrDraw(block, draw, maxAgeMs, span));
+    return making?.tile ?? this.#follow(request, this.#readOrDraw(block, draw, maxAgeMs, watch));
   }
 
   async #readOrDraw(
     { key, tiles: requests, index }: TileBlock,
     draw: () => Promise<readonly Tile[]>,
     maxAgeMs: number,
-    span: unknown,
+    watch: LookUpWatch | undefined,
   ): Promise<TimedTile> {
-    const stored = this.#levels.any ? await this.#levels.read(requests[index]!, span) : undefined;
+    const stored = this.#levels.any ? await this.#levels.read(requests[index]!, watch) : undefined;
     if (stored) return stored;
     let drawing = this.#drawing.get(key);
     if (!drawing) {
