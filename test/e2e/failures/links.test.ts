@@ -114,8 +114,8 @@ function isDocument(type: string): boolean {
 /** Pages of operations, which are alike: those of one API and of one layer are opened. */
 const OTHER_OPERATIONS = /^\/docs\/(?!stac\/)[^/]+\/.|Server\/(?!3\/)\d+\/[a-z]/;
 
-/** Jobs, proposals and findings of other tests of the server: any number, and findings end. */
-const LEFT_BY_TESTS = /^\/api\/v1\/admin\/(jobs|proposals|observability\/findings)\/./;
+/** Jobs, proposals and findings of other tests, and records of requests: any number, and they can end before the visit. */
+const SHORT_LIVED = /^\/api\/v1\/admin\/(jobs|proposals|observability\/(findings|requests))\/./;
 
 /** Addresses asked at the same time. */
 const AT_ONCE = 6;
@@ -164,7 +164,7 @@ async function visit(at: Found, accept: string): Promise<{ wrong: string[]; link
     const url = new URL(filled(href), at.url);
     url.hash = '';
     if (DEFINITIONS.has(url.origin)) continue;
-    if (OTHER_OPERATIONS.test(url.pathname) || LEFT_BY_TESTS.test(url.pathname)) continue;
+    if (OTHER_OPERATIONS.test(url.pathname) || SHORT_LIVED.test(url.pathname)) continue;
     if (url.origin === server.url) links.push({ url: url.href, from: at.url, ...(type ? { type } : {}) });
     else wrong.push(`${url.href} leaves the server (linked from ${at.url})`);
   }
