@@ -48,7 +48,6 @@ describe('the cause of', () => {
       env: {
         SVC_EVENTS__WEBHOOKS: JSON.stringify(webhooks),
         SVC_REMOTE__ALLOW: '127.0.0.1',
-        SVC_POSTGIS__CONNECTIONS: '2',
       },
     });
     const cars = `${server.url}/ogc/features/collections/cars`;
@@ -99,6 +98,10 @@ describe('the cause of', () => {
 
   it('a slow database is a statement of the request', async () => {
     const items = '/ogc/features/collections/cars/items?limit=7';
+    // A process that has not read the table before first measures it, and would wait with that.
+    const sendAnonymously = (limit: number) =>
+      fetch(`${server.url}${items.replace('7', String(limit))}`, { headers: { connection: 'close' } });
+    for (let limit = 10; limit < 30; limit++) expect((await sendAnonymously(limit)).status).toBe(200);
     const sendSlowly = (sendNow: () => Promise<Response>) =>
       holdTables(async () => {
         const waiting = sendNow();
@@ -114,9 +117,7 @@ describe('the cause of', () => {
         return waiting;
       });
     const response = await sendSlowly(() => send(items));
-    const anonymous = await sendSlowly(() =>
-      fetch(`${server.url}${items.replace('7', '6')}`, { headers: { connection: 'close' } }),
-    );
+    const anonymous = await sendSlowly(() => sendAnonymously(6));
     expect(response.status).toBe(200);
     // The header names the stage, the id of the response the statement.
     const timing = response.headers.get('server-timing')!;
