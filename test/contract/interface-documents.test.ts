@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isSecretName } from '../../src/core/errors/field-errors.js';
+import { PATTERN_WORDS } from '../../src/core/http/schema-words.js';
 import { keepConnections } from '../support/connections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { isFullRun } from '../support/soak.js';
@@ -59,6 +60,20 @@ beforeAll(async () => {
   documents = await readDocuments(server);
 });
 
+/** Every `pattern` of a schema within `value`. */
+function listPatterns(value: Json): string[] {
+  if (Array.isArray(value)) return value.flatMap(listPatterns);
+  if (!value || typeof value !== 'object') return [];
+  const own = typeof value.pattern === 'string' ? [value.pattern] : [];
+  return [...own, ...Object.values(value).flatMap(listPatterns)];
+}
+
+it('every pattern has words, so that no error shows a regular expression', () => {
+  const patterns = new Set([...documents.values()].flatMap(listPatterns));
+  expect(patterns.size).toBeGreaterThan(10);
+  expect([...patterns].filter((pattern) => !(pattern in PATTERN_WORDS))).toEqual([]);
+});
+
 function* reads(): Generator<OperationDescription> {
   for (const described of operationsOf(documents)) if (described.method === 'GET') yield described;
 }
@@ -103,6 +118,21 @@ describe('reads, as the documents describe them', () => {
         yield [described, withQuery(filled(described.path), requiredQuery(described))];
     };
     expect(await faults(asked(requests()))).toEqual([]);
+  });
+
+  it('refuse a period that ends before it starts', async () => {
+    const isOfPeriod = ({ operation }: OperationDescription) =>
+      ['from', 'to'].every((name) =>
+        operation.parameters?.some((one: Json) => one.name === name && one.schema?.format === 'date-time'),
+      );
+    const periods = [...reads()].filter(isOfPeriod);
+    expect(periods.length).toBeGreaterThan(3);
+    for (const { path } of periods) {
+      const target = `${filled(path)}?from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z`;
+      expect(await receivedFault(target, 'from', '2026-02-01T00:00:00Z'), path).toBeUndefined();
+      const response = await fetch(server.url + target, { headers: { 'x-api-key': server.adminKey } });
+      expect(response.status, path).toBe(400);
+    }
   });
 
   it('answer what they say to every value of every parameter', async () => {

@@ -69,6 +69,11 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
     'lower-case letters, digits and underscores that start with a letter or an underscore',
   '^[a-z0-9-]{1,40}$': '1 to 40 lower-case letters, digits and hyphens',
   '^[^\\p{Cc}]+$': 'a string without control characters',
+  '^[^\\p{Cc}]*[^\\s\\p{Cc}][^\\p{Cc}]*$': 'a string with visible characters and without control characters',
+  '^[^\\s\\p{Cc}]+$': 'a string without spaces and control characters',
+  '^[a-z0-9]+(-[a-z0-9]+)*$': 'words of lower-case letters and digits, joined by hyphens',
+  '^(\\d{1,5})([mhd])$': "a number of minutes, hours or days, for example '30m', '24h' or '7d'",
+  '^[0-9a-f]{64}$': '64 hexadecimal digits in lower case',
   '^[^\\u0000]*$': 'a string without NUL characters',
   '^[!-~]{1,200}$': '1 to 200 printable ASCII characters without spaces',
   '^[A-Z]{1,16}$': "an HTTP method in capitals, for example 'POST'",
@@ -81,5 +86,7 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   '^[\\w-]*$': 'letters, digits, underscores and hyphens',
   '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,100}$':
     '1 to 100 printable ASCII characters without spaces, quotes and backslashes',
+  '^\\d{4}-\\d{2}-\\d{2}([T ]\\d{2}:\\d{2}(:\\d{2}([.,]\\d+)?)?(Z|z|[+-]\\d{2}(:?\\d{2})?)?)?$':
+    "a date or a time, for example '2026-01-31' or '2026-01-31T12:00:00Z'",
   '^sha256:[0-9a-f]{64}$': "'sha256:' and 64 hexadecimal digits in lower case",
 };

@@ -85,6 +85,16 @@ export function defineTimeParam(name: string, description: string): Param<number
   };
 }
 
+/** The limits of a period that are set. Throws `bad-parameter` if `from` is after `to`. */
+export function readPeriod({ from, to }: { from: number | undefined; to: number | undefined }): {
+  from?: number;
+  to?: number;
+} {
+  if (from !== undefined && to !== undefined && from > to)
+    throw badParameter('from', "must not be after 'to'");
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
 /** Start of a page: `nextCursor` of the previous page. The value is the argument of `encodeCursor`. */
 export function cursor(kind: string): Param<readonly (string | number)[] | undefined> {
   return {

@@ -29,8 +29,8 @@ export interface FeedBounds {
 /** Selection of entries. Times are milliseconds since 1970, inclusive. */
 export interface FeedPageQuery {
   readonly after: number;
-  readonly from: number | undefined;
-  readonly to: number | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
   readonly limit: number;
 }
 

@@ -12,6 +12,7 @@ import {
   defineTimeParam,
   encodeCursor,
   enumerations,
+  readPeriod,
 } from '../../admin/params.js';
 import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
@@ -77,6 +78,7 @@ export const alertEvents = group(
         } = params;
         const rows = await deps.state.alertEvents.list({
           ...where,
+          ...readPeriod(params),
           service: serviceId,
           severities: severity,
           lifecycles: lifecycleStatus,

@@ -5,7 +5,14 @@ import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit/aud
 import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { cursor, defineFilterParam, defineTimeParam, encodeCursor, enumeration } from '../../admin/params.js';
+import {
+  cursor,
+  defineFilterParam,
+  defineTimeParam,
+  encodeCursor,
+  enumeration,
+  readPeriod,
+} from '../../admin/params.js';
 import { recordExport } from '../../http/recorded-export.js';
 import { auditView, cefLine, jsonLine } from './audit-export.js';
 
@@ -142,8 +149,7 @@ function query(params: Common): Omit<AuditQuery, 'limit'> {
       resource_id: params.resourceId,
       correlation_id: params.correlationId,
     },
-    ...(params.from === undefined ? {} : { from: params.from }),
-    ...(params.to === undefined ? {} : { to: params.to }),
+    ...readPeriod(params),
     ...(params.cursor ? { beforeId: Number(params.cursor[0]) } : {}),
   };
 }

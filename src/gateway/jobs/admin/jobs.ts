@@ -12,6 +12,7 @@ import {
   encodeCursor,
   enumeration,
   enumerations,
+  readPeriod,
 } from '../../admin/params.js';
 import { JobDiagnostics, readJobDiagnostics } from './job-diagnostics.js';
 import {
@@ -234,8 +235,7 @@ function query(params: ParamValues<typeof listParams>, deps: Deps): JobQuery {
     ...(params.actor === undefined ? {} : { owner: params.actor }),
     ...(params.correlationId === undefined ? {} : { correlationId: params.correlationId }),
     ...(params.resourceRef === undefined ? {} : { resource: params.resourceRef }),
-    ...(params.from === undefined ? {} : { from: params.from }),
-    ...(params.to === undefined ? {} : { to: params.to }),
+    ...readPeriod(params),
     ...(position ? { before: { createdAt: Number(position[0]), id: String(position[1]) } } : {}),
   };
 }

@@ -22,8 +22,8 @@ type Deps = ServicesOf<typeof EVENT_SERVICES>;
 /** Selection of events. Times are milliseconds since 1970, inclusive. */
 export interface EventQuery {
   readonly kinds: readonly EventKind[] | undefined;
-  readonly from: number | undefined;
-  readonly to: number | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
   readonly limit: number;
   matches(event: OperateEvent): boolean;
 }

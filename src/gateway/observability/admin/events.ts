@@ -3,7 +3,13 @@ import type { ParamValues } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { defineFilterParam, defineTimeParam, enumeration, enumerations } from '../../admin/params.js';
+import {
+  defineFilterParam,
+  defineTimeParam,
+  enumeration,
+  enumerations,
+  readPeriod,
+} from '../../admin/params.js';
 import { EVENT_KINDS } from './event-kinds.js';
 import { collectEvents, EVENT_SERVICES } from './event-sources.js';
 import { EVENT_SEVERITIES, type OperateEvent } from './event-views.js';
@@ -79,9 +85,10 @@ export const events = group({ tag: 'Observability', scope: 'observability', enve
     }),
     errors: [400],
     async answer(x, deps) {
-      const { kind: kinds, from, to, pageSize: limit } = x.params;
+      const { kind: kinds, pageSize: limit } = x.params;
+      const period = readPeriod(x.params);
       const matches = buildFilter(x.params);
-      const page = await collectEvents({ kinds, from, to, limit, matches }, x.principal, deps);
+      const page = await collectEvents({ kinds, ...period, limit, matches }, x.principal, deps);
       const isPartial = Object.keys(page.sourceErrors).length > 0;
       return {
         items: page.events.map(viewEvent),

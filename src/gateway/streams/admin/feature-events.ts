@@ -1,5 +1,4 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors/errors.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { SERVICE_ID } from '../../../core/kit/service.js';
 import { computeEpoch, type FeedEvent, type FeedGap } from '../../../core/streams/events.js';
@@ -9,7 +8,7 @@ import { computeObjectId } from '../../../services/streams/frames.js';
 import type { FeedBounds } from '../../../stores/streams/feed.js';
 import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { defineTimeParam } from '../../admin/params.js';
+import { defineTimeParam, readPeriod } from '../../admin/params.js';
 
 const SERVICES = ['catalog', 'state'] as const;
 const { report } = createRowBuilders(SERVICES);
@@ -73,13 +72,13 @@ export const featureEvents = group(
       },
       data: Page,
       errors: [400],
-      async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
-        if (from !== undefined && to !== undefined && from > to)
-          throw badParameter('from', "must not be after 'to'");
+      async answer({ params, principal }, { state, catalog }) {
+        const { cursor, limit } = params;
+        const period = readPeriod(params);
         const bounds = await state.feed.bounds();
         const problem = cursor === undefined ? undefined : findProblem(cursor, bounds);
         const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
-        const { entries, more } = await state.feed.page({ after, from, to, limit });
+        const { entries, more } = await state.feed.page({ after, limit, ...period });
         const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
           isLayerInScope(principal, { id, layerId: layerId ?? Number.NaN });
         const events = entries.filter((entry) => entry.kind === 'event');
