@@ -384,8 +384,8 @@ describe('rules', () => {
       findings: [{ subject: { targetId: 'resource:gdal-dataset' } }],
       silent: ['b'],
     });
-    expect((await inspect(rules({ active: 8 }), 'connections-exhausted')).findings).toHaveLength(1);
-    expect((await inspect(rules({ active: 7 }), 'connections-exhausted')).findings).toEqual([]);
+    expect((await inspect(rules({ active: 5 }), 'connections-exhausted')).findings).toHaveLength(1);
+    expect((await inspect(rules({ active: 4 }), 'connections-exhausted')).findings).toEqual([]);
   });
 
   it('find a licence that ends, and servers beyond its capacity, only where licences are used', async () => {

@@ -68,8 +68,12 @@ describe('a fault', () => {
     return body.findings.filter((one: { rule: string }) => one.rule === rule);
   };
   const find = async (rule: string) => {
-    await until(async () => (await findAll(rule)).length > 0);
-    return (await findAll(rule))[0];
+    let found: Awaited<ReturnType<typeof findAll>> = [];
+    await until(async () => {
+      found = await findAll(rule);
+      return found.length > 0;
+    });
+    return found[0];
   };
   const propose = (id: string, by = clerk) => by('POST', `/observability/findings/${id}/propose`);
   const settle = async (proposalId: string) => {
@@ -181,6 +185,60 @@ describe('a fault', () => {
     });
     await database.query(statement);
     expect(await findAll('spatial-index-missing')).toEqual([]);
+  });
+
+  it('of a cold cache ends with rendered tiles', async () => {
+    const collections = (await (await fetch(`${server.url}/ogc/tiles/collections`)).json()).collections;
+    const { id } = collections.find((one: { name: string }) => one.name === 'states_provinces');
+    const tile = (z: number, y: number, x: number) =>
+      fetch(`${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/${z}/${y}/${x}?f=png`);
+    let rendered = 0;
+    for (let z = 0; z <= 3; z++)
+      for (let x = 0; x < 2 ** z; x++)
+        for (let y = 0; y < 2 ** z; y++) if ((await tile(z, y, x)).status === 200) rendered++;
+    expect(rendered).toBeGreaterThan(49);
+    const finding = await find('tile-cache-cold');
+    const { body } = await propose(finding.id);
+    expect(body.status).toBe('ProposalCreated');
+    expect((await chief('POST', `/proposals/${body.proposalId}/approve`)).status).toBe(200);
+    const ended = await settle(body.proposalId);
+    expect([ended.status, ended.blockingReasons]).toEqual(['Succeeded', []]);
+  });
+
+  it('of one client tells a person what to do', async () => {
+    const { body: greedy } = await admin('POST', '/api-keys', { name: 'greedy', permissions: ['read:*'] });
+    const { key, apiKey } = greedy.data;
+    const window = { requestsPerWindow: 1, windowDurationSeconds: 600 };
+    const limit = { name: 'greedy', scope: 'api-key', key: apiKey.id, ...window };
+    expect((await admin('POST', '/rate-limits', limit)).status).toBe(201);
+    for (let i = 0; i < 25; i++)
+      await fetch(`${server.url}/ogc/features/collections/cars/items?limit=1`, {
+        headers: { 'x-api-key': key, connection: 'close' },
+      });
+    const finding = await find('client-failing');
+    expect(finding.title).toContain(apiKey.id);
+    expect((await propose(finding.id)).body).toMatchObject({ status: 'NotSupported', proposalId: null });
+  });
+
+  it('of a locked table is a statement that waits, again and again', async () => {
+    const isOfCars = ({ explanation }: { explanation: string }) => explanation.includes('"cars"');
+    let slow: { id: string } | undefined;
+    // How many requests of one table wait at the same time is a matter of the threads.
+    await until(async () => {
+      await database.query('BEGIN; LOCK TABLE cars IN ACCESS EXCLUSIVE MODE');
+      const waiting = Array.from({ length: 20 }, (_, i) =>
+        fetch(`${server.url}/ogc/features/collections/cars/items?limit=${i + 1}`, {
+          headers: { connection: 'close' },
+        }).then((one) => one.text()),
+      );
+      // Statements are slow from half a second.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await database.query('ROLLBACK');
+      await Promise.all(waiting);
+      slow = (await findAll('statement-slow')).find(isOfCars);
+      return slow !== undefined;
+    });
+    expect((await propose(slow!.id)).body).toMatchObject({ status: 'NotSupported', proposalId: null });
   });
 
   it('of a database that does not respond makes the evidence incomplete', async () => {

@@ -19,7 +19,7 @@ export interface RecordRuleDeps {
 
 const RECENT_MS = 15 * 60_000;
 /** Used part of the connections from which requests wait soon. */
-const USED_PART = 0.9;
+const USED_PART = 0.75;
 /** Failed requests of one client, and slow executions of one statement, that are a problem. */
 const FAILURES = 20;
 const SLOW = 10;
@@ -86,8 +86,8 @@ export function createRecordRules({ observer, reports, connections }: RecordRule
 const describeConnections = (active: number, capacity: number): FindingDraft => ({
   subject: { targetId: 'connections' },
   severity: 'Warning',
-  title: 'The connections to databases are used up',
-  explanation: `${active} of ${capacity} connections are in use, so requests wait. Look for long transactions and slow statements in the database, or increase postgis.connections.`,
+  title: 'Most connections to databases are in use',
+  explanation: `${active} of ${capacity} connections are in use. Requests of the same tables wait. Look for long transactions and slow statements in the database, or increase postgis.connections.`,
   evidenceRefs: ['health:database'],
   facts: { capacity },
 });

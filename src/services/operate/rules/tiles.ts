@@ -15,8 +15,8 @@ export interface TileRuleDeps {
 /** Rendered tiles from which a collection counts, and the part of the requests that they are. */
 const MADE = 50;
 const MADE_PART = 0.5;
-/** Milliseconds of rendering from which a client notices. */
-const SLOW_MS = 20;
+/** Milliseconds that the rendering of these tiles took from which it is worth to render them before. */
+const WORTHWHILE_MS = 2000;
 /** Factor by which a zoom has more tiles than the one before. */
 const GROWTH = 4;
 /** Maximum number of tiles of one proposal. The number assumes a collection that covers the world. */
@@ -45,7 +45,7 @@ export function createTileRules({ catalog, tileUses }: TileRuleDeps): OpsRule[] 
 }
 
 function isCold({ hits, made, madeMs }: CollectionUse): boolean {
-  return made >= MADE && made / (hits + made) >= MADE_PART && madeMs / made >= SLOW_MS;
+  return made >= MADE && made / (hits + made) >= MADE_PART && madeMs >= WORTHWHILE_MS;
 }
 
 function describe(
