@@ -47,7 +47,8 @@ export function idParam(name: string, description: string): Param<number> {
     schema: Type.Integer({ minimum: 1 }),
     parse(raw) {
       const id = raw !== undefined && /^\d{1,16}$/.test(raw) ? Number(raw) : 0;
-      if (id < 1 || !Number.isSafeInteger(id)) throw badParameter(name, `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`);
+      if (id < 1 || !Number.isSafeInteger(id))
+        throw badParameter(name, `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`);
       return id;
     },
   };
