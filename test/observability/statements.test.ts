@@ -195,19 +195,19 @@ describe('a request id', () => {
 describe('the figures of statements', () => {
   it('count what was executed, on all stores', async () => {
     const before = await ask('/performance/enhanced/database/query-performance');
-    for (const collection of ids.filter((id) => !isFailing(id)))
+    const readable = ids.filter((id) => !isFailing(id));
+    for (const collection of readable)
       for (let i = 0; i < 5; i++) await json(`/ogc/features/collections/${collection}/items?limit=${11 + i}`);
     await ask('/users');
     const after = await ask('/performance/enhanced/database/query-performance');
     const count = (of: typeof before) => of.byQueryType.select.count;
-    expect(count(after) - count(before)).toBeGreaterThanOrEqual(5);
+    expect(count(after) - count(before)).toBeGreaterThanOrEqual(5 * readable.length);
     expect(after.byQueryType.state.count).toBeGreaterThan(before.byQueryType.state.count);
     expect(after.totalQueries).toBe(
       Object.values<{ count: number }>(after.byQueryType).reduce((sum, one) => sum + one.count, 0),
     );
-    expect(new Set(after.statements.map(({ store }: { store: string }) => store))).toEqual(
-      new Set(['sqlite', 'postgres', 'state']),
-    );
+    // The list has the statements that took the most time, so that a store can be missing.
+    for (const { store } of after.statements) expect(['sqlite', 'postgres', 'state']).toContain(store);
     expect(after.failedQueries).toBeGreaterThan(0);
     expect(after.maxExecutionTimeMs).toBeGreaterThanOrEqual(after.avgExecutionTimeMs);
   });
