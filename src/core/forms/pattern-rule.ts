@@ -1,8 +1,6 @@
 const MAX_PATTERN = 200;
 /** Repetitions of variable length in a pattern. The time of a search grows with the length of the text to this power. */
 const MAX_REPETITIONS = 3;
-/** Maximum number of characters of a text that a pattern is compared with. */
-const MAX_PATTERN_TEXT = 255;
 
 /**
  * Compiles the pattern of a rule, which must match the whole text. Returns an error text if the pattern is not
