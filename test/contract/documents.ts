@@ -44,6 +44,8 @@ const VALUES: Record<string, (path: string) => string> = {
   bundleId: () => '4711',
   eventId: () => '4711',
   resolution: () => '1',
+  formId: () => 'none',
+  packageVersion: () => '1',
   format: () => 'geojson',
   coords: () => 'POINT(-51 0)',
 };

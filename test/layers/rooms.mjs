@@ -109,6 +109,7 @@ const ROOMS = {
     diagnostics: { holds: 'the form of diagnostic bundles', uses: ['errors'] },
     licensing: { holds: 'licences, entitlements, capacity', uses: ['errors'] },
     compliance: { holds: 'controls, evidence and reports', uses: [] },
+    forms: { holds: 'form packages: members, vocabulary, issues', uses: ['sources'] },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
@@ -229,6 +230,7 @@ const ROOMS = {
       uses: ['cluster', 'observability', 'telemetry'],
     },
     compliance: { holds: 'facts, checks, controls and reports', uses: ['observability', 'telemetry'] },
+    forms: { holds: 'versions of form packages, and forms made from layers', uses: [] },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     operate: {
       holds: 'findings and their rules, proposals, seals, approvals, executions and policies',
@@ -471,6 +473,7 @@ const ROOMS = {
     diagnostics: { holds: 'diagnostic bundles', uses: ['admin', 'http'] },
     licensing: { holds: 'management of the licence', uses: ['admin'] },
     compliance: { holds: 'the compliance dashboard and its report', uses: ['admin', 'http'] },
+    forms: { holds: 'management of form packages', uses: ['admin', 'alerts'] },
     investigations: {
       holds: 'evidence about incidents',
       uses: ['admin', 'alerts', 'observability', 'releases'],
@@ -531,6 +534,7 @@ const ROOMS = {
         'exchange',
         'features',
         'federation',
+        'forms',
         'geocoding',
         'geoservices',
         'http',

@@ -320,8 +320,9 @@ export interface Operation {
   readonly repeatable?: boolean;
   /**
    * Whether responses have an ETag. Default: those of APIs whose documents have them. `checked`: If-Match is also checked (412).
+   * `required`: a request without If-Match is refused (428), and one with another state is a conflict (409).
    */
-  readonly entityTag?: 'none' | 'sent' | 'checked';
+  readonly entityTag?: 'none' | 'sent' | 'checked' | 'required';
   /** Whether responses also have the header X-Correlation-Id. */
   readonly correlates?: boolean;
   /**

@@ -38,6 +38,7 @@ import type { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
 import type { Federation } from '../../services/federation/federation.js';
+import type { FormPackages } from '../../services/forms/form-packages.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Capacity } from '../../services/licensing/capacity.js';
@@ -128,6 +129,7 @@ export interface AdminDeps {
   readonly compliance: Compliance;
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
+  readonly forms: FormPackages;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources' | 'caches'>;
   /** `environment`: release environment of this server. `key`: signing key, empty if releases are not signed. */
   readonly releases: { readonly environment: string; readonly key: string };

@@ -52,6 +52,8 @@ interface Common<P extends Params, S extends TSchema> {
    * tag is used.
    */
   readonly shownBy?: `/${string}`;
+  /** See `Operation.entityTag`: If-Match is required. */
+  readonly requiresIfMatch?: true;
 }
 
 /** Makes a change conditional if no row shows the resource. */
@@ -279,7 +281,11 @@ function buildOperation(
     ...(exports ? { exports, audited: true } : {}),
     socket,
     takesSessionOfPrograms,
-    ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
+    ...(isChange(method)
+      ? { entityTag: implementation.requiresIfMatch ? 'required' : 'checked' }
+      : sendsTag(about, row)
+        ? { entityTag: 'sent' }
+        : {}),
     run: inScope(
       prefixLinks(createRowRun({ group: about, row, implementation, deps, runs }, turns)),
       row.path,

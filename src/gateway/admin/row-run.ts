@@ -7,7 +7,7 @@ import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import type { SharedTurns } from '../../services/cluster/turns.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
-import { type ResourceTurns, requireMatch, type TagReader } from './conditional.js';
+import { type ResourceTurns, requireMatch, requireTag, type TagReader } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { entityTag, hashTag, isTagged } from './entity-tags.js';
 import { wrap } from './envelope.js';
@@ -69,7 +69,8 @@ export function createRowRun(context: RowContext, turns: ResourceTurns): Operati
   const readTag = tagReader(context);
   const reply = replyMaker(context, readTag);
   const change = async (x: Exchange) => {
-    await requireMatch(x, readTag);
+    if (implementation.requiresIfMatch) await requireTag(x, readTag);
+    else await requireMatch(x, readTag);
     return reply(x);
   };
   const inTurn = (resource: string, work: () => Promise<Reply>) =>

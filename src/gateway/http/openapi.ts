@@ -112,6 +112,12 @@ const ifMatch: Param = {
   parse: (raw) => raw,
 };
 
+const requiredIfMatch: Param = {
+  ...ifMatch,
+  required: true,
+  description: 'Entity tag from reading the resource. If the resource has changed, the server returns 409.',
+};
+
 /** Declared parameters; path parameters that no object declares are documented as strings. */
 function parameters(operation: Operation): Param[] {
   const declared = Object.values(operation.params);
@@ -133,6 +139,7 @@ function parameters(operation: Operation): Param[] {
     ...declared,
     ...(operation.repeatable && operation.built ? [idempotencyKey] : []),
     ...(operation.entityTag === 'checked' ? [ifMatch] : []),
+    ...(operation.entityTag === 'required' ? [requiredIfMatch] : []),
     ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : []),
   ];
 }
@@ -164,7 +171,7 @@ const CORRELATION_ID = {
 
 /** Response headers of an operation, in addition to those of every response. */
 function headerDocuments({ entityTag, correlates }: Operation, status: number): Record<string, unknown> {
-  const hasTag = entityTag === 'sent' || entityTag === 'checked';
+  const hasTag = entityTag === 'sent' || entityTag === 'checked' || entityTag === 'required';
   return { ...(hasTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
 }
 
@@ -217,6 +224,7 @@ function impliedStatuses(operation: Operation): number[] {
     [body !== undefined, 408, 413, 415],
     [built && repeatable === true, 409, 422],
     [entityTag === 'checked', 412],
+    [entityTag === 'required', 409, 428],
     [!built, 501],
     [built && (inPath || body !== undefined || permission !== 'public'), 503],
   ];

@@ -34,6 +34,7 @@ import { migration, performanceEvidence } from '../exchange/admin/migrations/mig
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { federation } from '../federation/admin/federation.js';
+import { formPackages } from '../forms/admin/form-packages.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
 import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
@@ -60,7 +61,6 @@ import { activeOperations } from '../operations/admin/operations.js';
 import {
   deploy,
   fieldWorkflows,
-  forms,
   networkDatasets,
   platformRelease,
   scenes,
@@ -96,7 +96,7 @@ export const GROUPS: readonly OperationGroup[] = [
   federation,
   fieldMasks,
   fieldWorkflows,
-  forms,
+  formPackages,
   geocoding,
   geoprocessing,
   identity,

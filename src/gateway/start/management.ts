@@ -102,6 +102,7 @@ import { sealKeysOperation } from '../operate/seal-keys.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
+import { createForms } from './forms.js';
 import { createCompliance, keepEvidence } from './governance/compliance.js';
 import { createLedger, createWorkflow, proposeExecution, registerActuators } from './governance/operate.js';
 import { createReviews } from './governance/packages.js';
@@ -365,6 +366,7 @@ export function startManagement(options: ManagementOptions): Management {
     autonomy: workflow.autonomy,
     compliance,
     ...createReviews(options, processes),
+    forms: createForms(state, options.catalog),
     bundles,
     checkpoints,
     access: options.access,

@@ -70,6 +70,18 @@ export class DocumentStore {
     return rows.map((row) => stored<T>(row));
   }
 
+  /** Reads documents by their ids, in any order. Missing ones are omitted. */
+  async find<T>(kind: string, ids: readonly string[]): Promise<StoredDocument<T>[]> {
+    // Empty lists are not valid SQL.
+    const rows = await this.db
+      .selectFrom('documents')
+      .selectAll()
+      .where('kind', '=', kind)
+      .where('id', 'in', ['', ...ids])
+      .execute();
+    return rows.map((row) => stored<T>(row));
+  }
+
   async get<T>(kind: string, id: string): Promise<StoredDocument<T> | undefined> {
     const row = await this.#row(kind, id).executeTakeFirst();
     return row && stored<T>(row);

@@ -6,6 +6,7 @@ import { ApiError } from '../../../src/core/errors/errors.js';
 import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { createForms } from '../../../src/gateway/start/forms.js';
 import { adminOperations, extensionOperations } from '../../../src/gateway/start/management-groups.js';
 import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
 import { Bearers } from '../../../src/services/access/identity/bearers.js';
@@ -282,6 +283,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       residency: { enforced: false, primaryRegion: 'eu-central-1', allowedRegions: ['eu-central-1'] },
       now: Date.now,
     }),
+    forms: createForms(t.state, { current: visible() }),
     federation: new Federation({ sources: [], pools, catalog: visible }),
     packageReviews: new PackageReviews({
       ...{ catalog: visible, visible, access: defaultPolicy, styles, formats: [] },

@@ -12,6 +12,8 @@ export interface OperationCase {
   readonly body?: (w: AuditWorld) => Maybe<unknown>;
   readonly bytes?: () => NonNullable<CallOptions['bytes']>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The operation needs If-Match, and another state is a conflict. */
+  readonly requiresIfMatch?: true;
   /** 200 when absent. */
   readonly status?: number;
   /** Path of the GET that shows what the operation changes, where it is another one. */

@@ -26,6 +26,11 @@ const registrations = (path: string, location: Readonly<Record<string, string>>)
 const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 };
 const anInvestigation = id((w) => w.investigation(), 'investigationId');
 const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investigationId}' };
+const aDraft: OperationCase = { path: async (w) => ({ formId: await w.formDraft(), packageVersion: '1' }) };
+const aPublished: OperationCase = {
+  path: async (w) => ({ formId: await w.publishedForm(), packageVersion: '1' }),
+};
+const FORM_VERSION = '/forms/packages/{formId}/versions/{packageVersion}';
 const certificate = '/security/client-certificates';
 const LICENCE = () => ({ type: 'application/octet-stream', content: 'no licence' });
 
@@ -284,6 +289,20 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /proposals/{id}/approve': nothing('id'),
   'POST /proposals/{id}/reject': { ...id((w) => w.proposal()), body: () => ({ reason: 'why' }) },
   'DELETE /performance/enhanced/cache/invalidate': { query: { pattern: 'nothing*' }, tag: null },
+  'POST /forms/packages': { body: (w) => w.newForm(), status: 201 },
+  'POST /forms/packages/generate': { body: (w) => ({ prompt: 'trees', package: w.newForm() }) },
+  'GET /forms/packages/{formId}': id((w) => w.formDraft(), 'formId'),
+  'GET /forms/packages/{formId}/versions': id((w) => w.formDraft(), 'formId'),
+  [`GET ${FORM_VERSION}`]: aDraft,
+  [`PUT ${FORM_VERSION}`]: {
+    ...aDraft,
+    headers: { 'if-match': '*' },
+    requiresIfMatch: true,
+    body: (w) => ({ ...w.newForm(), formId: null }),
+  },
+  [`POST ${FORM_VERSION}/validate`]: aDraft,
+  [`POST ${FORM_VERSION}/publish`]: { ...aDraft, shownBy: FORM_VERSION },
+  [`POST ${FORM_VERSION}/reopen`]: aPublished,
   'POST /investigations': { body: (w) => ({ title: w.name('case') }), status: 201 },
   'GET /investigations/{investigationId}': anInvestigation,
   'PATCH /investigations/{investigationId}': { ...anInvestigation, body: () => ({ status: 'closed' }) },

@@ -79,6 +79,12 @@ export class AuditWorld {
   alertRule = async () => this.#make('/alerts/rules', await this.newAlertRule(), ({ ruleId }) => ruleId);
   investigation = () =>
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
+  formDraft = () => this.#make('/forms/packages', this.newForm(), ({ formId }) => formId);
+  publishedForm = async () => {
+    const formId = await this.formDraft();
+    await this.send('POST', `/forms/packages/${formId}/versions/1/publish`);
+    return formId;
+  };
   proposal = () =>
     this.#make('/proposals', { actuator: 'tiles.evict', parameters: {} }, ({ proposalId }) => proposalId);
   bundle = () => this.#make('/diagnostics/bundles', createBundle(), ({ bundleId }) => bundleId);
@@ -134,6 +140,12 @@ export class AuditWorld {
     };
   }
 
+  newForm = () => ({
+    formId: this.name('form'),
+    target: { layerId: this.layers['countries'] },
+    submitPolicy: { allowedOperations: ['update'] },
+    fields: [{ fieldId: 'note', label: 'Note', type: 'text' }],
+  });
   newZone = () => ({
     zoneName: this.name('zone'),
     serviceId: 'default',
