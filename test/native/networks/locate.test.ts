@@ -61,9 +61,12 @@ describe('the nearest position', () => {
     ).toBeCloseTo(111_600, -3);
   });
 
-  it('is found across the antimeridian', () => {
-    const network = openRoads({ edges: [edge('west', [179.99, 0, 180, 0])], restrictions: [] }, true);
-    const found = network.locate(-179.999, 0, 1000)!;
+  it.each([
+    ['west', [179.99, 0, 180, 0], -179.999],
+    ['east', [-179.99, 0, -180, 0], 179.999],
+  ])('is found across the antimeridian, %s of it', (id, points, x) => {
+    const network = openRoads({ edges: [edge(id, points)], restrictions: [] }, true);
+    const found = network.locate(x, 0, 1000)!;
     expect(found.share).toBe(1);
     expect(found.distance).toBeCloseTo(111.195, 2);
   });
