@@ -48,4 +48,5 @@ python pygeoapi pygeoapi==0.21.0 gunicorn==27.0.1 psycopg2-binary==2.9.13 SQLAlc
 python tipg tipg==1.6.1 uvicorn==0.54.0 >&2 || echo 'TiPg could not be installed' >&2
 python titiler titiler.application==2.4.0 uvicorn==0.54.0 >&2 || echo 'TiTiler could not be installed' >&2
 python zonal exactextract==0.3.0 rasterstats==0.21.0 rasterio==1.4.4 geopandas==1.2.0 >&2 || echo 'exactextract and rasterstats could not be installed' >&2
+python routing routingkit-cch==0.1.4 >&2 || echo 'RoutingKit could not be installed' >&2
 koop >&2 || echo 'Koop could not be installed' >&2

@@ -32,6 +32,7 @@ const ROOMS = {
     },
     cluster: { holds: 'notes between processes', uses: ['edits'] },
     geocoding: { holds: 'places and distances on the sphere', uses: ['features'] },
+    networks: { holds: 'edges, turn restrictions and routes of road networks', uses: [] },
     geoservices: {
       holds: 'features and geometries of Esri JSON',
       uses: ['edits', 'geometry', 'sources', 'values'],
@@ -127,6 +128,7 @@ const ROOMS = {
         'geometry',
         'kit',
         'maps',
+        'networks',
         'observability',
         'processes',
         'rasters',
@@ -369,6 +371,7 @@ const ROOMS = {
   workers: {
     diagnostics: { holds: 'checks of diagnostic bundles, and their scan for secrets', uses: [] },
     reports: { holds: 'reports as PDF', uses: ['styles'] },
+    networks: { holds: 'network files, and routes in them', uses: [] },
     alerts: { holds: 'areas of zones, and tests of geometries against them', uses: [] },
     state: { holds: 'the link to the state thread', uses: [] },
     styles: { holds: 'glyphs, sprites, SLD', uses: [] },
@@ -420,6 +423,7 @@ const ROOMS = {
         'gdal',
         'geocoding',
         'maps',
+        'networks',
         'processes',
         'providers',
         'rasters',

@@ -51,6 +51,7 @@ import type { GeocodingTasks } from '../geocoding/geocoding.js';
 import type { CrsEntry } from '../geometry/crs.js';
 import type { Caller } from '../kit/callers.js';
 import type { MapTask } from '../maps/maps.js';
+import type { NetworkTasks } from '../networks/networks.js';
 import type { WorkerReport } from '../observability/worker-report.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
 import type { ImageResult, RasterTasks } from '../rasters/rasters.js';
@@ -103,6 +104,7 @@ interface Tasks
     TilePackageTasks,
     IngestTasks,
     MergeTasks,
+    NetworkTasks,
     RasterTasks,
     ReportTasks,
     StacTasks,

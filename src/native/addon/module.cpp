@@ -1,6 +1,7 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
 #include "functions/analytics_functions.h"
 #include "napi.h"
+#include "functions/network_functions.h"
 #include "functions/notation_functions.h"
 #include "functions/operation_functions.h"
 #include "postgres/pg_client.h"
@@ -71,6 +72,19 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createTallies", guarded<createTallies>);
   setFunction(env, exports, "addToTallies", guarded<addToTallies>);
   setFunction(env, exports, "readTallies", guarded<readTallies>);
+  setFunction(env, exports, "buildNetwork", guarded<buildNetwork>);
+  setFunction(env, exports, "openNetwork", guarded<openNetwork>);
+  setFunction(env, exports, "describeNetwork", guarded<describeNetwork>);
+  setFunction(env, exports, "readNetworkId", guarded<readNetworkId>);
+  setFunction(env, exports, "findNetworkId", guarded<findNetworkId>);
+  setFunction(env, exports, "locateOnNetwork", guarded<locateOnNetwork>);
+  setFunction(env, exports, "createNetworkCosts", guarded<createNetworkCosts>);
+  setFunction(env, exports, "updateNetworkCosts", guarded<updateNetworkCosts>);
+  setFunction(env, exports, "compareNetworkCosts", guarded<compareNetworkCosts>);
+  setFunction(env, exports, "createNetworkQuery", guarded<createNetworkQuery>);
+  setFunction(env, exports, "findNetworkCosts", guarded<findNetworkCosts>);
+  setFunction(env, exports, "findNetworkRoute", guarded<findNetworkRoute>);
+  setFunction(env, exports, "readNetworkGeometry", guarded<readNetworkGeometry>);
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);

@@ -11,6 +11,8 @@ export const POOL_LIMITS = {
   /** Maximum number of parallel requests to other servers, and maximum number of waiting requests. */
   ingestRequests: 8,
   ingestQueue: 64,
+  /** Maximum number of routes that can wait, per process. */
+  routeQueue: 256,
   /** Maximum number of waiting reports, per process. */
   reportQueue: 8,
 } as const;

@@ -59,6 +59,8 @@ type PoolName =
   | 'storage'
   | 'ingest'
   | 'geocoding'
+  | 'networks'
+  | 'networkBuilds'
   | 'processes'
   | 'reports'
   | 'geometries';
@@ -70,6 +72,7 @@ const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
   geocoding: 'geocoding',
   ingest: 'ingest',
   map: 'engines',
+  network: 'networks',
   ogr: 'engines',
   process: 'processes',
   raster: 'engines',
@@ -78,8 +81,11 @@ const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
   symbols: 'symbols',
   vector: 'vector',
 };
-/** A job may keep a process for hours, and operations on geometries have clients that wait. */
-const OWN_POOLS: Readonly<Partial<Record<TaskName, PoolName>>> = { 'process.geometry': 'geometries' };
+/** A job may keep a process or a thread for long, and operations on geometries and routes have clients that wait. */
+const OWN_POOLS: Readonly<Partial<Record<TaskName, PoolName>>> = {
+  'process.geometry': 'geometries',
+  'network.build': 'networkBuilds',
+};
 
 interface AnyPool {
   run(name: never, input: never, options?: TaskOptions): Promise<unknown>;
@@ -132,6 +138,16 @@ export function createPools(options: PoolsOptions): ReportingPools {
     worker: new URL('../entries/geocoding.js', import.meta.url),
     maxQueue: POOL_LIMITS.geocodeImports,
   });
+  const networks = new OccasionalPool<'network.route'>({
+    name: 'networks',
+    worker: new URL('../entries/networks.js', import.meta.url),
+    threads,
+    maxQueue: POOL_LIMITS.routeQueue,
+  });
+  const networkBuilds = new OccasionalPool<'network.build'>({
+    name: 'network-builds',
+    worker: new URL('../entries/network-builds.js', import.meta.url),
+  });
   const diagnostics = new OccasionalPool<keyof DiagnosticsTasks>({
     name: 'diagnostics',
     worker: new URL('../entries/diagnostics.js', import.meta.url),
@@ -162,6 +178,8 @@ export function createPools(options: PoolsOptions): ReportingPools {
       storage,
       ingest,
       geocoding,
+      networks,
+      networkBuilds,
       diagnostics,
       reports,
       processes,
