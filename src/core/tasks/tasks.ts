@@ -52,6 +52,7 @@ import type { Caller } from '../kit/callers.js';
 import type { MapTask } from '../maps/maps.js';
 import type { WorkerReport } from '../observability/worker-report.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
+import type { ElevationTasks } from '../rasters/elevations.js';
 import type { ImageResult, RasterTasks } from '../rasters/rasters.js';
 import type { ConnectionTotals } from '../sources/connection-counts.js';
 import type { FileFinding } from '../sources/file-findings.js';
@@ -103,6 +104,7 @@ interface Tasks
     IngestTasks,
     MergeTasks,
     RasterTasks,
+    ElevationTasks,
     ReportTasks,
     StacTasks,
     StorageTasks,
