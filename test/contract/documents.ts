@@ -48,6 +48,8 @@ const VALUES: Record<string, (path: string) => string> = {
   packageVersion: () => '1',
   format: () => 'geojson',
   coords: () => 'POINT(-51 0)',
+  datasetId: () => 'l7_etms',
+  line: () => 'LINESTRING(-34.9 -8, -34.8 -8)',
 };
 
 export interface OperationDescription {

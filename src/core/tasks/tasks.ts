@@ -54,6 +54,7 @@ import type { MapTask } from '../maps/maps.js';
 import type { NetworkTasks } from '../networks/networks.js';
 import type { WorkerReport } from '../observability/worker-report.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
+import type { ElevationTasks } from '../rasters/elevations.js';
 import type { ImageResult, RasterTasks } from '../rasters/rasters.js';
 import type { ConnectionTotals } from '../sources/connection-counts.js';
 import type { FileFinding } from '../sources/file-findings.js';
@@ -106,6 +107,7 @@ interface Tasks
     MergeTasks,
     NetworkTasks,
     RasterTasks,
+    ElevationTasks,
     ReportTasks,
     StacTasks,
     StorageTasks,

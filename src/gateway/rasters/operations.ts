@@ -31,6 +31,7 @@ import { collectionsReply, finderParams } from '../surface/finder.js';
 import { MemberTexts } from '../surface/member-texts.js';
 import { createCoverageReply } from './coverage.js';
 import { asRaster, coverageDocument, coverageListLinks, coverageSchema } from './documents.js';
+import { elevationOperations } from './elevation.js';
 import { positionOperation } from './position.js';
 
 const COMMON = {
@@ -239,6 +240,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       },
     }),
     positionOperation(deps),
+    ...elevationOperations(deps),
   );
   return operations;
 }

@@ -31,6 +31,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'raster.image': 'svc.map.render',
   'raster.coverage': 'svc.coverage.read',
   'raster.position': 'svc.coverage.position',
+  'raster.elevation': 'svc.coverage.elevation',
   'raster.histograms': 'svc.coverage.histograms',
 };
 

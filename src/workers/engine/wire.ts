@@ -36,6 +36,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'raster.inspect',
   'raster.coverage',
   'raster.position',
+  'raster.elevation',
   'raster.image',
   'raster.histograms',
   'raster.compare',

@@ -10,6 +10,7 @@ import { inspectLayers } from '../exchange/ogr/ogr.js';
 import { encodeImage } from '../rasters/cog/encode.js';
 import { compare } from '../rasters/compare.js';
 import { readCoverageWindow } from '../rasters/coverage.js';
+import { readElevations } from '../rasters/elevation.js';
 import { closeIdleRasters } from '../rasters/handles.js';
 import { image } from '../rasters/image.js';
 import { inspectRaster } from '../rasters/inspect.js';
@@ -37,6 +38,8 @@ const TASKS = {
     readCoverageWindow(input, cancellation),
   'raster.position': (input: TaskInput<'raster.position'>, cancellation: Cancellation) =>
     position(input, cancellation),
+  'raster.elevation': (input: TaskInput<'raster.elevation'>, cancellation: Cancellation) =>
+    readElevations(input, cancellation),
   'raster.histograms': (input: TaskInput<'raster.histograms'>, cancellation: Cancellation) =>
     histograms(input, cancellation),
   'raster.compare': (input: TaskInput<'raster.compare'>) => compare(input),

@@ -58,12 +58,30 @@ export function readDatasetCrs({ srs }: { srs: SpatialReference | null }): GdalC
 
 function describe(srs: SpatialReference, text?: string): GdalCrs {
   const epsg = findEpsg(srs);
+  const horizontal = getHorizontalCrs(srs);
   return {
     srs,
     text: text ?? (epsg === null ? srs.toWKT() : `EPSG:${epsg}`),
     epsg,
-    northingFirst: srs.EPSGTreatsAsLatLong() || srs.EPSGTreatsAsNorthingEasting(),
+    northingFirst: horizontal.EPSGTreatsAsLatLong() || horizontal.EPSGTreatsAsNorthingEasting(),
   };
+}
+
+/** The horizontal part of a compound CRS, of which GDAL does not report the axis order; otherwise the CRS. */
+function getHorizontalCrs(srs: SpatialReference): SpatialReference {
+  const wkt = srs.toWKT();
+  const start = /^COMPD_CS\["(?:[^"]|"")*",/.exec(wkt)?.[0].length;
+  if (start === undefined) return srs;
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = start; at < wkt.length; at++) {
+    const character = wkt[at];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && character === '[') depth++;
+    else if (!isQuoted && character === ']' && --depth === 0)
+      return gdal.SpatialReference.fromWKT(wkt.slice(start, at + 1));
+  }
+  return srs;
 }
 
 function findEpsg(srs: SpatialReference): number | null {
