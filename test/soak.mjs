@@ -1,6 +1,6 @@
 /**
- * Prints the test files that run in full (test/support/soak.ts): those that were changed, or whose code was changed, by
- * what lands together.
+ * Prints the test files that run in full (test/support/soak.ts): those that what lands together changed, or whose helpers
+ * it changed. With `--code` also those whose code it changed.
  */
 import { pathToFileURL } from 'node:url';
 import { isChanged } from './changes.mjs';
@@ -296,6 +296,9 @@ export const SOAKS = {
     'src/native/core/clipping/vertex_thinner.cpp',
     'src/native/sqlite',
   ],
+  'test/diagnostics/unit/bundle.test.ts': ['src/core/diagnostics/bundle.ts', 'src/workers/diagnostics'],
+  'test/packages/reviews.test.ts': ['src/services/packages', 'src/gateway/packages'],
+  'test/native/analytics/statistics.test.ts': ['src/native/sqlite'],
   'test/native/analytics/h3.test.ts': ['src/native/core/analytics'],
   'test/pages/crawl.test.ts': ['test/pages/crawl.ts', 'src/console/browser/site.css', 'src/gateway/pages'],
   'test/pages/walk.test.ts': [
@@ -438,6 +441,9 @@ export const SOAKS = {
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const files = Object.entries(SOAKS).filter(([file, places]) => [file, ...places].some(isChanged));
+  const isAsked = process.argv[2] === '--code' ? () => true : (place) => place.startsWith('test/');
+  const files = Object.entries(SOAKS).filter(([file, places]) =>
+    [file, ...places].filter(isAsked).some(isChanged),
+  );
   console.log(files.map(([file]) => file).join(' '));
 }

@@ -87,9 +87,48 @@ describeStates('alerts', (open, database) => {
       [2, 'ended'],
       [3, 'started'],
     ]);
-    expect((await deliveries()).map(({ event_id }) => event_id)).toEqual([
+    const sent = await deliveries();
+    expect(sent.map(({ event_id }) => event_id)).toEqual([
       ...['alert-1:started', 'alert-1:ended', 'alert-2:started', 'alert-2:ended', 'alert-3:started'],
     ]);
+    const rows = new Map((await world.events()).map((row) => [row.id, row]));
+    for (const message of sent.map(({ body }) => JSON.parse(body))) {
+      const { ended_at, ended_by } = rows.get(message.eventId)!;
+      const end = { at: message.endedAt, reason: message.endReason };
+      expect(end).toEqual(
+        message.incidentStatus === 'ended'
+          ? { at: new Date(ended_at!).toISOString(), reason: ended_by }
+          : { at: undefined, reason: undefined },
+      );
+      expect(ended_by ?? 'left').toBe('left');
+    }
+  });
+
+  it('remain suppressed if a person suppresses them while an edit of the feature is evaluated', async () => {
+    const zone = await world.addZone(DEPOT);
+    await world.addRule({ trigger: 'enter', zone, channels: ['webhook'] });
+    world.start();
+    await world.settled();
+    await world.move('1', IN);
+    await world.settled();
+    await world.move('1', OUT);
+    await world.settled();
+    const until = Date.now() + 3_600_000;
+    world.hooks.beforeMatch = async () => {
+      world.hooks.beforeMatch = undefined;
+      await temporary.state.alertEvents.change(1, { lifecycle: 'suppressed', by: 'me', until });
+    };
+    await world.move('1', IN);
+    await world.settled();
+    for (const at of [OUT, IN]) await world.move('1', at);
+    await world.settled();
+    const rows = await world.events();
+    expect(rows.map(({ id, lifecycle }) => [id, lifecycle])).toEqual([
+      [1, 'suppressed'],
+      [2, 'suppressed'],
+      [3, 'suppressed'],
+    ]);
+    expect((await deliveries()).map(({ event_id }) => event_id)).toEqual(['alert-1:started']);
   });
 
   it('are triggered by a dwell time without another edit, at the time when it was over', async () => {

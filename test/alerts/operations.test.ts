@@ -107,6 +107,10 @@ describe('rules', () => {
     [{ triggerType: 'threshold' }, 'conditionsJson'],
     [{ triggerType: 'threshold', conditionsJson: '{"field":"none","operator":">","value":1}' }, 'none'],
     [
+      { triggerType: 'threshold', conditionsJson: '{"field":"floors","operator":"between","value":[5,1]}' },
+      'value must have the smaller value first',
+    ],
+    [
       { triggerType: 'threshold', conditionsJson: '{"field":"name","operator":"like","value":1}' },
       'operator',
     ],
@@ -193,6 +197,12 @@ describe('alert events', () => {
     const acknowledged = await call('POST', `${event}/acknowledge`, { note: 'on my way' });
     expect(acknowledged.body).toMatchObject({ lifecycleStatus: 'acknowledged', note: 'on my way' });
     expect((await call('POST', `${event}/acknowledge`)).body).toEqual(acknowledged.body);
+    expect((await call('POST', `${event}/acknowledge`, { note: 'there' })).body).toEqual({
+      ...acknowledged.body,
+      note: 'there',
+      incidentDurationMs: expect.any(Number),
+    });
+    expect((await list('&objectId=van')).detail).toContain("objectId: must be an integer; received 'van'");
     expect((await list('&lifecycleStatus=acknowledged,resolved')).items.length).toBe(1);
     expect((await call('POST', `${event}/resolve`, {})).body).toMatchObject({ lifecycleStatus: 'resolved' });
     expect((await call('POST', `${event}/resolve`, { note: 'x'.repeat(1025) })).status).toBe(400);

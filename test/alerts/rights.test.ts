@@ -4,6 +4,7 @@ import { type EditableStore, geoPackageStore, parcel, sender } from '../edits/su
 import { startServer, type TestServer } from '../support/server.js';
 import { layerNumbers } from '../support/shared-server.js';
 import { SECRET, startReceiver, type TestReceiver, until } from '../webhooks/receiver.js';
+import { createResource, sendAs } from './requests.js';
 
 /** Alerts show what their author can read now, to callers who can read the layer, within their tenant. */
 
@@ -24,22 +25,10 @@ const keys = {} as Record<
 >;
 let feature: number;
 
-async function send(key: string, method: string, path: string, body?: unknown) {
-  const response = await fetch(`${server.url}/api/v1/admin${path}`, {
-    method,
-    headers: { 'x-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await response.text();
-  const json = JSON.parse(text) as Json;
-  return { status: response.status, text, data: json.data ?? json };
-}
-
-async function make(path: string, body: unknown, key = server.adminKey): Promise<Json> {
-  const { status, text, data } = await send(key, 'POST', path, body);
-  if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
-  return data;
-}
+const send = (key: string, method: string, path: string, body?: unknown) =>
+  sendAs(server, key, method, path, body);
+const make = (path: string, body: unknown, key?: string): Promise<Json> =>
+  createResource(server, path, body, key);
 
 const draft = {
   serviceId: 'default',
@@ -252,4 +241,20 @@ it('tenants have their own zones, rules and events', async () => {
   const tested = (await send(key, 'POST', '/alerts/rules/test', { rule: own })).data;
   expect(tested).toMatchObject({ isValid: false, errors: [expect.stringContaining('zoneId')] });
   expect((await send(keys.acme.key, 'GET', `/alerts/rules/${rule}`)).data.isActive).toBe(true);
+  // All tenants use the same channels.
+  for (const [method, path] of [
+    ['GET', '/alerts/channels'],
+    ['POST', '/alerts/channels/webhook/pause'],
+    ['POST', '/alerts/channels/webhook/resume'],
+    ['POST', '/alerts/dispatch/redrive'],
+  ] as const)
+    expect([method, path, (await send(key, method, path)).status]).toEqual([method, path, 403]);
+  // An administrator outside the tenants changes them for the tenant.
+  expect((await send(server.adminKey, 'PUT', `/alerts/zones/${zoneId}`, zone)).status).toBe(200);
+  expect((await send(server.adminKey, 'PUT', `/alerts/rules/${rule}`, own)).status).toBe(200);
+  const [theirZone, theirRule] = await Promise.all([
+    send(keys.acme.key, 'GET', `/alerts/zones/${zoneId}`),
+    send(keys.acme.key, 'GET', `/alerts/rules/${rule}`),
+  ]);
+  expect([theirZone.data.zoneName, theirRule.data.ruleName]).toEqual(['mine', 'mine']);
 });

@@ -143,6 +143,87 @@ describeStates('changes of alert rules', (open) => {
     await world.settled();
   });
 
+  it('leave earlier edits without alerts, also if there was no rule when they were made', async () => {
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const zone = await world.addZone(DEPOT);
+    const first = await world.addRule({ trigger: 'exit', zone });
+    world.start();
+    await world.settled();
+    await temporary.state.alertRules.remove(first);
+    await world.move('1', OUT);
+    await world.move('1', IN);
+    await pause();
+    const rule = await world.addRule({ trigger: 'enter', zone });
+    await world.settled();
+    expect(await events()).toEqual([]);
+    await temporary.state.alertRules.change(rule, { is_active: 0 });
+    for (const at of [OUT, IN]) await world.move('1', at);
+    await pause();
+    await temporary.state.alertRules.change(rule, { is_active: 1 });
+    await world.settled();
+    expect(await events()).toEqual([]);
+    for (const at of [OUT, IN]) await world.move('1', at);
+    await world.settled();
+    expect(await events()).toEqual(['enter:1']);
+  });
+
+  /** Starts an evaluator that receives no signals. Returns the numbers of its calls of the store. */
+  const startDeaf = () => {
+    const calls: Record<string, number> = {};
+    const store = new Proxy(temporary.state.alertEvaluation, {
+      get(target, name: keyof World['state']['alertEvaluation']) {
+        const method = target[name] as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => {
+          calls[name] = (calls[name] ?? 0) + 1;
+          return method.apply(target, args);
+        };
+      },
+    });
+    const members = { alertEvaluation: { value: store }, signals: { value: { on() {} } } };
+    world.start(Object.create(temporary.state, members));
+    return calls;
+  };
+
+  it('let edits of other layers pass without a read of the state', async () => {
+    await world.addRule({
+      trigger: 'threshold',
+      layer: 7,
+      conditions: { field: 'speed', operator: 'changed' },
+    });
+    const calls = startDeaf();
+    await world.settled();
+    const before = { ...calls };
+    const begun = performance.now();
+    for (let i = 1; i <= 60; i++) {
+      world.replaceCatalog();
+      await world.move(String(i), IN);
+    }
+    await world.settled();
+    // Rules are read again every two seconds, and the position is written every five.
+    const rounds = 2 + Math.ceil((performance.now() - begun) / 1000);
+    for (const name of ['revision', 'states', 'due', 'commit'])
+      expect([name, (calls[name] ?? 0) - (before[name] ?? 0) <= rounds]).toEqual([name, true]);
+    expect(rounds).toBeLessThan(60);
+  });
+
+  it('are found without a signal, and the edits after them are then evaluated, each once', async () => {
+    const zone = await world.addZone(DEPOT);
+    const speed = { trigger: 'threshold', conditions: { field: 'speed', operator: 'changed' } } as const;
+    await world.addRule({ ...speed, layer: 7 });
+    startDeaf();
+    await world.settled();
+    for (let i = 1; i <= 3; i++) await world.move(String(i), OUT);
+    await world.settled();
+    await world.addRule({ trigger: 'enter', zone });
+    for (let i = 1; i <= 3; i++) await world.move(String(i), IN);
+    await vi.waitFor(async () => expect(await events()).toHaveLength(3), 20_000);
+    await world.settled();
+    const rows = await world.events();
+    expect(rows.map((row) => [row.feature_id, row.detected_by])).toEqual(
+      ['1', '2', '3'].map((id) => [id, 'event']),
+    );
+  });
+
   it('leave states of tens of thousands of rules readable', async () => {
     const ids = Array.from({ length: 70_000 }, (_, i) => i + 1);
     const store = temporary.state.alertEvaluation;

@@ -52,6 +52,8 @@ export interface RuleInput {
   readonly cooldown?: number;
   readonly channels?: readonly string[];
   readonly author?: string;
+  /** Number of another layer, which is not published. */
+  readonly layer?: number;
 }
 
 /** Called while the evaluator works. */
@@ -72,7 +74,7 @@ export async function openWorld(
   const evaluators: Evaluator[] = [];
   let cursor = 0;
   await state.feed.claim('cars.gpkg', 'test', 0, 1e9);
-  const catalog = new CatalogSnapshot([cars], [], 1);
+  let catalog = new CatalogSnapshot([cars], [], 1);
   let isAllowed = true;
   const hooks: Hooks = {};
 
@@ -155,6 +157,10 @@ export async function openWorld(
       changes();
       return append([{ kind: 'gap', collections: ['cars'], time: new Date().toISOString() } as NewEntry]);
     },
+    /** Replaces the catalog, as each edit of a layer does. */
+    replaceCatalog(): void {
+      catalog = new CatalogSnapshot([cars], [], 1);
+    },
     async move(
       id: string,
       position: Position | null | undefined,
@@ -192,10 +198,11 @@ export async function openWorld(
       cooldown = 0,
       channels = [],
       author = 'a',
+      layer = LAYER,
     }: RuleInput): Promise<number> {
       const row = await state.alertRules.add(
         {
-          ...{ name: `${trigger} rule`, service: 'default', layer_id: LAYER, collection: 'cars' },
+          ...{ name: `${trigger} rule`, service: 'default', layer_id: layer, collection: 'cars' },
           ...{ zone_id: zone ?? null, trigger_type: trigger, severity: 'warning', edition: 'pro' },
           conditions_json: JSON.stringify(conditions),
           ...{ cooldown_seconds: cooldown, is_active: 1, channels_json: JSON.stringify(channels) },

@@ -41,6 +41,36 @@ it('a test file runs in full if it is named, and with all repetitions in a soak 
   expect(repetitions(one, 10, 3, named)).toBe(3);
 });
 
+it('a changed source makes its test files run in full only where it is asked for', () => {
+  const list = (...args: string[]) => {
+    const env = { ...process.env, GRATICULE_CHANGED_SINCE: 'nowhere' };
+    return execFileSync('node', ['test/soak.mjs', ...args], { env, encoding: 'utf8' })
+      .trim()
+      .split(' ');
+  };
+  // Nobody can tell what was changed.
+  expect(list()).toEqual(Object.keys(SOAKS));
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-soaks-'));
+  try {
+    execFileSync('git', ['clone', '-q', '--shared', '.', folder]);
+    const program = resolve('test/soak.mjs');
+    writeFileSync(join(folder, 'src/services/webhooks/collector.ts'), 'changed();\n');
+    writeFileSync(join(folder, 'test/alerts/drivers.ts'), 'changed();\n');
+    const changed = (...args: string[]) => {
+      const env = { ...process.env, GRATICULE_CHANGED_SINCE: 'HEAD' };
+      return execFileSync('node', [program, ...args], { cwd: folder, env, encoding: 'utf8' })
+        .trim()
+        .split(' ');
+    };
+    expect(changed()).toEqual(['test/alerts/kill.test.ts']);
+    expect(changed('--code')).toEqual(
+      expect.arrayContaining(['test/alerts/kill.test.ts', 'test/webhooks/webhooks.test.ts']),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 it('finds changed code of merged branches of any age, of the last commits or since one, and what is not committed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'graticule-changes-'));
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };

@@ -116,9 +116,19 @@ describe('the CRS of a source that declares none', () => {
       extraHTTPHeaders: { 'x-api-key': server.adminKey },
     });
     await page.goto(`${server.url}/ogc/features/collections/survey?f=html`);
+    // Text that is typed before the script of the page has come is searched too.
+    let release = (): void => undefined;
+    const typed = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/source-crs.js*', async (route) => {
+      await typed;
+      await route.continue();
+    });
     await page.getByRole('link', { name: 'Choose the coordinate reference system' }).press('Enter');
     const search = page.getByLabel('Code, name or area');
     await search.fill('british national');
+    release();
     const hit = page.locator('[data-hits]').getByLabel('EPSG:27700');
     await hit.press('Space');
     await page.getByText('2 features are drawn in OSGB36 / British National Grid').waitFor();

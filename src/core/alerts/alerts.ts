@@ -51,6 +51,9 @@ export interface AlertMessage {
   readonly incidentStatus: IncidentStatus;
   /** RFC 3339. */
   readonly occurredAt: string;
+  /** Time and reason of the end, in a message about it. RFC 3339, by the clock of the state database. */
+  readonly endedAt?: string;
+  readonly endReason?: string;
   readonly detectedBy: DetectedBy;
   /** GeoJSON geometry in CRS84; null without one. */
   readonly geometry: object | null;

@@ -131,10 +131,10 @@ class ConditionsReader {
   }
 
   #dwellSeconds(): number {
-    const seconds = this.#number('dwellSeconds', 0, MAX_SECONDS);
-    if (seconds === undefined || seconds === 0)
-      this.#refuse('dwellSeconds', 'is required: seconds greater than 0');
-    return seconds ?? 0;
+    const { dwellSeconds: seconds } = this.members;
+    if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+    this.#refuse('dwellSeconds', `is required: seconds greater than 0, and at most ${MAX_SECONDS}`);
+    return 0;
   }
 
   #boolean(name: string): boolean {
@@ -213,6 +213,8 @@ class ConditionsReader {
           `${prefix}value`,
           op === 'in' ? `must be a list of 1 to ${most} values` : 'must be a list of two values',
         );
+      if (op === 'between' && isDescending(value))
+        return this.#refuse(`${prefix}value`, 'must have the smaller value first');
       return op === 'in' ? { op, args: [property, value] } : { op, args: [property, ...value] };
     }
     if (!isScalarValue(value))
@@ -220,6 +222,12 @@ class ConditionsReader {
     return { op, args: [property, value] };
   }
 }
+
+const isNumber = (value: Scalar) => typeof value === 'number' || isExactNumber(value);
+
+/** Whether no number is between two numbers. */
+const isDescending = ([first, second]: readonly Scalar[]) =>
+  isNumber(first!) && isNumber(second!) && Number(first) > Number(second);
 
 const isScalarValue = (value: unknown): value is Scalar =>
   typeof value === 'number' ||

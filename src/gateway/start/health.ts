@@ -2,6 +2,7 @@ import { CHANNELS, formatLane } from '../../core/alerts/alerts.js';
 import { version } from '../../core/kit/version.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import { BACKEND } from '../../services/jobs/kinds.js';
+import { shareWork } from '../../services/kit/shared-work.js';
 import { OpsHealth } from '../../services/observability/health/ops-health.js';
 import type { ReadinessDeps } from '../../services/observability/health/readiness.js';
 import { HealthMinutes } from '../../services/observability/latency/health-minutes.js';
@@ -11,6 +12,7 @@ import { PROCESS_KIND } from '../../services/processes/service.js';
 import { exception } from '../../services/telemetry/log.js';
 import { CDN_LANE } from '../../services/webhooks/index.js';
 import { REMOVAL_STEPS } from '../../stores/state/migrations.js';
+import type { LaneState } from '../../stores/streams/deliveries.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 
@@ -35,12 +37,23 @@ export function createReadiness({ pools, state, dataFolder }: Foundation, data: 
 
 /** Lanes of webhooks, CDN purges and alert channels by the names that operators know. */
 export async function readReceivers({ config, state }: Pick<Foundation, 'config' | 'state'>) {
-  const names = new Map([
+  const names = nameReceivers(config);
+  return describeReceivers(config, names, await state.deliveries.laneStates([...names.keys()]));
+}
+
+/** Names of receivers by their lanes. */
+const nameReceivers = (config: Foundation['config']) =>
+  new Map([
     ...config.events.webhooks.map(({ name }) => [name, `webhook ${name}`] as const),
     ...(config.cdn.purge.url === '' ? [] : [[CDN_LANE, 'CDN purges'] as const]),
     ...CHANNELS.map((channel) => [formatLane(channel), `alert channel ${channel}`] as const),
   ]);
-  const lanes = await state.deliveries.laneStates([...names.keys()]);
+
+function describeReceivers(
+  config: Foundation['config'],
+  names: ReadonlyMap<string, string>,
+  lanes: readonly LaneState[],
+) {
   return lanes.map(({ name, failures, pending, dead, isPaused }) => ({
     ...{ name: names.get(name)!, failures, pending, dead, isPaused },
     channel: CHANNELS.find((channel) => formatLane(channel) === name),
@@ -53,7 +66,10 @@ export function createHealth(
   data: Data,
   { alertDispatch }: { readonly alertDispatch: AlertDispatch },
 ): Health {
-  const { state, peers, instance, log, pools, hostChecks } = foundation;
+  const { config, state, peers, instance, log, pools, hostChecks } = foundation;
+  const receivers = nameReceivers(config);
+  // A report is about channels and receivers: both are read once for it.
+  const lanes = shareWork(() => state.deliveries.laneStates([...receivers.keys()]));
   const clock = new StateClock(() => state.instances.readTime());
   const recorder = new LatencyRecorder();
   const opsHealth = new OpsHealth({
@@ -69,8 +85,8 @@ export function createHealth(
         .filter(({ kind }) => kind === PROCESS_KIND)
         .map((one) => ({ status: one.state, backend: BACKEND, count: one.count }));
     },
-    channels: () => alertDispatch.list(),
-    receivers: () => readReceivers(foundation),
+    channels: async () => alertDispatch.describe(await lanes()),
+    receivers: async () => describeReceivers(config, receivers, await lanes()),
     dispatch: () => ({ ...alertDispatch.activity, isEnabled: alertDispatch.configured.size > 0 }),
     async pendingMigrations() {
       const { pending } = await state.migrationSteps();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CHANNELS, type Channel, formatLane } from '../../core/alerts/alerts.js';
 import type { Notice } from '../../core/cluster/notes.js';
 import { type Config, ConfigError } from '../../core/config/config.js';
-import type { DeliveryStore } from '../../stores/streams/deliveries.js';
+import type { DeliveryStore, LaneState } from '../../stores/streams/deliveries.js';
 import { DeliveryDispatcher, type DispatcherPoll } from '../deliveries/dispatcher.js';
 import type { LaneMeter } from '../deliveries/lane.js';
 import type { Schedule } from '../deliveries/schedule.js';
@@ -80,7 +80,11 @@ export class AlertDispatch {
   }
 
   async list(): Promise<ChannelState[]> {
-    const states = await this.#options.store.laneStates(LANES);
+    return this.describe(await this.#options.store.laneStates(LANES));
+  }
+
+  /** States of the channels, from states of lanes that were read before. */
+  describe(states: readonly LaneState[]): ChannelState[] {
     const byLane = new Map(states.map((state) => [state.name, state]));
     return CHANNELS.map((channel) => {
       const state = byLane.get(formatLane(channel));

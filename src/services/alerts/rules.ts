@@ -70,8 +70,8 @@ export class AlertRules {
   }
 
   async changeZone(id: number, draft: ZoneDraft, principal: Principal): Promise<AlertZoneRow> {
-    await this.getZone(id, principal);
-    const zone = await this.deps.zones.change(id, await this.buildZone(draft, principal));
+    const { tenant } = await this.getZone(id, principal);
+    const zone = await this.deps.zones.change(id, { ...(await this.buildZone(draft, principal)), tenant });
     if (!zone) throw notFound('alert zone', String(id));
     return zone;
   }
@@ -122,8 +122,8 @@ export class AlertRules {
 
   /** The caller becomes the author, so the rule then has the rights of the caller. */
   async changeRule(id: number, draft: RuleDraft, author: JobCaller): Promise<AlertRuleRow> {
-    await this.getRule(id, author.principal);
-    const rule = await this.deps.rules.change(id, await this.buildRule(draft, author));
+    const { tenant } = await this.getRule(id, author.principal);
+    const rule = await this.deps.rules.change(id, { ...(await this.buildRule(draft, author)), tenant });
     if (!rule) throw notFound('alert rule', String(id));
     return rule;
   }

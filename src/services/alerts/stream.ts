@@ -4,6 +4,7 @@ import type { AlertFrame, Notice } from '../../core/cluster/notes.js';
 import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { STREAM_LIMITS } from '../../core/streams/limits.js';
+import { parseJsonExactly, stringifyExactly } from '../../core/values/json.js';
 import type { AlertEventRow, AlertEventStore } from '../../stores/alerts/events.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Peers } from '../cluster/peers.js';
@@ -137,16 +138,31 @@ export class AlertStream implements Notices {
     if (this.#subscribers.size === 0) return;
     const headline = formatFrame('alert', members);
     const full = `${headline.slice(0, -1)},"event":${json}}`;
+    const digest = members.kind === 'digest' ? readDigest(json) : undefined;
     for (const subscriber of this.#subscribers.values()) {
       // Followers read alert events from the state.
       if (!(subscriber instanceof AlertSocket)) continue;
       const { principal } = subscriber;
+      if (digest) {
+        const readable = digest.alerts.filter((one) => this.#viewListed(principal, one) !== 'nothing');
+        const isComplete =
+          principal.tenantId === undefined &&
+          digest.alerts.every((one) => this.#viewListed(principal, one) === 'all');
+        if (isComplete) subscriber.send(full);
+        else if (readable.length > 0) subscriber.send(formatPart(members, digest, readable));
+        continue;
+      }
       if (!isOfTenant(principal, tenant)) continue;
       const views = layerIds.map((id) => this.#view(principal, id));
-      // The headline of a digest is a number.
-      if (layerIds.length === 1 && views[0] === 'nothing') continue;
+      if (views.includes('nothing')) continue;
       subscriber.send(views.every((view) => view === 'all') ? full : headline);
     }
+  }
+
+  /** Part of an alert of a digest that a caller receives. Notices have no layer. */
+  #viewListed(principal: Principal, { layerId, tenant }: DigestEntry): AlertView {
+    if (!isOfTenant(principal, tenant)) return 'nothing';
+    return layerId === undefined ? 'all' : this.#view(principal, layerId);
   }
 
   /** A notice of another gateway. */
@@ -260,6 +276,27 @@ export class AlertStream implements Notices {
     for (const subscriber of [...this.#subscribers.values()]) subscriber.close('ServerShutdown');
     this.#subscribers.clear();
   }
+}
+
+/** An alert or a notice in a digest. */
+interface DigestEntry {
+  readonly layerId?: number;
+  readonly tenant?: string;
+}
+
+interface Digest {
+  readonly time: string;
+  readonly alerts: readonly DigestEntry[];
+}
+
+const readDigest = (json: string): Digest => parseJsonExactly(json, 'all') as Digest;
+
+/** Frame with some alerts of a digest. Omits the number of other alerts. */
+function formatPart(members: object, { time }: Digest, alerts: readonly DigestEntry[]): string {
+  const title = alerts.length === 1 ? '1 alert' : `${alerts.length} alerts`;
+  const event = stringifyExactly({ type: 'digest', count: alerts.length, time, alerts });
+  const headline = formatFrame('alert', { ...members, subject: title, message: title });
+  return `${headline.slice(0, -1)},"event":${event}}`;
 }
 
 /** Callers of a tenant get the alerts of the tenant's own rules, as in the list of alert events. */

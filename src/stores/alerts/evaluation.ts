@@ -367,21 +367,23 @@ async function startIncidents(
           change_number: numbers.next(),
         })),
       )
-      .returning('id')
+      .returning(['id', 'ended_at'])
       .execute();
     // Ids grow in the order of the rows, whatever the order in which they are returned.
-    const ids = rows.map(({ id }) => id).sort((a, b) => a - b);
+    rows.sort((a, b) => a.id - b.id);
     part.forEach((incident, k) => {
-      incident.id = ids[k]!;
+      incident.id = rows[k]!.id;
     });
     await new DeliveryStore(db).enqueue(
       db,
-      part.flatMap(({ id, row, channels, endChannels, endedBy }) => {
-        const build = (status: 'started' | 'ended') => (channel: Channel) =>
-          buildDelivery(channel, id!, row.rule_id ?? null, row.message_json, status);
+      part.flatMap(({ id, row, channels, endChannels, endedBy }, k) => {
+        const event = { id: id!, rule_id: row.rule_id ?? null, message_json: row.message_json };
+        const end = { ended_at: rows[k]!.ended_at, ended_by: endedBy ?? null };
         return [
-          ...channels.map(build('started')),
-          ...(endedBy === undefined ? [] : endChannels.map(build('ended'))),
+          ...channels.map((channel) => buildDelivery(channel, event)),
+          ...(endedBy === undefined
+            ? []
+            : endChannels.map((channel) => buildDelivery(channel, { ...event, ...end }))),
         ];
       }),
     );
@@ -412,14 +414,12 @@ async function endIncidentsOf(
   for (let i = 0; i < ids.length; i += CHUNK) {
     const rows = await db
       .selectFrom('alert_events')
-      .select(['id', 'rule_id', 'message_json'])
+      .select(['id', 'rule_id', 'message_json', 'ended_at', 'ended_by'])
       .where('id', 'in', ids.slice(i, i + CHUNK))
       .execute();
     await new DeliveryStore(db).enqueue(
       db,
-      rows.flatMap(({ id, rule_id, message_json }) =>
-        told.get(id)!.channels.map((channel) => buildDelivery(channel, id, rule_id, message_json, 'ended')),
-      ),
+      rows.flatMap((row) => told.get(row.id)!.channels.map((channel) => buildDelivery(channel, row))),
     );
   }
 }
@@ -483,21 +483,24 @@ function buildState({ isInside, since, incident, dueAt, due, coolsUntil, newest 
   };
 }
 
+/** An alert event to send a message about. With `ended_at`, the message is about the end of the incident. */
+type ReportedEvent = Pick<Selectable<AlertEventTable>, 'id' | 'rule_id' | 'message_json'> &
+  Partial<Pick<Selectable<AlertEventTable>, 'ended_at' | 'ended_by'>>;
+
 function buildDelivery(
   channel: Channel,
-  eventId: number,
-  ruleId: number | null,
-  message: string,
-  incidentStatus: 'started' | 'ended',
+  { id, rule_id, message_json, ended_at = null, ended_by }: ReportedEvent,
 ): QueuedDelivery {
-  const incidentKey = formatIncidentKey(eventId);
-  const head = { eventId, incidentKey, incidentStatus, resourceRef: formatResourceRef(eventId) };
+  const incidentKey = formatIncidentKey(id);
+  const incidentStatus = ended_at === null ? 'started' : 'ended';
+  const end = ended_at === null ? {} : { endedAt: new Date(ended_at).toISOString(), endReason: ended_by };
+  const head = { eventId: id, incidentKey, incidentStatus, ...end, resourceRef: formatResourceRef(id) };
   return {
     sink: formatLane(channel),
     eventId: `${incidentKey}:${incidentStatus}`,
-    body: `${JSON.stringify(head).slice(0, -1)},${message.slice(1)}`,
-    ...(ruleId === null ? {} : { ruleId }),
-    alertId: eventId,
+    body: `${JSON.stringify(head).slice(0, -1)},${message_json.slice(1)}`,
+    ...(rule_id === null ? {} : { ruleId: rule_id }),
+    alertId: id,
   };
 }
 

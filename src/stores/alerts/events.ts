@@ -3,7 +3,7 @@ import type { AlertEventTable } from '../schema/alert-tables.js';
 import type { StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
 import { type ChangeBounds, ChangeNumbers, readChangeBounds } from './change-numbers.js';
-import { readRevision } from './revisions.js';
+import { countChange, readRevision } from './revisions.js';
 
 export type AlertEventRow = Selectable<AlertEventTable>;
 
@@ -100,18 +100,25 @@ export class AlertEventStore {
     return readChangeBounds(this.db);
   }
 
-  /** Undefined if there is none. The same lifecycle again changes nothing. */
+  /** Undefined if there is none. The same lifecycle again only replaces the note. */
   change(id: number, { lifecycle, by, note, until }: LifecycleChange): Promise<AlertEventRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const store = new AlertEventStore(trx);
+      // The evaluator takes the locks in the same order.
+      const revision = until === undefined ? undefined : await countChange(trx);
       const numbers = await ChangeNumbers.lock(trx);
       const row = await store.get(id);
       if (!row) return undefined;
-      const isSame = row.lifecycle === lifecycle && (until === undefined || row.suppressed_until === until);
+      const isSame =
+        row.lifecycle === lifecycle &&
+        (until === undefined || row.suppressed_until === until) &&
+        (note === undefined || row.note === note);
       if (isSame) return row;
       const { now } = getVocabulary(trx);
-      const set =
-        lifecycle === 'acknowledged'
+      const isOnlyNote = row.lifecycle === lifecycle && until === undefined;
+      const set = isOnlyNote
+        ? {}
+        : lifecycle === 'acknowledged'
           ? { acknowledged_at: now(), acknowledged_by: by }
           : lifecycle === 'resolved'
             ? { resolved_at: now(), resolved_by: by }
@@ -122,8 +129,8 @@ export class AlertEventStore {
         .where('id', '=', id)
         .execute();
       await numbers.save();
-      if (until !== undefined && row.rule_id !== null)
-        await coolUntil(trx, row.rule_id, row.feature_id, until);
+      if (until !== undefined && revision !== undefined && row.rule_id !== null)
+        await coolUntil(trx, { ruleId: row.rule_id, featureId: row.feature_id, until, revision });
       return store.get(id);
     });
   }
@@ -171,8 +178,19 @@ export class AlertEventStore {
   }
 }
 
-/** Lets a rule send nothing about a feature until a time. */
-async function coolUntil(db: StateDb, ruleId: number, featureId: string, until: number): Promise<void> {
+interface CoolingPeriod {
+  readonly ruleId: number;
+  readonly featureId: string;
+  readonly until: number;
+  readonly revision: number;
+}
+
+/**
+ * Lets a rule send nothing about a feature until a time. The rule takes the revision, so that an evaluation that has read
+ * the former state of the feature is refused.
+ */
+async function coolUntil(db: StateDb, { ruleId, featureId, until, revision }: CoolingPeriod): Promise<void> {
+  await db.updateTable('alert_rules').set({ revision }).where('id', '=', ruleId).execute();
   await sql`
     INSERT INTO alert_states (rule_id, feature_id, is_inside, since, cools_until)
     SELECT ${ruleId}, ${featureId}, 0, ${until}, ${until} FROM alert_rules WHERE id = ${ruleId} AND is_active = 1

@@ -11,8 +11,8 @@ import {
   parsePolygonWkt,
   type Ring,
 } from '../../core/geometry/polygon-wkt.js';
+import { findEpsgCrs, isHorizontal } from '../../native/crs.js';
 import {
-  describeCrs,
   geojsonToWkb,
   geometryToGeoJSON,
   hasLongitudes,
@@ -76,13 +76,10 @@ function readPolygons(wkt: string, srid: number): PolygonWkt {
 }
 
 function requireCrs(srid: number): string {
-  const crs = `EPSG:${srid}`;
-  try {
-    describeCrs(crs);
-    return crs;
-  } catch {
-    throw invalid('srid must be the code of a CRS of EPSG');
-  }
+  const crs = findEpsgCrs(srid);
+  if (!crs) throw invalid('srid must be the code of a CRS of EPSG');
+  if (!isHorizontal(crs)) throw invalid('srid must be the code of a CRS with two horizontal axes');
+  return crs.proj;
 }
 
 function requireValid(polygons: Polygons): void {
@@ -165,7 +162,11 @@ function measureBend(
 
 function transform(ring: Ring, crs: string): Ring {
   const flat = Float64Array.from(ring.flat());
-  transformPoints(flat, crs, CRS84.proj);
+  try {
+    transformPoints(flat, crs, CRS84.proj);
+  } catch {
+    throw invalid('srid must be the code of a CRS that can be transformed to longitude and latitude');
+  }
   return ring.map(([x, y], i): [number, number] => {
     const [lon, lat] = [flat[2 * i]!, flat[2 * i + 1]!];
     if (!Number.isFinite(lon) || !(Math.abs(lat) <= 90) || Math.abs(lon) > 540)

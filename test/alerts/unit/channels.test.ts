@@ -323,6 +323,20 @@ describe('hostile names', () => {
   });
 });
 
+it('messages about an end have its time and reason', () => {
+  const ended = { incidentStatus: 'ended', endedAt: '2026-11-30T12:00:00.000Z', endReason: 'deleted' };
+  const { time, facts } = readContent('e', JSON.stringify({ ...MESSAGE, ...ended }));
+  expect(time).toBe(ended.endedAt);
+  expect(facts).toEqual(
+    expect.arrayContaining([
+      ['Started', MESSAGE.occurredAt],
+      ['Ended', ended.endedAt],
+      ['Reason', 'The feature was deleted'],
+    ]),
+  );
+  expect(facts.map(([name]) => name)).not.toContain('Time');
+});
+
 it('reads notices and digests', () => {
   const notice = formatNotice(
     { kind: 'delivery-failing', severity: 'error', subject: ':alert:slack', message: 'down' },

@@ -43,6 +43,14 @@ describe('areas of zones', () => {
     });
   });
 
+  it('are refused in a CRS without two horizontal axes, or without a place on Earth', () => {
+    // EGM96 height, geocentric WGS 84, a local grid, no CRS.
+    for (const srid of [5773, 4978, 5800, 999_999])
+      expect(() => computeZoneArea({ wkt: box(1, 1, 2, 2), srid })).toThrow(
+        /^srid must be the code of a CRS/,
+      );
+  });
+
   it('cross the antimeridian, written in each way', () => {
     const ways = [box(170, -10, 190, 10), box(170, -10, -170, 10), box(-190, -10, -170, 10)];
     for (const wkt of ways)

@@ -83,6 +83,12 @@ const QUERIES: readonly (readonly [query: string, ...pages: string[]])[] = [
   ['command line', 'reference/server/command-line'],
   ['wms', 'reference/apis/geoservices-maps'],
   ['fonts', 'how-to/styling/fonts-and-icons'],
+  ['change port', 'how-to/install/install'],
+  ['projection', 'reference/data/file-formats'],
+  ['healthcheck', 'reference/server/health', 'how-to/operate/monitoring'],
+  ['clear cache', 'how-to/operate/faster-tiles'],
+  ['geofence', 'how-to/operate/alerts'],
+  ['delete feature', 'reference/apis/editing'],
   ['stac', 'reference/apis/stac', 'how-to/data/stac-imagery'],
 ];
 

@@ -1,6 +1,6 @@
 /** Proposes the actions of findings, and shows the outcomes. */
 
-import { sendJson } from '../alerts/request.js';
+import { sendJson } from '../request.js';
 
 interface Outcome {
   readonly status: string;

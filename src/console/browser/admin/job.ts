@@ -1,6 +1,7 @@
 import type { JobData } from '../../../core/catalog/page-data.js';
 import { pageData } from '../page.js';
 import { postExecution } from '../processes/execution.js';
+import { type RequestMethod, sendJson } from '../request.js';
 
 /** Brings the page of a job up to date while the job runs, and stops the job or tries it again. */
 
@@ -43,8 +44,8 @@ async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
 
 /** Undefined if the server does not respond at the moment. */
 async function findStatus(job: string): Promise<Status | undefined> {
-  const response = await fetch(job, { headers: { accept: 'application/json' } }).catch(() => undefined);
-  return response?.ok ? ((await response.json()) as Status) : undefined;
+  const result = await sendJson<Status>('GET', job);
+  return 'value' in result ? result.value : undefined;
 }
 
 function connect(element: HTMLElement, selector: string, action: () => Promise<string | undefined>): void {
@@ -75,13 +76,7 @@ async function repeat(
 }
 
 /** Returns an error message, or undefined on success. */
-async function send(path: string, method: string): Promise<string | undefined> {
-  try {
-    const response = await fetch(path, { method, headers: { accept: 'application/json' } });
-    if (response.ok) return undefined;
-    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
-    return detail ?? `The server returned ${response.status}.`;
-  } catch (error) {
-    return (error as Error).message;
-  }
+async function send(path: string, method: RequestMethod): Promise<string | undefined> {
+  const result = await sendJson(method, path);
+  return 'problem' in result ? result.problem : undefined;
 }

@@ -1,3 +1,5 @@
+import { sendJson } from '../request.js';
+
 /** Approves or rejects the proposal of a page, follows its execution, and shows its evidence and seals. */
 
 interface JwsDocument {
@@ -24,8 +26,8 @@ async function start(element: HTMLElement, path: string): Promise<void> {
     approve.addEventListener('click', async () => {
       approve.disabled = true;
       // Only the content on this page is approved.
-      const headers = { 'if-match': `"${element.dataset['proposalId']}"` };
-      if (!(await decide(element, `${path}/approve`, undefined, headers))) approve.disabled = false;
+      const etag = `"${element.dataset['proposalId']}"`;
+      if (!(await decide(element, `${path}/approve`, undefined, etag))) approve.disabled = false;
     });
   }
   if (reject) {
@@ -44,37 +46,17 @@ async function decide(
   element: HTMLElement,
   path: string,
   body: object | undefined,
-  headers: Readonly<Record<string, string>> = {},
+  etag?: string,
 ): Promise<boolean> {
-  const problem = await send(path, body, headers);
-  if (problem === undefined) {
+  const result = await sendJson('POST', path, body, etag);
+  if ('value' in result) {
     location.reload();
     return true;
   }
   const fault = element.querySelector<HTMLElement>('[data-fault]')!;
-  fault.textContent = problem;
+  fault.textContent = result.problem;
   fault.hidden = false;
   return false;
-}
-
-/** Returns an error message, or undefined on success. */
-async function send(
-  path: string,
-  body: object | undefined,
-  headers: Readonly<Record<string, string>>,
-): Promise<string | undefined> {
-  try {
-    const response = await fetch(path, {
-      method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    if (response.ok) return undefined;
-    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
-    return detail ?? `The server returned ${response.status}.`;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
 
 async function follow(path: string): Promise<void> {
@@ -127,9 +109,6 @@ function decode(seal: JwsDocument | null): object | null {
 
 /** Undefined if the server does not respond at the moment, or refuses. */
 async function read<T>(path: string): Promise<T | undefined> {
-  const response = await fetch(path, { headers: { accept: 'application/json' } }).catch(() => undefined);
-  return response?.ok ? ((await response.json()) as T) : undefined;
+  const result = await sendJson<T>('GET', path);
+  return 'value' in result ? result.value : undefined;
 }
-
-// A file without imports is a script, whose names would be global.
-export {};

@@ -1,6 +1,6 @@
 import type { AlertsData } from '../../../core/catalog/alert-page-data.js';
+import { type RequestFailure, type RequestSuccess, sendJson } from '../request.js';
 import { revealButtons } from './buttons.js';
-import { type RequestFailure, type RequestSuccess, sendJson } from './request.js';
 
 interface Page {
   refresh(): Promise<void>;

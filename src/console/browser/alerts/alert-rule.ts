@@ -2,10 +2,10 @@ import type { RuleFormData } from '../../../core/catalog/alert-page-data.js';
 import type { DrawLayer } from '../draw.js';
 import type { LayerIds } from '../layers.js';
 import { pageData } from '../page.js';
+import { type RequestFailure, type RequestFault, type RequestSuccess, sendJson } from '../request.js';
 import { startMap } from '../start.js';
 import { AlertMap } from './alert-map.js';
 import { clearFaults, showFaults } from './faults.js';
-import { type RequestFailure, type RequestFault, type RequestSuccess, sendJson } from './request.js';
 import {
   FieldProblem,
   fillRule,

@@ -1,4 +1,4 @@
-import type { RequestFault } from './request.js';
+import type { RequestFault } from '../request.js';
 import { findRuleField } from './rule-fields.js';
 
 /** Members of requests that the form has under another name. */

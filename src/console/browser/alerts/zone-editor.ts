@@ -1,9 +1,9 @@
 import type { Feature, MultiPolygon } from 'geojson';
 import type { ZoneData } from '../../../core/catalog/alert-page-data.js';
 import { formatMultiPolygonWkt, type Polygons, parsePolygonWkt } from '../../../core/geometry/polygon-wkt.js';
+import { type RequestFailure, type RequestSuccess, sendJson } from '../request.js';
 import type { AlertMap } from './alert-map.js';
 import { AreaDrawing, type Corner } from './draw-area.js';
-import { type RequestFailure, type RequestSuccess, sendJson } from './request.js';
 import { FieldProblem, findRuleField, readField, type ZoneDocument } from './rule-fields.js';
 
 /** Positions that the page draws. The server accepts more. */

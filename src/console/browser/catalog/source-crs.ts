@@ -3,6 +3,7 @@ import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
 import { createBoxRing, unwrapped } from '../../../core/geometry/box.js';
 import { viewBounds } from '../bounds.js';
 import { pageMap } from '../page-map.js';
+import { sendJson } from '../request.js';
 
 /** Search, preview and choice of the CRS of a source. */
 
@@ -58,9 +59,8 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
     latest = current;
     save.disabled = true;
     setStatus(find('preview-status'), `Drawing the data in ${crs}.`);
-    const result = await request<Preview>(`${url}/preview?crs=${encodeURIComponent(crs)}`, {
-      signal: current.signal,
-    });
+    const address = `${url}/preview?crs=${encodeURIComponent(crs)}`;
+    const result = await sendJson<Preview>('GET', address, undefined, undefined, current.signal);
     if (current.signal.aborted) return;
     const shown = 'problem' in result ? undefined : result.value;
     save.disabled = !shown;
@@ -75,7 +75,8 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
   const search = async () => {
     const text = field.value.trim();
     if (text === '') return;
-    const result = await request<{ data: { systems: Entry[]; total: number } }>(
+    const result = await sendJson<{ systems: Entry[]; total: number }>(
+      'GET',
       `${api}/crs?limit=20&q=${encodeURIComponent(text)}`,
     );
     if (field.value.trim() !== text) return;
@@ -83,7 +84,7 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
       setStatus(find('search-status'), result.problem);
       return;
     }
-    const { systems, total } = result.value.data;
+    const { systems, total } = result.value;
     const isOther = total === 0 && CODE.test(text);
     const entries = isOther ? [{ crs: text.toUpperCase(), name: 'Other code', area: '' }] : systems;
     showHits(find('hits')!, entries);
@@ -104,17 +105,14 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
   const send = async (method: 'PUT' | 'DELETE', body?: object) => {
     setBusy([save, remove], true);
     setStatus(find('save-status'), 'The server reads the source again.');
-    const result = await request(url, {
-      method,
-      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
+    const result = await sendJson<{ sourceId: string } | undefined>(method, url, body);
     if ('problem' in result) {
       setBusy([save, remove], false);
       setStatus(find('save-status'), result.problem);
       return;
     }
     // A source that was not published before has another id now.
-    const id = (result.value as { data?: { sourceId: string } } | undefined)?.data?.sourceId ?? source;
+    const id = result.value?.sourceId ?? source;
     location.assign(location.pathname.replace(/\/[^/]+\/crs$/, `/${encodeURIComponent(id)}/crs`));
   };
   save.addEventListener('click', () => {
@@ -122,21 +120,10 @@ function connect(root: HTMLElement, form: HTMLFormElement): void {
     if (crs !== undefined) void send('PUT', { crs });
   });
   remove?.addEventListener('click', () => void send('DELETE'));
+  // The visitor can type before the browser has loaded this script.
+  if (field.value !== field.defaultValue) void search();
   const checked = form.querySelector<HTMLInputElement>('[name="crs"]:checked');
   if (checked) void preview(checked.value);
-}
-
-type Result<T> = { readonly value: T } | { readonly problem: string };
-
-async function request<T>(url: string, init: RequestInit = {}): Promise<Result<T>> {
-  try {
-    const response = await fetch(url, init);
-    const value = response.status === 204 ? undefined : await response.json();
-    if (response.ok) return { value: value as T };
-    return { problem: (value as { detail?: string }).detail ?? `The server returned ${response.status}.` };
-  } catch {
-    return { problem: 'The server does not respond. Try again.' };
-  }
 }
 
 function describePreview(

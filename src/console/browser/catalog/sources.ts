@@ -1,3 +1,5 @@
+import { sendJson } from '../request.js';
+
 /** Buttons of the sources page that read a source again. */
 
 const root = document.querySelector<HTMLElement>('[data-sources]');
@@ -11,14 +13,13 @@ async function readAgain(button: HTMLButtonElement): Promise<void> {
   report('The server reads the source.');
   const id = encodeURIComponent(button.dataset['retry']!);
   const url = `${root!.dataset['sources']}/api/v1/admin/sources/${id}/retry`;
-  const response = await fetch(url, { method: 'POST' }).catch(() => undefined);
-  if (response?.ok) {
+  const result = await sendJson('POST', url);
+  if ('value' in result) {
     location.reload();
     return;
   }
   button.disabled = false;
-  const problem = (await response?.json().catch(() => undefined)) as { detail?: string } | undefined;
-  report(problem?.detail ?? 'The server does not respond. Try again.');
+  report(result.problem);
 }
 
 function report(text: string): void {

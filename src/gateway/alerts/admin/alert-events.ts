@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ALERT_SEVERITIES, INCIDENT_STATUSES, LIFECYCLES } from '../../../core/alerts/alerts.js';
-import { badMember, notFound } from '../../../core/errors/errors.js';
-import { formatActor, type Principal } from '../../../core/http/operation.js';
+import { badMember, badParameter, notFound } from '../../../core/errors/errors.js';
+import { formatActor, type Param, type Principal } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import type { AlertEventRow, LifecycleChange } from '../../../stores/alerts/events.js';
 import type { ServicesOf } from '../../admin/deps.js';
@@ -28,6 +28,18 @@ const NoteBody = jsonBody(Type.Object({ note: Note }), false);
 const idFilter = (name: string, description: string) =>
   defineIntegerParam(name, { min: 0, max: Number.MAX_SAFE_INTEGER, default: undefined }, { description });
 
+/** Object ids have 64 bits, which a number cannot represent. */
+const objectId: Param<string | undefined> = {
+  name: 'objectId',
+  in: 'query',
+  description: 'Only of the feature with this object id.',
+  schema: Type.Integer(),
+  parse(raw) {
+    if (raw === undefined || /^-?\d{1,19}$/.test(raw)) return raw === undefined ? raw : String(BigInt(raw));
+    throw badParameter('objectId', 'must be an integer');
+  },
+};
+
 /** Alert events and their lifecycle. */
 export const alertEvents = group(
   { tag: 'Observability', scope: 'observability', envelope: 'raw', isForTenants: true },
@@ -41,7 +53,7 @@ export const alertEvents = group(
         ruleId: idFilter('ruleId', 'Only of this rule.'),
         serviceId: defineFilterParam('serviceId', 'Only of this service.'),
         layerId: idFilter('layerId', 'Only of this layer.'),
-        objectId: defineFilterParam('objectId', 'Only of the feature with this object id.'),
+        objectId,
         from: defineTimeParam('from', 'Only events of this time or later.'),
         to: defineTimeParam('to', 'Only events of this time or earlier.'),
         pageSize: defineIntegerParam(

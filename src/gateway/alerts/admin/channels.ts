@@ -38,14 +38,19 @@ export function channelView({ opensAt, oldestMs: _, ...state }: ChannelState) {
 
 const byChannel = { channel: pathEnumeration('channel', CHANNELS, 'Name of the channel.') };
 
+/** All tenants use the same channels. */
+const isForTenants = false;
+
 /** Operations on the channels that send alerts. */
 export const channelOperations = [
   report('GET /alerts/channels', 'List Alert Channel States', {
+    isForTenants,
     description: 'All channels, configured or not, with their waiting messages, dead letters and circuits.',
     data: Type.Array(ChannelStateSchema),
     answer: async (_x, { alertDispatch }) => (await alertDispatch.list()).map(channelView),
   }),
   action('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel', {
+    isForTenants,
     description:
       'The alerts of a paused channel wait, for at most 24 hours. Pausing a paused channel changes nothing.',
     params: byChannel,
@@ -55,6 +60,7 @@ export const channelOperations = [
       channelView(await alertDispatch.setPaused(params.channel, true)),
   }),
   action('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel', {
+    isForTenants,
     description: 'The waiting alerts are sent in order.',
     params: byChannel,
     data: ChannelStateSchema,
@@ -63,6 +69,7 @@ export const channelOperations = [
       channelView(await alertDispatch.setPaused(params.channel, false)),
   }),
   action('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters', {
+    isForTenants,
     description: 'Sends dead letters of all channels again, the oldest first.',
     params: {
       maxCount: defineIntegerParam(

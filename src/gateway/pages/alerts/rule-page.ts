@@ -84,7 +84,7 @@ function ruleForm({ layers, layer, zones, configured, rule, baseUrl }: RulePage)
     html`<label>${label}<input name="${name}" type="number" inputmode="decimal" ${more} aria-describedby="${name}-hint"></label><span class="hint" id="${name}-hint">${hint}</span>`;
   return html`<form class="builder process-form" novalidate>
 <p role="alert" class="fault" data-fault hidden></p>
-<label>Name<input name="ruleName" required maxlength="256" autocomplete="off"></label>
+<label>Name<input name="ruleName" required maxlength="200" autocomplete="off"></label>
 <label>Layer<select name="layerId">${renderOptions(layerNames, layer ? String(layer.layerId) : '')}</select></label>
 ${layers.length === 0 ? html`<p class="note">No layer reports its edits, so no rule can watch one.</p>` : undefined}
 <label>Alert if a feature<select name="triggerType">${renderOptions(
@@ -93,7 +93,7 @@ ${layers.length === 0 ? html`<p class="note">No layer reports its edits, so no r
   )}</select></label>
 <fieldset data-for="enter exit dwell"><legend>Zone</legend>
 <label>Zone<select name="zoneId">${renderOptions(zoneNames, '')}</select></label>
-<label>Name of the zone<input name="zoneName" maxlength="256" autocomplete="off"></label>
+<label>Name of the zone<input name="zoneName" maxlength="200" autocomplete="off"></label>
 <label>Area<textarea name="wkt" rows="4" spellcheck="false" placeholder="POLYGON ((7.4 46.9, 7.5 46.9, 7.5 47, 7.4 46.9))" aria-describedby="wkt-hint"></textarea></label><span class="hint" id="wkt-hint">POLYGON or MULTIPOLYGON as well-known text, longitude first. Draw it on the map, or take it from a feature.</span>
 <p class="actions"><button type="button" class="button" data-draw>Draw on the map</button></p>
 <p class="hint" role="status" data-draw-status></p>

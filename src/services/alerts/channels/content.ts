@@ -42,7 +42,8 @@ interface StoredNotice extends Notice {
 /** Members of an alert in a digest. */
 const DIGEST_MEMBERS = [
   ...['eventId', 'ruleId', 'ruleName', 'zoneName', 'serviceId', 'layerId', 'layerTitle', 'featureId'],
-  ...['objectId', 'triggerType', 'severity', 'incidentStatus', 'occurredAt', 'resourceRef'],
+  ...['objectId', 'triggerType', 'severity', 'incidentStatus', 'occurredAt', 'endedAt', 'resourceRef'],
+  'tenant',
   ...['kind', 'subject', 'message', 'time', 'type'],
 ] as const;
 
@@ -90,18 +91,38 @@ const VERBS = {
   dwell: 'stays in',
   threshold: 'meets the condition in',
 } as const;
+const PAST_VERBS = { ...VERBS, dwell: 'stayed in', threshold: 'met the condition in' } as const;
+
+/** Reasons of ends, for people. */
+const END_REASONS: Readonly<Record<string, string>> = {
+  left: 'The feature left the zone, or no longer meets the condition',
+  deleted: 'The feature was deleted',
+  're-entered': 'The feature entered the zone again',
+  passed: 'The feature passed the zone, or the value changed once',
+  'zone-changed': 'The zone was changed',
+};
 
 function readAlert(id: string, body: string, alert: AlertMessage): AlertContent {
-  const { incidentStatus, zoneName, triggerType, featureId, layerTitle } = alert;
+  const { incidentStatus, zoneName, triggerType, featureId, layerTitle, occurredAt, endedAt } = alert;
   const place = zoneName === null ? layerTitle : zoneName;
-  const what = `${cleanText(featureId, 80)} ${VERBS[triggerType]} ${cleanText(place, 80)}`;
+  const verb = (incidentStatus === 'ended' ? PAST_VERBS : VERBS)[triggerType];
+  const what = `${cleanText(featureId, 80)} ${verb} ${cleanText(place, 80)}`;
+  const reason = alert.endReason ?? 'unknown';
+  const times =
+    endedAt === undefined
+      ? [['Time', occurredAt]]
+      : [
+          ['Started', occurredAt],
+          ['Ended', endedAt],
+          ['Reason', END_REASONS[reason] ?? reason],
+        ];
   const title = incidentStatus === 'ended' ? `Ended: ${cleanText(alert.ruleName, 100)}` : alert.ruleName;
   const attributes = Object.entries(alert.attributes ?? {}).slice(0, SHOWN_ATTRIBUTES);
   const facts = [
     ['Event', what],
     ['Severity', alert.severity],
     ['Status', incidentStatus],
-    ['Time', alert.occurredAt],
+    ...times,
     ['Layer', layerTitle],
     ['Feature', featureId],
     ...(zoneName === null ? [] : [['Zone', zoneName]]),
@@ -110,7 +131,7 @@ function readAlert(id: string, body: string, alert: AlertMessage): AlertContent 
   ];
   return {
     ...{ id, incident: alert.incidentKey, kind: 'alert', topic: incidentStatus },
-    ...{ title: cleanText(title), severity: alert.severity, time: alert.occurredAt },
+    ...{ title: cleanText(title), severity: alert.severity, time: endedAt ?? occurredAt },
     ...{ layerIds: [alert.layerId], tenant: alert.tenant ?? undefined },
     ...{ resourceRef: alert.resourceRef, facts: cleanFacts(facts), json: `{"type":"alert",${body.slice(1)}` },
   };
@@ -139,7 +160,7 @@ function readDigest(id: string, body: string, { count, alerts, time }: StoredDig
   const severity = ALERT_SEVERITIES.findLast((one) => severities.includes(one)) ?? 'info';
   const facts = alerts.map((one) => [
     one.ruleName ?? one.kind ?? 'alert',
-    `${one.featureId ?? one.subject ?? ''} ${one.incidentStatus ?? ''} ${one.occurredAt ?? one.time ?? ''}`,
+    `${one.featureId ?? one.subject ?? ''} ${one.incidentStatus ?? ''} ${one.endedAt ?? one.occurredAt ?? one.time ?? ''}`,
   ]);
   const more =
     count > alerts.length ? [['More', `${count - alerts.length} further alerts are not listed`]] : [];

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { ConditionsError } from '../../../core/alerts/conditions.js';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
-import type { CatalogSnapshot, VectorCollection } from '../../../core/catalog/collection.js';
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/catalog/collection.js';
 import { Cql2Error } from '../../../core/cql2/index.js';
 import type { AlertEvaluationStore, RuleNote, UsedZone } from '../../../stores/alerts/evaluation.js';
 import type { AlertRuleRow } from '../../../stores/alerts/rules.js';
@@ -44,6 +44,8 @@ export class ActiveRules {
   readonly #rulesOfZone = new Map<number, Set<number>>();
   /** Layers to build again. */
   readonly #changed = new Set<number>();
+  /** Collections of the layers at the last build. */
+  readonly #published = new Map<number, Collection | undefined>();
   #revision = -1;
 
   constructor(private readonly viewOf: AuthorView) {}
@@ -132,9 +134,17 @@ export class ActiveRules {
     if (mayDiffer)
       for (const [id, layer] of this.#layers)
         if (!this.#changed.has(id) && !(await this.#isSeen(id, layer, catalog))) this.#changed.add(id);
+    this.#published.clear();
+    for (const id of this.#layers.keys()) this.#published.set(id, catalog.byLayerId(id));
     const built: AlertRuleRow[] = [];
     for (const id of this.#changed) built.push(...(await this.#buildLayer(id, catalog)));
     return built;
+  }
+
+  /** Whether a catalog has the layers of the rules as at the last build. Each edit replaces the collection of its layer. */
+  hasLayersOf(catalog: CatalogSnapshot): boolean {
+    for (const [id, collection] of this.#published) if (catalog.byLayerId(id) !== collection) return false;
+    return true;
   }
 
   /** Whether the authors can read now what they could when the layer was built. */

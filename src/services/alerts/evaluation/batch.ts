@@ -82,6 +82,7 @@ export class Batch {
       for (const rule of this.#rules(layer, feature, matches.candidates[i]!)) {
         const mode = only?.get(rule);
         if (only && !mode) continue;
+        if (!only && isBeforeStart(rule, feature)) continue;
         this.#change(rule, feature, matches.inputOf(i, rule, mode === 'silent'), detectedBy);
       }
     });
@@ -245,6 +246,10 @@ export async function evaluateFeatures(
 }
 
 export const formatKey = (ruleId: number, featureId: string) => `${ruleId} ${featureId}`;
+
+/** Whether an edit is older than the rule, or than the time when it was enabled or changed. A comparison follows. */
+const isBeforeStart = ({ row: { scan, scan_since } }: EvaluatedRule, { at }: FeatureRevision) =>
+  scan === 'created' && scan_since !== null && at < scan_since;
 
 function readState(row: AlertStateRow): AlertState {
   return {

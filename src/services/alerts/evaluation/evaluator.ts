@@ -62,8 +62,16 @@ export class Evaluator {
   #timer: NodeJS.Timeout | undefined;
   #lease: Lease | undefined;
   #isLost = false;
+  /** Entries up to here are evaluated. */
   #position = 0;
+  /** Entries up to here were evaluated with all rules that existed when they were read. */
+  #confirmed = 0;
   #writtenAt = 0;
+  /** Until this time, no timer is due, and no rule needs a comparison. */
+  #restsUntil = 0;
+  /** A process without the lease does not try to take it before this time, unless zones or rules changed. */
+  #triesAt = 0;
+  #isCalled = false;
   #rules: ActiveRules | undefined;
   #checkedAt = 0;
   #catalog: CatalogSnapshot | undefined;
@@ -91,6 +99,7 @@ export class Evaluator {
   /** Zones or rules may have changed. */
   changed(): void {
     this.#isChanged = true;
+    this.#isCalled = true;
     this.wake();
   }
 
@@ -114,6 +123,12 @@ export class Evaluator {
     while (this.#again && !this.#closing.signal.aborted) {
       this.#again = false;
       try {
+        const putOffMs = this.#lease || this.#isCalled ? 0 : this.#triesAt - performance.now();
+        if (putOffMs > 0) return this.#later(putOffMs);
+        if (!this.#lease) {
+          this.#isCalled = false;
+          this.#triesAt = performance.now() + this.#leaseMs / 3;
+        }
         if (!this.#lease && (await store.countActive()) === 0) {
           metrics.evaluationNoLeader.cell().set(0);
           return;
@@ -144,6 +159,7 @@ export class Evaluator {
     metrics.evaluationNoLeader.cell().set(0);
     if (!claim) return false;
     this.#position = claim.position;
+    this.#confirmed = claim.position;
     this.#writtenAt = performance.now();
     this.#rules = undefined;
     this.#isLost = false;
@@ -181,11 +197,20 @@ export class Evaluator {
     if (this.#isLost || this.#rules !== rules) return 0;
     // Edits that are not evaluated yet can cancel timers.
     if (isMore) return 0;
+    const restMs = this.#restsUntil - performance.now();
+    if (restMs > 0) return this.#limitWait(restMs);
     const nextMs = await this.#applyTimers(rules);
     if (this.#isLost || this.#rules !== rules || nextMs === 0) return 0;
     if (!(await this.#compare(rules))) return 0;
     await this.#trim();
-    return Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
+    const waitMs = Math.min(nextMs ?? this.#leaseMs, this.#leaseMs);
+    this.#restsUntil = performance.now() + waitMs;
+    return this.#limitWait(waitMs);
+  }
+
+  /** Entries that no known rule concerned are confirmed soon. */
+  #limitWait(ms: number): number {
+    return this.#confirmed < this.#position ? Math.min(ms, RIGHTS_MS) : ms;
   }
 
   /**
@@ -196,12 +221,19 @@ export class Evaluator {
     const { store, catalog, viewOf } = this.#options;
     const rules = this.#rules ?? new ActiveRules(viewOf);
     const isOld = performance.now() - this.#checkedAt > RIGHTS_MS;
-    const isOther = this.#catalog !== catalog();
+    const isOther = this.#catalog !== catalog() && !rules.hasLayersOf(catalog());
     if (this.#rules && !isAsked && !this.#isChanged && !isOld && !isOther) return rules;
+    if (this.#isChanged || isOld || isOther) this.#restsUntil = 0;
     this.#isChanged = false;
     if (isOld) this.#checkedAt = performance.now();
     this.#catalog = catalog();
-    if (rules.revision !== (await store.revision())) await rules.load(store);
+    if (rules.revision === (await store.revision())) this.#confirmed = this.#position;
+    else {
+      await rules.load(store);
+      this.#restsUntil = 0;
+      // A rule can be older than entries that no known rule concerned.
+      this.#position = this.#confirmed;
+    }
     const built = await rules.build(this.#catalog, isOld || isOther);
     this.#rules = rules;
     if (this.#scan && !this.#scan.follow(rules)) this.#scan = undefined;
@@ -229,19 +261,24 @@ export class Evaluator {
   /** Evaluates the next entries of the feed; true if there are more. */
   async #evaluate(): Promise<boolean> {
     const { feed } = this.#options;
-    if (this.#position === feed.head) return false;
-    const { entries, from, problem } = await feed.resume(this.#position, BATCH);
+    const start = this.#position;
+    if (start === feed.head) return false;
+    const { entries, from, problem } = await feed.resume(start, BATCH);
+    const reached = entries.at(-1)?.cursor ?? from;
+    if (problem === undefined && this.#mayPass(entries)) {
+      this.#position = reached;
+      return reached !== feed.head;
+    }
     // Rules that are added from now on are newer than these entries, so their commit does not depend on them.
     const rules = await this.#load(true);
     if (this.#isLost) return false;
-    const reached = entries.at(-1)?.cursor ?? from;
+    if (this.#position !== start) return true;
     const gaps = problem === undefined ? findGaps(entries) : 'all';
     const notes = noteGaps(gaps, rules);
     const batches = await this.#evaluateEvents(entries, rules);
     const isAtEnd = reached === feed.head;
     const isIdle = batches.every((batch) => batch.isEmpty) && notes.length === 0;
-    const isDue = performance.now() - this.#writtenAt > POSITION_MS;
-    if (!isIdle || isDue) {
+    if (!isIdle || this.#isPositionDue) {
       const changes = joinChanges(batches);
       const outcome = await this.#commit(rules, { ...changes, rules: notes, position: reached, isAtEnd });
       if (outcome !== 'done') return true;
@@ -250,7 +287,22 @@ export class Evaluator {
     }
     this.#scan?.noteGap(gaps);
     this.#position = reached;
+    this.#confirmed = reached;
     return !isAtEnd;
+  }
+
+  get #isPositionDue(): boolean {
+    return performance.now() - this.#writtenAt > POSITION_MS;
+  }
+
+  /**
+   * Whether no known rule is about a layer of these entries. They need no read of the state. The next read of the rules can
+   * find other rules, which are then evaluated for these entries.
+   */
+  #mayPass(entries: readonly FeedEntry[]): boolean {
+    const layers = this.#rules?.layers;
+    if (!layers || this.#isPositionDue) return false;
+    return entries.every((entry) => entry.kind === 'event' && !layers.has(entry.event.layerId));
   }
 
   async #evaluateEvents(entries: readonly FeedEntry[], rules: ActiveRules): Promise<Batch[]> {
@@ -307,6 +359,7 @@ export class Evaluator {
   }
 
   async #commit(rules: ActiveRules, changes: EvaluationChanges): Promise<'done' | 'lost' | 'stale'> {
+    this.#restsUntil = 0;
     const outcome = await this.#options.store.commit(this.#options.instance, rules.revision, changes);
     if (outcome === 'done') rules.note(changes.rules ?? []);
     if (outcome === 'lost') this.#isLost = true;

@@ -16,21 +16,23 @@ export interface RequestFailure {
   readonly errors: readonly RequestFault[];
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type RequestMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type RequestResult<T> = RequestSuccess<T> | RequestFailure;
 
 /** Sends a request to this server. Responses of the management API are unwrapped. */
 export async function sendJson<T>(
-  method: Method,
+  method: RequestMethod,
   url: string,
   body?: unknown,
   etag?: string | null,
-): Promise<RequestSuccess<T> | RequestFailure> {
+  signal?: AbortSignal,
+): Promise<RequestResult<T>> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (etag) headers['if-match'] = etag;
   try {
     const text = body === undefined ? null : JSON.stringify(body);
-    const response = await fetch(url, { method, headers, body: text });
+    const response = await fetch(url, { method, headers, body: text, signal: signal ?? null });
     const value = (await response.json().catch(() => undefined)) as Record<string, unknown> | undefined;
     if (response.ok) return { value: (value?.['data'] ?? value) as T, etag: response.headers.get('etag') };
     return describeFailure(response.status, value);
