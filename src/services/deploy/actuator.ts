@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ApiError } from '../../core/errors/errors.js';
 import { computeFingerprint } from '../../core/values/fingerprint.js';
-import type { State } from '../../stores/state/state.js';
+import type { AtomicStores, State } from '../../stores/state/state.js';
 import { type Actuator, defineActuator, parameterError } from '../actions/actuator.js';
 import { DEPLOY_DOCUMENT, type DeployBody } from './operation-state.js';
 import {
@@ -31,12 +31,14 @@ const VERIFY_MS = 86_400_000;
  * new processes are evidence.
  */
 export function createDeployActuator(
-  state: Pick<State, 'documents' | 'instances' | 'atomically'>,
+  state: Pick<State, 'documents' | 'instances'>,
   verifyMs = VERIFY_MS,
 ): Actuator {
-  const observe = async () => observeReleases(await state.instances.alive());
+  const observe = async (stores: Pick<AtomicStores, 'instances'> = state) =>
+    observeReleases(await stores.instances.alive());
   return defineActuator<DeployParameters>({
     ...{ kind: 'Deploy', name: DEPLOY_ACTION, version: 1, permission: 'admin:deploy:write' },
+    proposePermission: 'admin:deploy:write',
     description: 'Watches the update of all servers to a release',
     parameters: Type.Object(
       {
@@ -69,7 +71,7 @@ export function createDeployActuator(
     async preconditions({ operationId }, stores) {
       const { documents } = stores ?? state;
       const operation = await documents.get<DeployBody>(DEPLOY_DOCUMENT, operationId);
-      const releases = (await observe()).releases.map(({ release }) => release);
+      const releases = (await observe(stores)).releases.map(({ release }) => release);
       const content = operation && [operation.body.request, operation.body.rollback];
       return [
         {
@@ -82,18 +84,17 @@ export function createDeployActuator(
         },
       ];
     },
-    acts: 'in-own-transaction',
-    async act({ operationId }, { proposalId, approvedBy }, record) {
-      const result: StartedRollout = { servers: (await observe()).servers };
-      await state.atomically(async (stores) => {
-        await stores.documents.update<DeployBody>(DEPLOY_DOCUMENT, operationId, approvedBy, (body) => {
-          if (body.proposalId === proposalId && !body.rollback) return { ...body, startedAt: Date.now() };
-          throw new ApiError('conflict', 'The deploy operation was not submitted with this proposal.');
-        });
-        await record(stores, result);
+    acts: 'in-transaction',
+    async act({ operationId }, { proposalId, approvedBy }, stores): Promise<StartedRollout> {
+      await stores.documents.update<DeployBody>(DEPLOY_DOCUMENT, operationId, approvedBy, (body) => {
+        if (body.proposalId === proposalId && !body.rollback) return { ...body, startedAt: Date.now() };
+        throw new ApiError('conflict', 'The deploy operation was not submitted with this proposal.');
       });
+      return { servers: (await observe(stores)).servers };
     },
-    async verify({ desiredRevision }, result) {
+    async verify({ operationId, desiredRevision }, result) {
+      const operation = await state.documents.get<DeployBody>(DEPLOY_DOCUMENT, operationId);
+      if (operation?.body.rollback) return { state: 'failed', message: 'A rollback was requested.' };
       const observed = await observe();
       const { servers } = result as StartedRollout;
       return hasConverged(observed, desiredRevision, servers)

@@ -1,20 +1,23 @@
+import type { JobPriority } from '../../core/jobs/job-priority.js';
 import type { ListedProposalRow } from '../../stores/operate/proposals.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 
 /** Kind of the documents of deploy operations. */
 export const DEPLOY_DOCUMENT = 'deploy operation';
+/** Kind of the documents of targets. A document names the operation that has the target. */
+export const DEPLOY_TARGET_DOCUMENT = 'deploy target';
 
 export interface DeployRequest {
   readonly targetId: string;
   readonly desiredRevision: string;
   readonly currentRevision?: string | undefined;
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  readonly priority?: string | undefined;
+  readonly priority?: JobPriority | undefined;
   readonly reason?: string | undefined;
   readonly correlationId?: string | undefined;
 }
 
-interface Mark {
+export interface DeployMark {
   readonly at: number;
   readonly by: string;
   readonly reason: string | null;
@@ -26,10 +29,16 @@ export interface DeployBody {
   readonly previous: string | null;
   readonly proposalId: string | null;
   readonly startedAt?: number;
-  readonly rollback?: Mark;
-  readonly promotion?: Mark;
+  /** `isObserved`: all processes ran the previous release again when the rollback was requested. */
+  readonly rollback?: DeployMark & { readonly isObserved: boolean };
+  readonly promotion?: DeployMark;
   /** Final state of the proposal, which outlives the proposal. */
-  readonly end?: { readonly status: DeployStatus; readonly message: string | null; readonly at: number };
+  readonly end?: {
+    readonly status: DeployStatus;
+    readonly message: string | null;
+    readonly at: number;
+    readonly jobId: string | null;
+  };
 }
 
 export const DEPLOY_STATUSES = [
@@ -44,7 +53,7 @@ export interface DeployState {
   readonly completedAt: number | null;
 }
 
-type ProposalFacts = Pick<
+export type ProposalFacts = Pick<
   ListedProposalRow,
   'status' | 'outcome' | 'blocking_json' | 'resolution_reason' | 'updated_at' | 'expires_at'
 >;
@@ -56,6 +65,12 @@ export function deriveDeployState(
   now = Date.now(),
 ): DeployState {
   const { rollback, end, proposalId } = body;
+  if (rollback?.isObserved)
+    return {
+      status: 'RolledBack',
+      message: `All processes run the previous release ${body.previous}.`,
+      completedAt: rollback.at,
+    };
   if (rollback)
     return {
       status: 'ManualInterventionRequired',
@@ -69,7 +84,7 @@ export function deriveDeployState(
   return deriveFromProposal(proposal, now);
 }
 
-function deriveFromProposal(proposal: ProposalFacts, now: number): DeployState {
+export function deriveFromProposal(proposal: ProposalFacts, now = Date.now()): DeployState {
   const { status, updated_at: at } = proposal;
   switch (status) {
     case 'AwaitingApproval':

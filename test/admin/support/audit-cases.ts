@@ -26,6 +26,7 @@ const registrations = (path: string, location: Readonly<Record<string, string>>)
 const noEvent: OperationCase = { path: () => ({ eventId: '4711' }), status: 404 };
 const anInvestigation = id((w) => w.investigation(), 'investigationId');
 const inInvestigation = { ...anInvestigation, shownBy: '/investigations/{investigationId}' };
+const aDeployment = id((w) => w.deployment(), 'operationId');
 const certificate = '/security/client-certificates';
 const LICENCE = () => ({ type: 'application/octet-stream', content: 'no licence' });
 
@@ -70,6 +71,13 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /license/upload': { bytes: LICENCE, status: 400 },
   'POST /license/capacity/surge': { body: () => ({ enabled: false }) },
   'POST /compliance/residency/evaluate': { body: () => ({ region: 'eu-central-1' }) },
+  'POST /deploy/plan': { body: (w) => w.newDeployment() },
+  'POST /deploy/operations': { body: (w) => w.newDeployment(), status: 201 },
+  'GET /deploy/operations/{operationId}': aDeployment,
+  'POST /deploy/operations/{operationId}/submit': { ...nothing('operationId'), tag: null },
+  'POST /deploy/operations/{operationId}/rollback': { ...aDeployment, status: 409 },
+  'POST /deploy/operations/{operationId}/promote': { ...aDeployment, status: 409 },
+  'POST /platform-release/converge': { status: 503 },
   'POST /connections': { body: (w) => w.newConnection(), status: 201 },
   'GET /connections/{id}': id((w) => w.connection()),
   'PUT /connections/{id}': { ...id((w) => w.connection()), body: () => ({ description: 'changed' }) },

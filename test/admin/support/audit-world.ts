@@ -81,6 +81,8 @@ export class AuditWorld {
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
   proposal = () =>
     this.#make('/proposals', { actuator: 'tiles.evict', parameters: {} }, ({ proposalId }) => proposalId);
+  deployment = async () =>
+    this.#make('/deploy/operations', this.newDeployment(), ({ operationId }) => operationId);
   bundle = () => this.#make('/diagnostics/bundles', createBundle(), ({ bundleId }) => bundleId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);
@@ -134,6 +136,11 @@ export class AuditWorld {
     };
   }
 
+  newDeployment = () => ({
+    targetId: 'servers',
+    desiredRevision: `9.${this.name('')}.0`,
+    submitImmediately: false,
+  });
   newZone = () => ({
     zoneName: this.name('zone'),
     serviceId: 'default',
