@@ -174,9 +174,8 @@ export class Deployments {
   }
 
   /**
-   * Ends an operation that was approved. No backend replaces servers, so the result is `ManualInterventionRequired`,
-   * unless all processes already run the previous release again. Throws `not-found`, and `conflict` if nothing was
-   * approved.
+   * Ends an approved operation. No backend replaces servers, so the result is `ManualInterventionRequired`, unless all
+   * processes already run the previous release again. Throws `not-found`, and `conflict` before the approval.
    */
   async rollback(id: string, reason: string | undefined, principal: Principal): Promise<DeployOperation> {
     const { common } = await this.observe();
@@ -191,7 +190,7 @@ export class Deployments {
       if (!isStarted)
         throw new ApiError(
           'conflict',
-          `The deploy operation is ${status}, and nothing was done. Reject its proposal to end it.`,
+          `The deploy operation is ${status} and has not started. Reject its proposal to end it.`,
         );
       const isObserved = body.previous !== null && common === body.previous;
       return { ...body, rollback: { ...mark, isObserved } };

@@ -36,7 +36,7 @@ export interface ActionInput {
 /** An action that has ended, for work in the transaction that ends it. */
 export interface SettledAction {
   readonly proposalId: string;
-  /** `Rejected`: a person rejected the proposal, and nothing was done. */
+  /** `Rejected`: a person rejected the proposal. */
   readonly outcome: ActionOutcome | 'Rejected';
   readonly findingId: string | null;
   readonly autonomyRule: string | null;
