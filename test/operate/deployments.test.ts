@@ -63,7 +63,7 @@ describeStates('deploy operations', (temporary) => {
       await runReleases(t.state, '2026.3.1', '2026.3.1');
       await pause(100);
       expect((await server.deployments.get(id)).state.status).toBe('Reconciling');
-      expect(await codeOf(server.deployments.promote(id, undefined, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.promote(id, {}, OPERATOR))).toBe('conflict');
       await runReleases(t.state, '2026.3.1', '2026.3.1', '2026.3.1');
       const { document, jobId } = await waitFor(id, 'Succeeded');
       expect(document.body.end).toMatchObject({ status: 'Succeeded', message: null, jobId });
@@ -75,25 +75,25 @@ describeStates('deploy operations', (temporary) => {
       await runReleases(t.state, '2026.3.1', '2026.3.1', '2026.3.1');
       await waitFor(id, 'Succeeded');
       await runReleases(t.state, '2026.3.1', '2026.3.0');
-      expect(await codeOf(server.deployments.promote(id, undefined, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.promote(id, {}, OPERATOR))).toBe('conflict');
       await runReleases(t.state);
-      expect(await codeOf(server.deployments.promote(id, undefined, OPERATOR))).toBe('unavailable');
+      expect(await codeOf(server.deployments.promote(id, {}, OPERATOR))).toBe('unavailable');
       await runReleases(t.state, '2026.3.1');
-      const { document } = await server.deployments.promote(id, 'good', OPERATOR);
+      const { document } = await server.deployments.promote(id, { reason: 'good' }, OPERATOR);
       expect(document.body.promotion).toMatchObject({ by: 'api-key:operator', reason: 'good' });
-      expect(await codeOf(server.deployments.promote(id, undefined, OPERATOR))).toBe('conflict');
-      expect(await codeOf(server.deployments.rollback(id, undefined, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.promote(id, {}, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.rollback(id, {}, OPERATOR))).toBe('conflict');
     });
 
     it('need a person for a rollback, who learns the previous release', async () => {
       const id = await start();
       await runReleases(t.state, '2026.3.1', '2026.3.0', '2026.3.0');
-      const { state } = await server.deployments.rollback(id, 'slow', OPERATOR);
+      const { state } = await server.deployments.rollback(id, { reason: 'slow' }, OPERATOR);
       expect([state.status, state.message]).toEqual([
         'ManualInterventionRequired',
         'The server cannot replace servers. Start all servers with the release 2026.3.0, and create a deploy operation to it.',
       ]);
-      expect(await codeOf(server.deployments.rollback(id, undefined, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.rollback(id, {}, OPERATOR))).toBe('conflict');
       while (!(await server.deployments.get(id)).document.body.end) await pause(10);
       expect((await server.deployments.get(id)).state.status).toBe('ManualInterventionRequired');
       // The servers are free for the way back.
@@ -103,7 +103,7 @@ describeStates('deploy operations', (temporary) => {
 
     it('are rolled back only if all servers were observed with the previous release', async () => {
       const id = await start();
-      expect((await server.deployments.rollback(id, undefined, OPERATOR)).state).toMatchObject({
+      expect((await server.deployments.rollback(id, {}, OPERATOR)).state).toMatchObject({
         status: 'RolledBack',
         message: 'All processes run the previous release 2026.3.0.',
       });
@@ -127,7 +127,7 @@ describeStates('deploy operations', (temporary) => {
       const { state, document } = await waitFor(await approve(created), 'Failed');
       expect(state.message).toBe('stale: DeployTarget/servers changed.');
       expect(document.body.startedAt).toBeUndefined();
-      expect(await codeOf(server.deployments.rollback(document.id, undefined, OPERATOR))).toBe('conflict');
+      expect(await codeOf(server.deployments.rollback(document.id, {}, OPERATOR))).toBe('conflict');
     });
   });
 
@@ -156,10 +156,10 @@ describeStates('deploy operations', (temporary) => {
     }
     const { state, document: after } = await server.deployments.get(document.id);
     expect([state.status, after.body.startedAt]).toEqual(['Planned', undefined]);
-    expect((await server.deployments.submit(document.id, undefined, OPERATOR)).state.status).toBe(
+    expect((await server.deployments.submit(document.id, {}, OPERATOR)).state.status).toBe(
       'AwaitingApproval',
     );
-    expect(await codeOf(server.deployments.submit(document.id, undefined, OPERATOR))).toBe('conflict');
+    expect(await codeOf(server.deployments.submit(document.id, {}, OPERATOR))).toBe('conflict');
   });
 
   it('are created one at a time, from two servers', async () => {

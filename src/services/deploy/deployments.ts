@@ -38,6 +38,13 @@ export interface CreateRequest extends DeployRequest {
   readonly submitImmediately?: boolean | undefined;
 }
 
+/** A change of an operation by a caller. */
+export interface DeployChange {
+  readonly reason?: string | undefined;
+  /** Entity tags of the operation, one of which it must have. Undefined: any. */
+  readonly ifMatch?: readonly string[] | undefined;
+}
+
 /** A deploy operation with its present state. */
 export interface DeployOperation {
   readonly document: StoredDocument<DeployBody>;
@@ -49,6 +56,7 @@ export interface DeployOperation {
 
 type Stored = StoredDocument<DeployBody>;
 type Documents = Pick<AtomicStores, 'documents' | 'proposals'>;
+type Claim = Pick<DeployChange, 'ifMatch'> & { readonly proposalId: string; readonly by: string };
 type Target = { readonly operationId: string };
 
 const DAY_MS = 86_400_000;
@@ -117,7 +125,7 @@ export class Deployments {
     }
     if (submitImmediately && stored.body.proposalId === null)
       try {
-        await this.#propose(stored, principal, request.reason);
+        await this.#propose(stored, principal, request);
       } catch (error) {
         if (error instanceof ApiError) await this.#removeUnsubmitted(id);
         throw error;
@@ -133,16 +141,18 @@ export class Deployments {
   }
 
   /** Proposes a planned operation. Throws `not-found`, and `conflict` if it is submitted or not possible now. */
-  async submit(id: string, reason: string | undefined, principal: Principal): Promise<DeployOperation> {
+  async submit(id: string, change: DeployChange, principal: Principal): Promise<DeployOperation> {
     const { document, state } = await this.get(id);
     if (state.status !== 'Planned')
       throw new ApiError('conflict', `The deploy operation is already ${state.status}.`);
     requireUnblocked(await this.plan(document.body.request));
-    await this.#propose(document, principal, reason ?? document.body.request.reason);
+    const reason = change.reason ?? document.body.request.reason;
+    await this.#propose(document, principal, { ...change, reason });
     return this.get(id);
   }
 
-  async #propose({ id, body }: Stored, principal: Principal, reason: string | undefined): Promise<void> {
+  async #propose({ id, body }: Stored, principal: Principal, change: DeployChange): Promise<void> {
+    const { reason, ifMatch } = change;
     const { targetId, desiredRevision } = body.request;
     const parameters = { operationId: id, targetId, desiredRevision };
     const { ledger, state } = this.deps;
@@ -150,7 +160,9 @@ export class Deployments {
       ...{ actuator: DEPLOY_ACTION, parameters, requester: principal, reason },
     });
     try {
-      await state.atomically((stores) => this.#claim(id, row.id, formatActor(principal), stores));
+      await state.atomically((stores) =>
+        this.#claim(id, { proposalId: row.id, by: formatActor(principal), ifMatch }, stores),
+      );
     } catch (error) {
       const after = await state.documents.get<DeployBody>(DEPLOY_DOCUMENT, id);
       if (error instanceof ApiError && after?.body.proposalId !== row.id)
@@ -160,16 +172,17 @@ export class Deployments {
   }
 
   /** Gives the servers to an operation, unless another open one has them. Must be called in a transaction. */
-  async #claim(id: string, proposalId: string, by: string, stores: AtomicStores): Promise<void> {
+  async #claim(id: string, { proposalId, by, ifMatch }: Claim, stores: AtomicStores): Promise<void> {
     await stores.documents.together([DEPLOY_TARGET_DOCUMENT, SERVERS_TARGET], async (documents) => {
       const open = await this.findOpen({ documents, proposals: stores.proposals });
       if (open && open.id !== id)
         throw new ApiError('conflict', `The deploy operation ${open.id} has the target '${SERVERS_TARGET}'.`);
       await documents.put(DEPLOY_TARGET_DOCUMENT, SERVERS_TARGET, { operationId: id }, by);
-      await documents.update<DeployBody>(DEPLOY_DOCUMENT, id, by, (body) => {
+      const submit = (body: DeployBody): DeployBody => {
         if (body.proposalId === null || body.proposalId === proposalId) return { ...body, proposalId };
         throw new ApiError('conflict', 'Another caller has already submitted the deploy operation.');
-      });
+      };
+      await documents.update(DEPLOY_DOCUMENT, id, by, submit, ifMatch);
     });
   }
 
@@ -177,9 +190,9 @@ export class Deployments {
    * Ends an approved operation. No backend replaces servers, so the result is `ManualInterventionRequired`, unless all
    * processes already run the previous release again. Throws `not-found`, and `conflict` before the approval.
    */
-  async rollback(id: string, reason: string | undefined, principal: Principal): Promise<DeployOperation> {
+  async rollback(id: string, about: DeployChange, principal: Principal): Promise<DeployOperation> {
     const { common } = await this.observe();
-    await this.#mark(id, reason, principal, (body, status, mark) => {
+    await this.#mark(id, about, principal, (body, status, mark) => {
       if (body.rollback) throw new ApiError('conflict', 'The rollback was already requested.');
       if (body.promotion)
         throw new ApiError(
@@ -202,12 +215,12 @@ export class Deployments {
    * Confirms a release that all servers run. Throws `not-found`, `conflict` if the operation has not succeeded or
    * other releases run again, and `unavailable` if no process sends heartbeats.
    */
-  async promote(id: string, reason: string | undefined, principal: Principal): Promise<DeployOperation> {
+  async promote(id: string, about: DeployChange, principal: Principal): Promise<DeployOperation> {
     await requireOperation(id, this.deps.state);
     const observed = await this.observe();
     if (observed.servers === 0)
       throw new ApiError('unavailable', `The releases are ${describeReleases(observed)}. Retry later.`);
-    await this.#mark(id, reason, principal, (body, status, mark) => {
+    await this.#mark(id, about, principal, (body, status, mark) => {
       const { desiredRevision } = body.request;
       if (body.promotion) throw new ApiError('conflict', 'The deploy operation was already promoted.');
       if (status !== 'Succeeded')
@@ -224,7 +237,7 @@ export class Deployments {
 
   async #mark(
     id: string,
-    reason: string | undefined,
+    { reason, ifMatch }: DeployChange,
     principal: Principal,
     change: (body: DeployBody, status: DeployState['status'], mark: DeployMark) => DeployBody,
   ): Promise<void> {
@@ -235,9 +248,8 @@ export class Deployments {
       // Locked in the order of the ledger: first the proposal.
       const { proposalId } = before.body;
       const proposal = proposalId === null ? undefined : await stores.proposals.lock(proposalId);
-      await stores.documents.update<DeployBody>(DEPLOY_DOCUMENT, id, by, (body) =>
-        change(body, deriveDeployState({ body }, proposal).status, mark),
-      );
+      const work = (body: DeployBody) => change(body, deriveDeployState({ body }, proposal).status, mark);
+      await stores.documents.update(DEPLOY_DOCUMENT, id, by, work, ifMatch);
     });
   }
 

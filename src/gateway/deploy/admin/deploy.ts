@@ -1,4 +1,5 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
+import type { Exchange } from '../../../core/http/operation.js';
 import { defineIntegerParam, flag, pathString } from '../../../core/http/params.js';
 import type { DeployOperation } from '../../../services/deploy/deployments.js';
 import { DEPLOY_STATUSES, type DeployRequest } from '../../../services/deploy/operation-state.js';
@@ -8,6 +9,7 @@ import {
   type ObservedReleases,
   SERVERS_TARGET,
 } from '../../../services/deploy/rollout-target.js';
+import { readIfMatch } from '../../admin/conditional.js';
 import { tagged } from '../../admin/entity-tags.js';
 import { optionalTimestamp, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
@@ -128,10 +130,9 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
     params: { operationId },
     body: REASON,
     data: OperationSchema,
-    errors: [404, 409],
-    shownBy: '/deploy/operations/{operationId}',
-    answer: async ({ params, body, principal }, deps) =>
-      show(await deps.deployments.submit(params.operationId, body?.reason ?? undefined, principal), deps),
+    errors: [404, 409, 412],
+    answer: async (x, deps) =>
+      show(await deps.deployments.submit(x.params.operationId, readChange(x), x.principal), deps),
   }),
   action('POST /deploy/operations/{operationId}/rollback', 'Rollback Deploy Operation', {
     description:
@@ -139,27 +140,29 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
     params: { operationId },
     body: REASON,
     data: OperationSchema,
-    errors: [404, 409],
-    shownBy: '/deploy/operations/{operationId}',
-    answer: async ({ params, body, principal }, deps) =>
-      show(await deps.deployments.rollback(params.operationId, body?.reason ?? undefined, principal), deps),
+    errors: [404, 409, 412],
+    answer: async (x, deps) =>
+      show(await deps.deployments.rollback(x.params.operationId, readChange(x), x.principal), deps),
   }),
   action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation', {
     description: 'Confirms the release of a successful operation. All processes must still run it.',
     params: { operationId },
     body: REASON,
     data: OperationSchema,
-    errors: [404, 409, 503],
-    shownBy: '/deploy/operations/{operationId}',
-    answer: async ({ params, body, principal }, deps) =>
-      show(await deps.deployments.promote(params.operationId, body?.reason ?? undefined, principal), deps),
+    errors: [404, 409, 412, 503],
+    answer: async (x, deps) =>
+      show(await deps.deployments.promote(x.params.operationId, readChange(x), x.principal), deps),
   }),
 ]);
 
+const readChange = (x: Pick<Exchange, 'header'> & { body: Static<typeof DeployReason> | undefined }) => ({
+  reason: x.body?.reason ?? undefined,
+  ifMatch: readIfMatch(x),
+});
+
 async function show(operation: DeployOperation, deps: PreflightDeps) {
   const observed = await deps.deployments.observe();
-  const { document, state } = operation;
-  return tagged(describeOperation(operation, observed, deps), `${document.etag}-${state.status}`);
+  return tagged(describeOperation(operation, observed, deps), operation.document.etag);
 }
 
 function describeOperation(
