@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../core/config/config.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
+import { isOpenProposal } from '../../core/operate/proposals.js';
 import { canonical, computeFingerprint } from '../../core/values/fingerprint.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { AtomicStores, State } from '../../stores/state/state.js';
@@ -54,7 +55,7 @@ export interface DeployOperation {
   readonly jobId: string | null;
 }
 
-type Stored = StoredDocument<DeployBody>;
+type OperationDocument = StoredDocument<DeployBody>;
 type Documents = Pick<AtomicStores, 'documents' | 'proposals'>;
 type Claim = Pick<DeployChange, 'ifMatch'> & { readonly proposalId: string; readonly by: string };
 type Target = { readonly operationId: string };
@@ -80,7 +81,7 @@ export class Deployments {
   }
 
   /** The operation that has the servers. Undefined: there is none. */
-  async findOpen(stores: Documents = this.deps.state): Promise<Stored | undefined> {
+  async findOpen(stores: Documents = this.deps.state): Promise<OperationDocument | undefined> {
     const target = await stores.documents.get<Target>(DEPLOY_TARGET_DOCUMENT, SERVERS_TARGET);
     const one = target && (await stores.documents.get<DeployBody>(DEPLOY_DOCUMENT, target.body.operationId));
     if (!one) return undefined;
@@ -151,7 +152,7 @@ export class Deployments {
     return this.get(id);
   }
 
-  async #propose({ id, body }: Stored, principal: Principal, change: DeployChange): Promise<void> {
+  async #propose({ id, body }: OperationDocument, principal: Principal, change: DeployChange): Promise<void> {
     const { reason, ifMatch } = change;
     const { targetId, desiredRevision } = body.request;
     const parameters = { operationId: id, targetId, desiredRevision };
@@ -253,8 +254,11 @@ export class Deployments {
     });
   }
 
-  async #view(document: Stored): Promise<DeployOperation> {
-    const proposal = await readProposal(document, this.deps.state);
+  async #view(found: OperationDocument): Promise<DeployOperation> {
+    const proposal = await readProposal(found, this.deps.state);
+    // The proposal may have ended between the two reads.
+    const isEnded = proposal !== undefined && !isOpenProposal(proposal.status);
+    const document = isEnded ? await requireOperation(found.id, this.deps.state) : found;
     const state = deriveDeployState(document, proposal);
     const updatedAt = Math.max(document.updatedAt, proposal?.updated_at ?? 0);
     return { document, state, updatedAt, jobId: document.body.end?.jobId ?? proposal?.job_id ?? null };
@@ -263,14 +267,17 @@ export class Deployments {
 
 /** The proposal that is the state of an operation. Undefined: there is none, or the state is final. */
 async function readProposal(
-  { body }: Stored,
+  { body }: OperationDocument,
   { proposals }: Pick<AtomicStores, 'proposals'>,
 ): Promise<(ProposalFacts & { readonly job_id: string | null }) | undefined> {
   if (body.proposalId === null || body.end) return undefined;
   return proposals.get(body.proposalId);
 }
 
-async function requireOperation(id: string, { documents }: Pick<State, 'documents'>): Promise<Stored> {
+async function requireOperation(
+  id: string,
+  { documents }: Pick<State, 'documents'>,
+): Promise<OperationDocument> {
   const stored = await documents.get<DeployBody>(DEPLOY_DOCUMENT, id);
   if (stored) return stored;
   throw notFound('deploy operation', id.slice(0, 128));

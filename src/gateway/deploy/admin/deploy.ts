@@ -18,10 +18,10 @@ import { describePreflight, PREFLIGHT_SERVICES, type PreflightDeps } from './pre
 import {
   CreateBody,
   DEPLOY_KINDS,
+  DeployPlanBody,
+  DeployPlanSchema,
   DeployReason,
   OperationSchema,
-  PlanBody,
-  PlanSchema,
   PreflightSchema,
   readDeployRequest,
 } from './schemas.js';
@@ -49,8 +49,8 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   }),
   report('POST /deploy/plan', 'Plan Deploy Operation', {
     description: 'Checks an operation without creating it.',
-    body: jsonBody(PlanBody),
-    data: PlanSchema,
+    body: jsonBody(DeployPlanBody),
+    data: DeployPlanSchema,
     errors: [400, 404],
     async answer({ body }, deps) {
       const { targetId, desiredRevision } = body;

@@ -29,7 +29,7 @@ const planMembers = {
   currentRevision: optional({ ...line(64), description: 'Refuses the operation if another release runs.' }),
   parameters: optional(Type.Record(S, Type.String({ maxLength: 1000 }), { maxProperties: 20 })),
 };
-export const PlanBody = Type.Object(planMembers);
+export const DeployPlanBody = Type.Object(planMembers);
 export const CreateBody = Type.Object({
   ...planMembers,
   priority: optional(Type.Enum([...JOB_PRIORITIES])),
@@ -47,7 +47,7 @@ const Target = Type.Object({
   parameters: Type.Record(S, S),
 });
 
-export const PlanSchema = Type.Object({
+export const DeployPlanSchema = Type.Object({
   target: Target,
   backendRegistered: B,
   readyToSubmit: B,
