@@ -43,7 +43,8 @@ let features: string[];
 beforeAll(async () => {
   cpSync('demo/data/world_map.gpkg', join(folder, 'world_map.gpkg'));
   cpSync('demo/data/L7_ETMs.tif', join(folder, 'L7_ETMs.tif'));
-  server = await startServer({ sources: [folder] });
+  // Without a declared release, convergence responds with 503, which is a fault here.
+  server = await startServer({ sources: [folder], env: { SVC_DEPLOY__RELEASE: '2099.1.0' } });
   operations = [...operationsOf(await readDocuments(server))];
   writes = operations.filter(({ method }) => method !== 'GET');
   ids = await makeThings();

@@ -231,6 +231,10 @@ const ROOMS = {
       holds: 'the licence in force, and the capacity that servers use',
       uses: ['cluster', 'observability', 'telemetry'],
     },
+    deploy: {
+      holds: 'operations that bring all servers to a release',
+      uses: ['actions', 'operate'],
+    },
     compliance: { holds: 'facts, checks, controls and reports', uses: ['observability', 'telemetry'] },
     forms: { holds: 'versions of form packages, and forms made from layers', uses: [] },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
@@ -497,6 +501,10 @@ const ROOMS = {
     },
     processes: { holds: 'OGC API Processes', uses: ['admin', 'http', 'pages', 'surface'] },
     operate: { holds: 'management of findings, proposals and policies', uses: ['admin'] },
+    deploy: {
+      holds: 'deploy operations, preflight, convergence',
+      uses: ['admin', 'observability'],
+    },
     tiles: {
       holds: 'OGC API Tiles, XYZ, TileJSON, management of caches and tile jobs',
       uses: ['admin', 'http', 'jobs', 'pages', 'surface'],
@@ -534,6 +542,7 @@ const ROOMS = {
         'catalog',
         'compliance',
         'connections',
+        'deploy',
         'diagnostics',
         'exchange',
         'features',

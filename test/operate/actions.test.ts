@@ -59,7 +59,8 @@ describe('a server with actions', () => {
   it('lists its actuators with the schemas of their parameters', async () => {
     const { body } = await clerk('GET', '/actuators');
     expect(body.actuators.map(({ actuator }: { actuator: string }) => actuator)).toEqual([
-      ...['process.execute', 'source.reload', 'alert.channel.pause', 'alert.channel.redrive'],
+      ...['process.execute', 'source.reload', 'deploy.release'],
+      ...['alert.channel.pause', 'alert.channel.redrive'],
       ...['webhook.redrive', 'job.cancel', 'job.retry', 'manifest.patch', 'tiles.seed', 'tiles.evict'],
     ]);
   });

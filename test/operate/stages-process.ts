@@ -4,27 +4,12 @@
  */
 import type { Actuator } from '../../src/services/actions/actuator.js';
 import { openPostgresState, openState } from '../../src/stores/state/state.js';
+import { createKillPoint } from './kill-points.js';
 import { createLampActuator, openLedger } from './support.js';
 
 const [place, worker, stage] = process.argv.slice(2) as [string, string, string];
 
-/** Ends the process before or after the calls of a method that belong to a stage. */
-function watch(target: object, method: string, name: string | ((...args: never[]) => string)): void {
-  const members = target as Record<string, (...args: unknown[]) => Promise<unknown>>;
-  const call = members[method]!.bind(target);
-  const reach = (point: string) => {
-    if (point === stage) process.kill(process.pid, 'SIGKILL');
-  };
-  const watched = async (...args: unknown[]) => {
-    const of = typeof name === 'string' ? name : name(...(args as never[]));
-    reach(`before:${of}`);
-    const result = await call(...args);
-    reach(`after:${of}`);
-    return result;
-  };
-  Object.assign(target, { [method]: watched });
-}
-
+const watch = createKillPoint(stage);
 const bounds = { connections: 4, connectMs: 5000, statementMs: 10_000 };
 const state = place.startsWith('postgresql:')
   ? await openPostgresState(place, bounds)

@@ -72,6 +72,8 @@ export type Webhook = Static<typeof WebhookSchema>;
 
 /** Empty, or the name of a region. */
 const REGION = '^[\\w.-]{0,64}$';
+/** Empty, or a release. */
+const RELEASE = '^[\\w.+-]{0,64}$';
 const FederatedSourceSchema = Type.Object(
   {
     id: Type.String({
@@ -528,6 +530,18 @@ export const ConfigSchema = section({
         default: 'production',
       },
     ),
+  }),
+  deploy: section({
+    release: text(
+      'Release that all servers of the state run. `POST /platform-release/converge` creates the operation to it. Default: no declared release. See docs/how-to/operate/deploy.md.',
+      '',
+      { pattern: RELEASE },
+    ),
+    artifact: text('Image or package of the declared release, for the operator.', '', { maxLength: 1024 }),
+    pinned: Type.Array(Type.Literal('servers'), {
+      description: 'Targets that keep their release: `servers` refuses all deploy operations. Default: none.',
+      default: [],
+    }),
   }),
   compliance: section({
     primaryRegion: text('Region of the data, for the residency policy. Default: no region.', '', {

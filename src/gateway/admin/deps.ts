@@ -25,6 +25,7 @@ import type { ManagedRasters } from '../../services/catalog/rasters/raster-manag
 import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Compliance } from '../../services/compliance/compliance.js';
 import type { Connections } from '../../services/connections/connections.js';
+import type { Deployments } from '../../services/deploy/deployments.js';
 import type { DiagnosticBundles } from '../../services/diagnostics/bundles.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
 import type { Exports } from '../../services/exchange/exports/service.js';
@@ -126,6 +127,7 @@ export interface AdminDeps {
   readonly autonomy: Autonomy;
   readonly licences: Licences;
   readonly capacity: Capacity;
+  readonly deployments: Deployments;
   readonly compliance: Compliance;
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;

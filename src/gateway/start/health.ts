@@ -74,7 +74,14 @@ export function createHealth(
   const recorder = new LatencyRecorder();
   const opsHealth = new OpsHealth({
     ...createReadiness(foundation, data),
-    ...{ instance, peers, clock, release: version(), store: state.healthPeriods },
+    ...{
+      instance,
+      peers,
+      clock,
+      release: version(),
+      declaredRelease: config.deploy.release,
+      store: state.healthPeriods,
+    },
     connections: () => pools.status().find(({ connections }) => connections)?.connections,
     cache: () => data.caching.tiles.statistics(),
     hostChecks: () => hostChecks.list(),

@@ -26,6 +26,8 @@ import { services, singleLayerMetadata } from '../catalog/admin/services.js';
 import { catalogSources } from '../catalog/admin/sources.js';
 import { compliance } from '../compliance/admin/compliance.js';
 import { connections } from '../connections/admin/connections.js';
+import { deploy } from '../deploy/admin/deploy.js';
+import { platformRelease } from '../deploy/admin/platform-release.js';
 import { diagnosticBundles } from '../diagnostics/admin/bundles.js';
 import { imports } from '../exchange/admin/import.js';
 import { importFiles } from '../exchange/admin/import-files.js';
@@ -58,13 +60,7 @@ import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
 import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
-import {
-  deploy,
-  fieldWorkflows,
-  networkDatasets,
-  platformRelease,
-  scenes,
-} from '../operations/admin/unbuilt.js';
+import { fieldWorkflows, networkDatasets, scenes } from '../operations/admin/unbuilt.js';
 import { packageOperations } from '../packages/admin/packages.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';

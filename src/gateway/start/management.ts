@@ -38,6 +38,7 @@ import type { SourceStates } from '../../services/catalog/source-states.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { createSharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
+import { Deployments } from '../../services/deploy/deployments.js';
 import { DiagnosticBundles } from '../../services/diagnostics/bundles.js';
 import type { Edits } from '../../services/edits/edits.js';
 import { Merges } from '../../services/edits/merges.js';
@@ -365,6 +366,7 @@ export function startManagement(options: ManagementOptions): Management {
     findingActions: workflow.actions,
     autonomy: workflow.autonomy,
     compliance,
+    deployments: new Deployments({ state, ledger, settings: config.deploy }),
     ...createReviews(options, processes),
     forms: createForms(state, options.catalog),
     bundles,

@@ -36,7 +36,8 @@ export interface ActionInput {
 /** An action that has ended, for work in the transaction that ends it. */
 export interface SettledAction {
   readonly proposalId: string;
-  readonly outcome: ActionOutcome;
+  /** `Rejected`: a person rejected the proposal. */
+  readonly outcome: ActionOutcome | 'Rejected';
   readonly findingId: string | null;
   readonly autonomyRule: string | null;
   /** Whether the action started, and its effect did not come. */
@@ -366,8 +367,13 @@ export class ActionRuns {
         ...{ proposalId, outcome, findingId: present.finding_id, autonomyRule: present.autonomy_rule },
         isUnverified: present.stage !== null && outcome !== 'Succeeded',
       };
-      for (const listener of this.listeners) await listener(stores, settled);
+      await this.notify(stores, settled);
     });
+  }
+
+  /** Runs the work for the end of an action, in the transaction that ends it. */
+  async notify(stores: AtomicStores, settled: SettledAction): Promise<void> {
+    for (const listener of this.listeners) await listener(stores, settled);
   }
 
   #change(id: string, change: ProposalChange): Promise<ProposalRow> {

@@ -128,7 +128,7 @@ export class Ledger {
     this.#runs.guards.push(check);
   }
 
-  /** Adds work for the transaction that ends an action. */
+  /** Adds work for the transaction that ends an action or rejects its proposal. */
   onSettled(work: (stores: AtomicStores, settled: SettledAction) => Promise<void>): void {
     this.#runs.listeners.push(work);
   }
@@ -284,14 +284,20 @@ export class Ledger {
   /** Rejects a proposal. Throws `not-found`, or `conflict` if the proposal is already decided. */
   async reject(id: string, reason: string, reader: Principal): Promise<Proposal> {
     await this.get(id, reader);
-    const row = await this.#deps.state.atomically(async ({ proposals }) => {
-      requireWaiting(await proposals.lock(id), id);
+    const row = await this.#deps.state.atomically(async (stores) => {
+      const { finding_id: findingId, autonomy_rule: autonomyRule } = requireWaiting(
+        await stores.proposals.lock(id),
+        id,
+      );
       const resolved = {
         resolved_by: formatActor(reader),
         resolved_at: Date.now(),
         resolution_reason: reason,
       };
-      return proposals.change(id, { status: 'Rejected', ...resolved });
+      const rejected = await stores.proposals.change(id, { status: 'Rejected', ...resolved });
+      const settled = { proposalId: id, outcome: 'Rejected', findingId, autonomyRule } as const;
+      await this.#runs.notify(stores, { ...settled, isUnverified: false });
+      return rejected;
     });
     return view(row);
   }

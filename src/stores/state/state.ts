@@ -27,6 +27,7 @@ import { CollectionStore } from '../catalog/collections.js';
 import { ComplianceEvidenceStore } from '../compliance/evidence.js';
 import { AnnouncementStore } from '../database/announcements.js';
 import { StateDialect } from '../database/dialect.js';
+import { type EngineFacts, readEngineFacts } from '../database/engine-facts.js';
 import { InstanceStore } from '../database/instances.js';
 import type { PostgresBounds } from '../database/postgres-dialect.js';
 import { makeDataFolder, makeStateFile, STATE_FILE } from '../database/private-files.js';
@@ -103,6 +104,8 @@ export interface State {
   atomically<T>(work: (stores: AtomicStores) => Promise<T>): Promise<T>;
   /** Migration steps of this release that are missing, and steps of a newer release. */
   migrationSteps(): Promise<MigrationSteps>;
+  /** Version and extensions of the database. */
+  describeEngine(): Promise<EngineFacts>;
   /** Rejects if the database does not respond, or refuses changes. Used for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
@@ -118,6 +121,7 @@ export type AtomicStores = Pick<
   | 'collections'
   | 'deliveries'
   | 'documents'
+  | 'instances'
   | 'jobs'
   | 'proposals'
   | 'rasters'
@@ -228,6 +232,7 @@ function buildStores(db: StateDb): State {
           collections: new CollectionStore(trx),
           deliveries: new DeliveryStore(trx),
           documents: new DocumentStore(trx),
+          instances: new InstanceStore(trx),
           jobs: new JobStore(trx),
           proposals: new ProposalStore(trx),
           rasters: new RasterStore(trx),
@@ -235,6 +240,7 @@ function buildStores(db: StateDb): State {
         }),
       ),
     migrationSteps: () => readSteps(db),
+    describeEngine: () => readEngineFacts(db),
     check: () => requireWritable(db),
     close() {
       getSignals(db).close();

@@ -42,6 +42,8 @@ import { SourceStates } from '../../../src/services/catalog/source-states.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
 import { Compliance } from '../../../src/services/compliance/compliance.js';
 import { Connections } from '../../../src/services/connections/connections.js';
+import { createDeployActuator } from '../../../src/services/deploy/actuator.js';
+import { Deployments } from '../../../src/services/deploy/deployments.js';
 import { DiagnosticBundles } from '../../../src/services/diagnostics/bundles.js';
 import { Edits } from '../../../src/services/edits/edits.js';
 import { LayerCopies } from '../../../src/services/exchange/copies/copies.js';
@@ -256,6 +258,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     presentRights: { of: async (principal) => principal },
     sharesOrigin: async (decider, author) => decider === author,
   });
+  ledger.register(createDeployActuator(t.state));
   const findings = new Findings({ rules: [], store: t.state.findings });
   const licences = new Licences({
     config: { enabled: false, keys: '', file: '' },
@@ -293,6 +296,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
         throw new ApiError('not-found', 'There are no processes here.');
       },
     }),
+    deployments: new Deployments({ state: t.state, ledger, settings: loadConfig({}).config.deploy }),
     bundles: new DiagnosticBundles({
       ...{ store: t.state.diagnosticBundles, audit: t.state.audit, pools, sealing, days: 30, count: 10 },
     }),
@@ -472,7 +476,14 @@ export async function adminHarness(temporary = () => temporaryState()) {
 function createOpsHealth(state: State, peers: Peers): OpsHealth {
   const clock = new StateClock(() => state.instances.readTime());
   const opsHealth = new OpsHealth({
-    ...{ instance: 'test', release: '2026.3.0', peers, clock, store: state.healthPeriods },
+    ...{
+      instance: 'test',
+      release: '2026.3.0',
+      declaredRelease: '',
+      peers,
+      clock,
+      store: state.healthPeriods,
+    },
     poolStatus: () => [],
     pingState: () => state.check(),
     dataFolder: () => ({}),

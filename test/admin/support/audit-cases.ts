@@ -31,6 +31,7 @@ const aPublished: OperationCase = {
   path: async (w) => ({ formId: await w.publishedForm(), packageVersion: '1' }),
 };
 const FORM_VERSION = '/forms/packages/{formId}/versions/{packageVersion}';
+const aDeployment = id((w) => w.deployment(), 'operationId');
 const certificate = '/security/client-certificates';
 const LICENCE = () => ({ type: 'application/octet-stream', content: 'no licence' });
 
@@ -75,6 +76,13 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /license/upload': { bytes: LICENCE, status: 400 },
   'POST /license/capacity/surge': { body: () => ({ enabled: false }) },
   'POST /compliance/residency/evaluate': { body: () => ({ region: 'eu-central-1' }) },
+  'POST /deploy/plan': { body: (w) => w.newDeployment() },
+  'POST /deploy/operations': { body: (w) => w.newDeployment(), status: 201 },
+  'GET /deploy/operations/{operationId}': aDeployment,
+  'POST /deploy/operations/{operationId}/submit': { ...nothing('operationId'), tag: null },
+  'POST /deploy/operations/{operationId}/rollback': { ...aDeployment, status: 409 },
+  'POST /deploy/operations/{operationId}/promote': { ...aDeployment, status: 409 },
+  'POST /platform-release/converge': { status: 503 },
   'POST /connections': { body: (w) => w.newConnection(), status: 201 },
   'GET /connections/{id}': id((w) => w.connection()),
   'PUT /connections/{id}': { ...id((w) => w.connection()), body: () => ({ description: 'changed' }) },

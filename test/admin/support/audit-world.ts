@@ -87,6 +87,8 @@ export class AuditWorld {
   };
   proposal = () =>
     this.#make('/proposals', { actuator: 'tiles.evict', parameters: {} }, ({ proposalId }) => proposalId);
+  deployment = async () =>
+    this.#make('/deploy/operations', this.newDeployment(), ({ operationId }) => operationId);
   bundle = () => this.#make('/diagnostics/bundles', createBundle(), ({ bundleId }) => bundleId);
   rateLimit = () => this.#make('/rate-limits', this.newRateLimit(), ({ policyId }) => policyId);
   mask = () => this.#make('/field-mask-policies', this.newMask(), ({ policyId }) => policyId);
@@ -145,6 +147,11 @@ export class AuditWorld {
     target: { layerId: this.layers['countries'] },
     submitPolicy: { allowedOperations: ['update'] },
     fields: [{ fieldId: 'note', label: 'Note', type: 'text' }],
+  });
+  newDeployment = () => ({
+    targetId: 'servers',
+    desiredRevision: `9.${this.name('')}.0`,
+    submitImmediately: false,
   });
   newZone = () => ({
     zoneName: this.name('zone'),

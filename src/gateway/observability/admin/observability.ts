@@ -125,7 +125,7 @@ const PATIENCE_MS = 2000;
 
 type Steps = { readonly pending: readonly string[]; readonly later: readonly string[] };
 
-async function readMigrations(state: { migrationSteps(): Promise<Steps> }) {
+export async function readMigrations(state: { migrationSteps(): Promise<Steps> }) {
   const none = { pendingScripts: [], executedButNotDiscoveredScripts: [], planError: null, message: null };
   let steps: Steps;
   try {

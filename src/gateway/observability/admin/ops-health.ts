@@ -327,8 +327,8 @@ function describeDispatch({ channels, dispatch }: OpsHealthSnapshot) {
   };
 }
 
-/** A release is declared by its build. */
-function describeDeploy({ deploy, missing, status }: OpsHealthSnapshot) {
+/** Whether a coordinated release can start, and whether all processes run the release. */
+export function describeDeploy({ deploy, missing, status }: OpsHealthSnapshot) {
   const { pendingMigrations = 0, skewed = [] } = deploy ?? {};
   const isReady =
     deploy !== undefined &&
@@ -340,7 +340,7 @@ function describeDeploy({ deploy, missing, status }: OpsHealthSnapshot) {
     pendingMigrationsCount: pendingMigrations,
     pendingContractScriptsCount: deploy?.pendingRemovals ?? 0,
     platformRelease: {
-      releaseDeclared: true,
+      releaseDeclared: deploy?.isDeclared ?? false,
       releaseVersion: deploy?.release ?? null,
       isCoVersioned: deploy !== undefined && skewed.length === 0,
       skewedIds: [...skewed],

@@ -2,20 +2,6 @@ import { action, group, report, resource } from '../../admin/kit.js';
 
 /** Groups of the contract without any implementation. A group gets its own file when it is built. */
 
-/** Deployment operations and their preflight. */
-export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' }, [
-  report('GET /deploy/preflight', 'Get Deploy Preflight'),
-  report('POST /deploy/plan', 'Plan Deploy Operation'),
-  ...resource('/deploy/operations/{operationId}', {
-    list: 'List Deploy Operations',
-    create: 'Create Deploy Operation',
-    get: 'Get Deploy Operation',
-  }),
-  action('POST /deploy/operations/{operationId}/submit', 'Submit Deploy Operation'),
-  action('POST /deploy/operations/{operationId}/rollback', 'Rollback Deploy Operation'),
-  action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation'),
-]);
-
 /** Review of data collected in the field. */
 export const fieldWorkflows = group({ tag: 'Field workflows', scope: 'field-workflows', envelope: 'raw' }, [
   report('GET /field-workflows/submissions', 'List Field Submissions'),
@@ -50,12 +36,6 @@ export const networkDatasets = group(
     action('POST /network-datasets/{id}/rollback', 'Roll Back Topology Generation'),
     report('GET /network-datasets/{id}/promotions', 'List Topology Promotions'),
   ],
-);
-
-/** Convergence of the parts of a release. */
-export const platformRelease = group(
-  { tag: 'Platform release', scope: 'platform-release', envelope: 'raw' },
-  [action('POST /platform-release/converge', 'Converge Platform Release')],
 );
 
 /** 3D scene datasets. */

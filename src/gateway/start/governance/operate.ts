@@ -5,6 +5,7 @@ import type { PresentRights } from '../../../services/access/rules/present-right
 import { createAlertActuators } from '../../../services/alerts/actuators.js';
 import { createSourceActuator } from '../../../services/catalog/actuators.js';
 import { createRedriveActuator } from '../../../services/deliveries/actuators.js';
+import { createDeployActuator } from '../../../services/deploy/actuator.js';
 import { Autonomy } from '../../../services/operate/autonomy/autonomy.js';
 import { PolicyLoop } from '../../../services/operate/autonomy/policy-loop.js';
 import { FindingActions } from '../../../services/operate/findings/finding-actions.js';
@@ -76,6 +77,7 @@ export function registerActuators(
   const all = [
     createProcessActuator(processes, jobs, presentRights),
     createSourceActuator(sources),
+    createDeployActuator(state),
     ...createAlertActuators(state.deliveries, alertDispatch.configured),
     webhooks,
     ...createJobActuators(jobs),

@@ -49,6 +49,8 @@ export interface OpsHealthDeps extends ReadinessDeps {
   /** Names this process. */
   readonly instance: string;
   readonly release: string;
+  /** Release that all servers must run. Empty: none is declared. */
+  readonly declaredRelease: string;
   readonly peers: Pick<Peers, 'answer' | 'gather'>;
   readonly clock: StateClock;
   readonly store: Pick<HealthPeriodStore, 'latency' | 'vitals'>;
@@ -103,7 +105,9 @@ export interface OpsHealthSnapshot {
 interface DeployState {
   readonly pendingMigrations: number;
   readonly pendingRemovals: number;
+  /** The declared release, or the release of this process. */
   readonly release: string;
+  readonly isDeclared: boolean;
   /** Processes that run another release. */
   readonly skewed: readonly string[];
 }
@@ -274,10 +278,14 @@ export class OpsHealth {
   }
 
   async #readDeploy(): Promise<DeployState> {
-    const { pendingMigrations, releases, release } = this.#deps;
+    const { pendingMigrations, releases, declaredRelease } = this.#deps;
+    const release = declaredRelease || this.#deps.release;
     const [pending, running] = await Promise.all([pendingMigrations(), releases()]);
     const skewed = running.filter((one) => one.release !== release).map(({ name }) => name);
-    return { pendingMigrations: pending.count, pendingRemovals: pending.removals, release, skewed };
+    return {
+      ...{ pendingMigrations: pending.count, pendingRemovals: pending.removals },
+      ...{ release, isDeclared: declaredRelease !== '', skewed },
+    };
   }
 }
 
