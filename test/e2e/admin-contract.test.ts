@@ -17,7 +17,8 @@ const concrete = (path: string) => `/api/v1/admin${path.replaceAll(/\{\w+\}/g, '
 describe('management API over HTTP', () => {
   let server: Awaited<ReturnType<typeof startServer>>;
   beforeAll(async () => {
-    server = await startServer();
+    // Convergence needs a declared release.
+    server = await startServer({ env: { SVC_DEPLOY__RELEASE: '2026.9.0' } });
   });
   afterAll(() => server?.stop());
 
