@@ -248,7 +248,7 @@ export async function openWorld(
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-export async function waitFor(isDone: () => Promise<boolean> | boolean, ms = 20_000): Promise<void> {
+export async function waitFor(isDone: () => Promise<boolean> | boolean, ms = 60_000): Promise<void> {
   for (const end = performance.now() + ms; ; ) {
     if (await isDone()) return;
     if (performance.now() > end) throw new Error('it did not happen in time');

@@ -122,14 +122,14 @@ describe('tasks', () => {
           expect(job?.status === 'running' && job.jobID !== before?.jobID).toBe(true);
           return job.jobID as string;
         },
-        { timeout: 20_000, interval: 20 },
+        { timeout: 60_000, interval: 20 },
       );
       leaving.abort();
       await expect(answer).rejects.toThrow();
       states.push((await client.ended(id)).status);
     }
     expect(states).toEqual(['dismissed', 'successful']);
-  }, 60_000);
+  }, 240_000);
 
   it('give values, and addresses of files', async () => {
     const echo = await post('/echo/execute', { doubleInput: '3.5', stringInput: 'Value2' });
