@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { family, gateways } from '../support/processes.js';
 import { randomNumbers } from '../support/random.js';
@@ -164,10 +164,16 @@ describe.each(['SQLite', 'PostgreSQL'])('latency of known requests, with the sta
     for (const resolution of ['1m', '5m', '1h'])
       for (const perReplica of [false, true]) {
         const path = `/history?resolution=${resolution}&window=2h&perReplica=${perReplica}`;
-        const history = await readHistory(servers[0]!, path);
-        expect(countRequests(history)).toEqual(exact);
-        const replicas = new Set(history.latency.map((one: HealthDocument) => one.replicaId));
-        expect(replicas.size).toBe(perReplica ? size : 1);
+        // A process may store its last minute after it has written its log.
+        await vi.waitFor(
+          async () => {
+            const history = await readHistory(servers[0]!, path);
+            expect(countRequests(history)).toEqual(exact);
+            const replicas = new Set(history.latency.map((one: HealthDocument) => one.replicaId));
+            expect(replicas.size).toBe(perReplica ? size : 1);
+          },
+          { timeout: 20_000, interval: 100 },
+        );
       }
   });
 

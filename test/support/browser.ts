@@ -97,6 +97,8 @@ export async function watchedPage(
   options: BrowserContextOptions,
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options);
+  // A loaded machine draws slowly.
+  context.setDefaultTimeout(90_000);
   await leaveMapsBlank(context);
   const page = await context.newPage();
   const problems: string[] = [];
