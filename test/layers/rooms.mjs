@@ -481,7 +481,7 @@ const ROOMS = {
     diagnostics: { holds: 'diagnostic bundles', uses: ['admin', 'http'] },
     licensing: { holds: 'management of the licence', uses: ['admin'] },
     compliance: { holds: 'the compliance dashboard and its report', uses: ['admin', 'http'] },
-    forms: { holds: 'management of form packages', uses: ['admin', 'alerts'] },
+    forms: { holds: 'management of form packages', uses: ['admin'] },
     investigations: {
       holds: 'evidence about incidents',
       uses: ['admin', 'alerts', 'observability', 'releases'],

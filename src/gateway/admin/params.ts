@@ -95,6 +95,23 @@ export function readPeriod({ from, to }: { from: number | undefined; to: number 
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
+/** A number in the path, from 1. */
+export function idParam(name: string, description: string): Param<number> {
+  return {
+    name,
+    in: 'path',
+    description,
+    required: true,
+    schema: Type.Integer({ minimum: 1 }),
+    parse(raw) {
+      const id = raw !== undefined && /^\d{1,16}$/.test(raw) ? Number(raw) : 0;
+      if (id < 1 || !Number.isSafeInteger(id))
+        throw badParameter(name, `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`);
+      return id;
+    },
+  };
+}
+
 /** Start of a page: `nextCursor` of the previous page. The value is the argument of `encodeCursor`. */
 export function cursor(kind: string): Param<readonly (string | number)[] | undefined> {
   return {

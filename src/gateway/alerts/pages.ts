@@ -11,6 +11,7 @@ import { permits } from '../../services/access/permissions.js';
 import type { AlertDispatch } from '../../services/alerts/dispatch.js';
 import type { AlertRules } from '../../services/alerts/rules.js';
 import { BASE_PATH } from '../admin/base-path.js';
+import { idParam } from '../admin/params.js';
 import { alertsPage, type EventFilter } from '../pages/alerts/alerts-page.js';
 import { ALERTS_PATH, ALERTS_PERMISSION, listZoneData } from '../pages/alerts/parts.js';
 import { rulePage } from '../pages/alerts/rule-page.js';
@@ -18,7 +19,6 @@ import { buildFrame } from '../pages/crumbs.js';
 import { sitePath } from '../pages/layout.js';
 import { mapLayer } from '../pages/maps/map-data.js';
 import { createPageReply } from '../pages/page-reply.js';
-import { idParam } from './admin/alerts.js';
 import { channelView } from './admin/channels.js';
 import { type EventListDeps, restrictEvents, viewEvent } from './admin/visible-events.js';
 

@@ -12,9 +12,9 @@ import {
   defineTimeParam,
   encodeCursor,
   enumerations,
+  idParam,
   readPeriod,
 } from '../../admin/params.js';
-import { idParam } from './alerts.js';
 import { AlertEventSchema } from './schemas.js';
 import { restrictEvents, viewEvent } from './visible-events.js';
 

@@ -1,13 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { LIFECYCLES } from '../../../core/alerts/alerts.js';
 import { ALERT_LIMITS } from '../../../core/alerts/limits.js';
-import { badParameter } from '../../../core/errors/errors.js';
-import type { Param } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { buildCaller } from '../../../services/access/identity/submitter.js';
 import { Acknowledgement, AcknowledgementSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
-import { defineFilterParam, enumerations } from '../../admin/params.js';
+import { defineFilterParam, enumerations, idParam } from '../../admin/params.js';
 import { ruleView, triggerView, zoneView } from './alert-views.js';
 import { channelOperations } from './channels.js';
 import { describeHealth } from './rule-health.js';
@@ -37,22 +35,6 @@ const ruleId = idParam('ruleId', 'Id of a rule.');
 /** Bytes around the text of a zone in its body. */
 const ZONE_BYTES = ALERT_LIMITS.zoneCharacters + 65_536;
 const zoneBody = { ...jsonBody(ZoneBody), maxBytes: ZONE_BYTES };
-
-export function idParam(name: string, description: string): Param<number> {
-  return {
-    name,
-    in: 'path',
-    description,
-    required: true,
-    schema: Type.Integer({ minimum: 1 }),
-    parse(raw) {
-      const id = raw !== undefined && /^\d{1,16}$/.test(raw) ? Number(raw) : 0;
-      if (id < 1 || !Number.isSafeInteger(id))
-        throw badParameter(name, `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`);
-      return id;
-    },
-  };
-}
 
 /** Alert zones and rules. */
 export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped', isForTenants: true }, [

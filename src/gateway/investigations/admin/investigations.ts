@@ -14,8 +14,7 @@ import type {
 import type { ServicesOf } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
-import { cursor, defineFilterParam, encodeCursor, enumeration } from '../../admin/params.js';
-import { idParam } from '../../alerts/admin/alerts.js';
+import { cursor, defineFilterParam, encodeCursor, enumeration, idParam } from '../../admin/params.js';
 import { EVENT_KINDS } from '../../observability/admin/event-kinds.js';
 import { copyEvidence, EVIDENCE_SERVICES, RESOURCE_KINDS } from './evidence.js';
 
