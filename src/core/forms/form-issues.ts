@@ -48,7 +48,7 @@ const warning = (code: string, path: string, message: string, fieldId: string | 
 });
 
 /** Geometry types of layers that fit each type of field. */
-const FITTING_GEOMETRIES: Partial<Readonly<Record<FormFieldType, readonly GeometryType[]>>> = {
+export const FITTING_GEOMETRIES: Partial<Readonly<Record<FormFieldType, readonly GeometryType[]>>> = {
   geopoint: ['Point', 'MultiPoint', 'Geometry', 'GeometryCollection'],
   geotrace: ['LineString', 'MultiLineString', 'Geometry', 'GeometryCollection'],
   geoshape: ['Polygon', 'MultiPolygon', 'Geometry', 'GeometryCollection'],
@@ -61,13 +61,13 @@ function findTargetIssues(form: FormDocument, layer: FormLayer | undefined): For
   const issues: FormIssue[] = [];
   if (!layer.isWritable)
     issues.push(error('layer-read-only', '/target/layerId', `The layer '${layer.id}' cannot be edited.`));
-  for (const { fieldId, type } of form.fields) {
+  for (const [index, { fieldId, type }] of form.fields.entries()) {
     const fits = FITTING_GEOMETRIES[type];
     if (fits && !fits.includes(layer.geometryType))
       issues.push(
         error(
           'geometry-type',
-          `/fields/${form.fields.findIndex((one) => one.fieldId === fieldId)}/type`,
+          `/fields/${index}/type`,
           `The layer '${layer.id}' has geometries of the type ${layer.geometryType}, which cannot be a ${type}.`,
           fieldId,
         ),
@@ -449,9 +449,9 @@ function findColumnIssues(
         fieldId,
       ),
     );
-  const allowed = column.enumeration?.map(String);
+  const allowed = column.enumeration && new Set(column.enumeration.map(String));
   for (const [index, { code }] of (domain?.choices ?? []).entries())
-    if (allowed && !allowed.includes(String(code)))
+    if (allowed && !allowed.has(String(code)))
       issues.push(
         error(
           'code-refused',

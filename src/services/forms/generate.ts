@@ -1,6 +1,12 @@
-import type { FormDocument, FormDraft, FormFieldType, FormRule } from '../../core/forms/form-document.js';
-import { completeForm } from '../../core/forms/form-document.js';
-import type { FormLayer } from '../../core/forms/form-issues.js';
+import {
+  completeForm,
+  type FormDocument,
+  type FormDraft,
+  type FormFieldType,
+  type FormRule,
+  GEOMETRY_TYPES,
+} from '../../core/forms/form-document.js';
+import { FITTING_GEOMETRIES, type FormLayer } from '../../core/forms/form-issues.js';
 import type { Field } from '../../core/sources/vector-source.js';
 
 export interface GeneratedForm {
@@ -17,11 +23,9 @@ export function generateForm(layer: FormLayer, draft: Partial<FormDraft>, formId
   const kept = draft.fields ?? [];
   const answered = new Set(kept.map(({ targetField }) => targetField));
   const open = layer.fields.filter(({ name, generated }) => !generated && !answered.has(name));
-  const made = open.flatMap((column) => {
-    const field = describeColumn(column);
-    return field ? [field] : [];
-  });
-  const place = kept.some(({ type }) => GEOMETRY_FIELDS.includes(type)) ? [] : describePlace(layer);
+  const described = open.map((column) => ({ column, field: describeColumn(column) }));
+  const made = described.flatMap(({ field }) => (field ? [field] : []));
+  const place = kept.some(({ type }) => GEOMETRY_TYPES.has(type)) ? [] : describePlace(layer);
   const fields = uniqueIds([...kept, ...place, ...made]);
   const form = completeForm(
     {
@@ -35,9 +39,12 @@ export function generateForm(layer: FormLayer, draft: Partial<FormDraft>, formId
     } as FormDraft,
     formId,
   );
-  const unanswered = open
-    .filter((column) => !describeColumn(column))
-    .map(({ name, type }) => ({ column: name, reason: `No type of field has values of the type ${type}.` }));
+  const unanswered = described
+    .filter(({ field }) => !field)
+    .map(({ column: { name, type } }) => ({
+      column: name,
+      reason: `No type of field has values of the type ${type}.`,
+    }));
   return { form, unanswered };
 }
 
@@ -93,15 +100,11 @@ function listChoices({
   ];
 }
 
-const GEOMETRY_FIELDS: readonly string[] = ['geopoint', 'geotrace', 'geoshape'];
-
 function describePlace({ geometryType }: FormLayer): DraftField[] {
-  const type: FormFieldType = geometryType.endsWith('LineString')
-    ? 'geotrace'
-    : geometryType.endsWith('Polygon')
-      ? 'geoshape'
-      : 'geopoint';
-  return [{ fieldId: 'location', label: 'Location', type, required: true, readOnly: false, private: false }];
+  const [type] = [...GEOMETRY_TYPES].filter((one) => FITTING_GEOMETRIES[one]?.includes(geometryType));
+  return [
+    { fieldId: 'location', label: 'Location', type: type!, required: true, readOnly: false, private: false },
+  ];
 }
 
 /** The name of a column in the characters of ids. */

@@ -13,7 +13,7 @@ import { readIfMatch } from '../../admin/conditional.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
-import { idParam } from '../../alerts/admin/alerts.js';
+import { idParam } from '../../admin/params.js';
 import {
   FormSchema,
   FormSummarySchema,
@@ -105,7 +105,7 @@ export const formPackages = group({ tag: 'Forms', scope: 'forms', envelope: 'raw
         errors: [400, 409],
         location: ({ formId, version }: VersionView) => `/forms/packages/${formId}/versions/${version}`,
         async answer({ body, principal }, { forms }) {
-          const formId = body.formId ?? `form-${randomUUID().slice(0, 8)}`;
+          const formId = body.formId ?? createFormId();
           return view(await forms.create(body, formId, formatActor(principal)), forms);
         },
       }),
@@ -198,6 +198,8 @@ export const formPackages = group({ tag: 'Forms', scope: 'forms', envelope: 'raw
   }),
 ]);
 
+const createFormId = () => `form-${randomUUID().slice(0, 8)}`;
+
 const view = (version: Parameters<typeof viewVersion>[0], forms: Deps['forms']) =>
   viewVersion(version, (form) => forms.findIssues(form));
 
@@ -251,7 +253,7 @@ function generate(
     };
   }
   const target = { serviceId: body.package?.target.serviceId ?? null, layerId: layer.layerId };
-  const formId = body.package?.formId ?? `form-${randomUUID().slice(0, 8)}`;
+  const formId = body.package?.formId ?? createFormId();
   const { form, unanswered } = generateForm(describeFormLayer(layer), { ...body.package, target }, formId);
   return {
     status: 'generated',
