@@ -30,6 +30,8 @@ const { action, implement, report } = createRowBuilders(PREFLIGHT_SERVICES);
 
 const operationId = pathString('operationId', 'Id of a deploy operation.');
 const REASON = jsonBody(DeployReason, false);
+/** Members of all changes of an operation. */
+const CHANGE = { params: { operationId }, body: REASON, data: OperationSchema };
 /** No backend of this server replaces processes. */
 const CAPABILITIES = {
   ...{ supportsRollback: false, supportsCancellation: false, supportsProgressPolling: true },
@@ -94,11 +96,11 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
           const { kind = 'Deploy', status, page, pageSize } = params;
           const [all, observed] = await Promise.all([deps.deployments.list(), deps.deployments.observe()]);
           const matches = all.filter(({ state }) => status === undefined || state.status === status);
-          const found = kind === 'Deploy' ? matches : [];
+          const ofKind = kind === 'Deploy' ? matches : [];
           const end = page * pageSize;
           return {
-            items: found.slice(end - pageSize, end).map((one) => describeOperation(one, observed, deps)),
-            ...{ page, pageSize, totalCount: found.length, hasMore: end < found.length },
+            items: ofKind.slice(end - pageSize, end).map((one) => describeOperation(one, observed, deps)),
+            ...{ page, pageSize, totalCount: ofKind.length, hasMore: end < ofKind.length },
           };
         },
       }),
@@ -127,9 +129,7 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   ),
   action('POST /deploy/operations/{operationId}/submit', 'Submit Deploy Operation', {
     description: 'Proposes a planned operation for approval.',
-    params: { operationId },
-    body: REASON,
-    data: OperationSchema,
+    ...CHANGE,
     errors: [404, 409, 412],
     answer: async (x, deps) =>
       show(await deps.deployments.submit(x.params.operationId, readChange(x), x.principal), deps),
@@ -137,18 +137,14 @@ export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' },
   action('POST /deploy/operations/{operationId}/rollback', 'Rollback Deploy Operation', {
     description:
       'Ends an approved operation. The server cannot replace servers, so the status is `ManualInterventionRequired` with the previous release in `errorMessage`. If all processes already run the previous release, the status is `RolledBack`.',
-    params: { operationId },
-    body: REASON,
-    data: OperationSchema,
+    ...CHANGE,
     errors: [404, 409, 412],
     answer: async (x, deps) =>
       show(await deps.deployments.rollback(x.params.operationId, readChange(x), x.principal), deps),
   }),
   action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation', {
     description: 'Confirms the release of a successful operation. All processes must still run it.',
-    params: { operationId },
-    body: REASON,
-    data: OperationSchema,
+    ...CHANGE,
     errors: [404, 409, 412, 503],
     answer: async (x, deps) =>
       show(await deps.deployments.promote(x.params.operationId, readChange(x), x.principal), deps),

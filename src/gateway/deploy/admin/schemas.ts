@@ -127,6 +127,6 @@ type Nullable<T> = { readonly [K in keyof T]: T[K] | null | undefined };
 /** The request without its absent members, so that equal requests are equal documents. */
 export function readDeployRequest(body: Nullable<Omit<DeployRequest, 'targetId' | 'desiredRevision'>>) {
   const names = ['currentRevision', 'parameters', 'priority', 'reason', 'correlationId'] as const;
-  const given = names.flatMap((name) => (body[name] == null ? [] : [[name, body[name]]]));
-  return Object.fromEntries(given) as Omit<DeployRequest, 'targetId' | 'desiredRevision'>;
+  const members = names.flatMap((name) => (body[name] == null ? [] : [[name, body[name]]]));
+  return Object.fromEntries(members) as Omit<DeployRequest, 'targetId' | 'desiredRevision'>;
 }
