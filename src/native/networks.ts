@@ -134,13 +134,13 @@ export function buildNetworkFile(
   ordered.forEach((edge, i) => {
     points.set(edge.points, 2 * pointFirst[i]!);
   });
-  const vertexOf = (id: string) => vertexIds.find(id, 'vertex');
+  const findVertex = (id: string) => vertexIds.find(id, 'vertex');
   const rules = restrictions
     .map(({ kind, fromEdge, toEdge, viaVertex, penalty = 0 }) => [
       RESTRICTION_KINDS.indexOf(kind),
       edgeIds.find(fromEdge, 'edge'),
       edgeIds.find(toEdge, 'edge'),
-      vertexOf(viaVertex),
+      findVertex(viaVertex),
       penalty,
     ])
     // Sums of penalties depend on their order.
@@ -149,8 +149,8 @@ export function buildNetworkFile(
     addon().buildNetwork(
       vertexIds.size,
       isGeographic,
-      Uint32Array.from(ordered, ({ source }) => vertexOf(source)),
-      Uint32Array.from(ordered, ({ target }) => vertexOf(target)),
+      Uint32Array.from(ordered, ({ source }) => findVertex(source)),
+      Uint32Array.from(ordered, ({ target }) => findVertex(target)),
       Float64Array.from(ordered.flatMap(({ cost, reverseCost }) => [cost, reverseCost])),
       pointFirst,
       points,
@@ -252,35 +252,35 @@ export class RoadNetwork {
 
   /** The nearest position within a distance. `usable` has a number other than 0 for each edge that can be chosen. */
   locate(x: number, y: number, reach: number, usable?: Uint8Array): LocatedPosition | undefined {
-    const found = addon().locateOnNetwork(this.#handle, x, y, reach, usable ?? null);
-    if (!found) {
+    const position = addon().locateOnNetwork(this.#handle, x, y, reach, usable ?? null);
+    if (!position) {
       return undefined;
     }
-    const [edge, share, atX, atY, distance] = found as unknown as [number, number, number, number, number];
+    const [edge, share, atX, atY, distance] = position as unknown as [number, number, number, number, number];
     return { edge, share, x: atX, y: atY, distance };
   }
 
   /** The cheapest route, or nothing if there is none. */
   route(from: EdgePosition, to: EdgePosition, costs?: NetworkCosts): NetworkRoute | undefined {
     const pair = Float64Array.of(from.edge, from.share, to.edge, to.share);
-    const found = addon().findNetworkRoute(this.#query, costs?.handle ?? null, pair);
-    if (!found) {
+    const route = addon().findNetworkRoute(this.#query, costs?.handle ?? null, pair);
+    if (!route) {
       return undefined;
     }
     const parts: RoutePart[] = [];
-    for (let i = 1; i < found.length; i += 3) {
-      const directed = found[i]!;
+    for (let i = 1; i < route.length; i += 3) {
+      const directed = route[i]!;
       parts.push({
         edge: Math.floor(directed / 2),
         isForward: directed % 2 === 0,
-        from: found[i + 1]!,
-        to: found[i + 2]!,
+        from: route[i + 1]!,
+        to: route[i + 2]!,
       });
     }
-    return { cost: found[0]!, parts };
+    return { cost: route[0]!, parts };
   }
 
-  /** Costs of routes, each pair as edge, share, edge, share. Infinity if there is no route. */
+  /** Costs of routes, each pair as edge, share, edge, share. Without a route, the cost is infinite. */
   costs(pairs: Float64Array, costs?: NetworkCosts): Float64Array {
     return addon().findNetworkCosts(this.#query, costs?.handle ?? null, pairs);
   }
@@ -292,7 +292,7 @@ export class RoadNetwork {
       from,
       to,
     ]);
-    const found = addon().readNetworkGeometry(this.#handle, Float64Array.from(numbers));
-    return { length: found[0]!, points: found.subarray(1) };
+    const line = addon().readNetworkGeometry(this.#handle, Float64Array.from(numbers));
+    return { length: line[0]!, points: line.subarray(1) };
   }
 }

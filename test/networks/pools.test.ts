@@ -88,7 +88,7 @@ it('obeys restrictions, and reports stops without an edge or a route', async () 
     { restriction: { kind: 'prohibited', fromEdge: 'ab', toEdge: 'bc', viaVertex: 'b' } },
   ]);
   const there = { x: 100, y: 50 };
-  // At b, the route turns to come from ab again: there is no other way into bc.
+  // At b, the route turns to come from ab again: this is the only way into bc.
   expect(await route('restricted', [{ x: 50, y: 0 }, there])).toEqual({ missing: 'route', stop: 0 });
   expect(
     await route('restricted', [

@@ -131,14 +131,14 @@ export function elevationOperations({ visible, pools }: SurfaceDeps): Operation[
         const collection = find(x, x.params.datasetId);
         const place = [x.params.x, x.params.y] as const;
         requireDegrees(x.params.srid.geographic, [place], 'x');
-        const found = await findElevations(x, pools, collection, {
+        const heights = await findElevations(x, pools, collection, {
           line: [place],
           crs: x.params.srid,
           sampling: undefined,
           rule: x.params.mosaicRule ?? 'default',
         });
-        const { height, isOutside } = found.samples[0]!;
-        return elevationReply(found, {
+        const { height, isOutside } = heights.samples[0]!;
+        return elevationReply(heights, {
           datasetId: collection.id,
           layerId: collection.layerId,
           elevation: height,
@@ -147,8 +147,8 @@ export function elevationOperations({ visible, pools }: SurfaceDeps): Operation[
           x: place[0],
           y: place[1],
           querySrid: x.params.srid.epsg,
-          mosaicRule: found.rule,
-          source: describe(x, collection, found),
+          mosaicRule: heights.rule,
+          source: describe(x, collection, heights),
         });
       },
     }),
@@ -180,26 +180,26 @@ export function elevationOperations({ visible, pools }: SurfaceDeps): Operation[
           throw badParameter('interval', 'cannot be combined with sampleCount. Send one of them');
         const collection = find(x, x.params.datasetId);
         requireDegrees(x.params.srid.geographic, x.params.line, 'line');
-        const found = await findElevations(x, pools, collection, {
+        const heights = await findElevations(x, pools, collection, {
           line: x.params.line,
           crs: x.params.srid,
           sampling: interval === undefined ? { count: sampleCount ?? DEFAULT_SAMPLES } : { interval },
           rule: x.params.mosaicRule ?? 'default',
         });
-        return elevationReply(found, {
+        return elevationReply(heights, {
           datasetId: collection.id,
           layerId: collection.layerId,
-          sampleCount: found.samples.length,
-          lineLengthMeters: found.length,
+          sampleCount: heights.samples.length,
+          lineLengthMeters: heights.length,
           lineSrid: x.params.srid.epsg,
-          mosaicRule: found.rule,
-          isAllNoData: found.samples.every(({ height }) => height === null),
-          samples: found.samples.map(({ distance, height }) => ({
+          mosaicRule: heights.rule,
+          isAllNoData: heights.samples.every(({ height }) => height === null),
+          samples: heights.samples.map(({ distance, height }) => ({
             distanceMeters: distance,
             elevation: height,
             noData: height === null,
           })),
-          source: describe(x, collection, found),
+          source: describe(x, collection, heights),
         });
       },
     }),
@@ -219,12 +219,12 @@ function describe(x: Exchange, { raster, storageCrs }: ReturnType<typeof asRaste
   return { ...source, sourceSrid: raster.epsg, sourceCrs: buildCrsUri(storageCrs, x.baseUrl), band: 1 };
 }
 
-function elevationReply(found: Elevations, document: object) {
+function elevationReply(heights: Elevations, document: object) {
   const reply = json(document);
   return {
     ...reply,
     etag: contentTag(reply.body as string),
     cacheControl: 'no-cache',
-    headers: lossHeaders(found),
+    headers: lossHeaders(heights),
   };
 }

@@ -46,7 +46,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
+const computeDigest = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 
 /** Analyses a snapshot, and builds a network file unless a finding is an error. */
 export async function buildNetwork({
@@ -58,15 +58,15 @@ export async function buildNetwork({
   const { edges, restrictions } = await readSnapshot(snapshot);
   const findings = analyzeTopology(edges, restrictions, tolerance);
   if (findings.some(({ isError }) => isError)) {
-    return { findings, evidenceDigest: digestOf(JSON.stringify({ findings })) };
+    return { findings, evidenceDigest: computeDigest(JSON.stringify({ findings })) };
   }
   const bytes = buildNetworkFile(edges, restrictions, isGeographic);
   await writeWhole(output, bytes);
-  const digest = digestOf(bytes);
+  const digest = computeDigest(bytes);
   const vertices = new Set(edges.flatMap(({ source, target }) => [source, target])).size;
   return {
     findings,
-    evidenceDigest: digestOf(JSON.stringify({ findings, digest })),
+    evidenceDigest: computeDigest(JSON.stringify({ findings, digest })),
     file: { digest, bytes: bytes.byteLength, edges: edges.length, vertices },
   };
 }

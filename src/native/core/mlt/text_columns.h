@@ -32,7 +32,7 @@ class TextStreams {
   Bytes data_;
   bool hasSymbols_ = false;
   bool hasData_ = false;
-  /** Texts of the dictionary, or of the features if there is no dictionary. */
+  /** Texts of the dictionary. Without a dictionary, texts of the features. */
   std::vector<std::string_view> texts_;
 };
 

@@ -18,7 +18,7 @@ struct InputView {
   Span<uint32_t> slot;
 };
 
-/** Cost of each arc up and down; infinite if there is no way. */
+/** Cost of each arc up and down; infinite without a way. */
 struct MetricView {
   Span<double> up;
   Span<double> down;

@@ -32,7 +32,7 @@ struct CostView {
  */
 std::optional<PositionRoute> findRoute(const NetworkView& network, const CostView& in, RouteQuery& query, const EdgePosition& from, const EdgePosition& to);
 
-/** Returns the cost of `findRoute`; infinite if there is no route. */
+/** Returns the cost of `findRoute`; infinite without a route. */
 double findCost(const NetworkView& network, const CostView& in, RouteQuery& query, const EdgePosition& from, const EdgePosition& to);
 
 }  // namespace graticule::networks

@@ -27,7 +27,7 @@ class RouteQuery {
  public:
   explicit RouteQuery(const HierarchyView& hierarchy, const InputView& inputs);
 
-  /** Returns the least cost, which is infinite if there is no way. Both lists have at least one seed. */
+  /** Returns the least cost, which is infinite without a way. Both lists have at least one seed. */
   double run(const MetricView& metric, Span<Seed> sources, Span<Seed> targets);
   /** The way of the last query, which found one. `costs` are those of the inputs. */
   Way unpack(const MetricView& metric, Span<double> costs);
