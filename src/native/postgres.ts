@@ -6,6 +6,7 @@ import type { PageKey } from '../core/features/features.js';
 import { type StatementRecorder, statements } from '../core/observability/statements.js';
 import { nativeAddon } from './built.js';
 import type { LayerOptions } from './index.js';
+import type { SceneTileOptions } from './scenes.js';
 
 /** A value of a row: timestamps and dates as ISO 8601 text, numeric and uuid as text, unknown types as bytes. */
 export type PgValue = string | number | bigint | boolean | Uint8Array | null;
@@ -68,6 +69,7 @@ interface NativeConnection {
   finish(): Promise<void>;
   page(sql: string, params: PgParams, options: string): Promise<PgPage>;
   tile(sql: string, params: PgParams, options: string): Promise<PgTile>;
+  sceneTile(sql: string, params: PgParams, options: string): Promise<Uint8Array>;
   notified(timeoutMs: number): Promise<boolean>;
   cancel(): void;
   close(): void;
@@ -126,6 +128,16 @@ export class PostgresConnection {
     );
   }
 
+  /** A tile of a 3D scene, as binary glTF. */
+  sceneTile(sql: string, params: PgParams, options: SceneTileOptions): Promise<Uint8Array> {
+    const text = JSON.stringify(options);
+    return this.#timed(
+      sql,
+      () => this.#native.sceneTile(sql, params, text),
+      () => undefined,
+    );
+  }
+
   /** Rows in batches; the statement ends when the consumer stops. */
   async *rows(sql: string, params: PgParams, batch: number): AsyncGenerator<PgValue[][]> {
     const statement = this.#recorder.find('postgres', sql);
@@ -159,7 +171,7 @@ export class PostgresConnection {
     }
   }
 
-  #timed<T>(sql: string, work: () => Promise<T>, countRows: (result: T) => number): Promise<T> {
+  #timed<T>(sql: string, work: () => Promise<T>, countRows: (result: T) => number | undefined): Promise<T> {
     return this.#recorder.run('postgres', sql, work, (result) => ({
       rows: result === undefined ? undefined : countRows(result),
       reused: this.#native.reused,

@@ -111,6 +111,7 @@ const ROOMS = {
     licensing: { holds: 'licences, entitlements, capacity', uses: ['errors'] },
     compliance: { holds: 'controls, evidence and reports', uses: [] },
     forms: { holds: 'form packages: members, vocabulary, issues', uses: ['sources'] },
+    scenes: { holds: 'tiles of 3D scenes', uses: ['features', 'geometry'] },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
@@ -132,6 +133,7 @@ const ROOMS = {
         'observability',
         'processes',
         'rasters',
+        'scenes',
         'sources',
         'stac',
         'streams',
@@ -390,6 +392,7 @@ const ROOMS = {
       uses: ['edits', 'files', 'storage', 'styles', 'threads'],
     },
     features: { holds: 'pages, analytics, bins, statistics of features', uses: ['providers', 'threads'] },
+    scenes: { holds: 'tiles of 3D scenes', uses: ['features', 'providers', 'threads'] },
     rasters: {
       holds: 'coverages, images, positions, sources of rasters',
       uses: ['engine', 'gdal', 'storage', 'threads'],
@@ -432,6 +435,7 @@ const ROOMS = {
         'providers',
         'rasters',
         'reports',
+        'scenes',
         'stac',
         'state',
         'storage',

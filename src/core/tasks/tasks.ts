@@ -56,6 +56,7 @@ import type { WorkerReport } from '../observability/worker-report.js';
 import type { FeatureProcessTasks } from '../processes/feature-processes.js';
 import type { ElevationTasks } from '../rasters/elevations.js';
 import type { ImageResult, RasterTasks } from '../rasters/rasters.js';
+import type { SceneTasks } from '../scenes/scene-tiles.js';
 import type { ConnectionTotals } from '../sources/connection-counts.js';
 import type { FileFinding } from '../sources/file-findings.js';
 import type { StorageTasks } from '../sources/storage.js';
@@ -109,6 +110,7 @@ interface Tasks
     RasterTasks,
     ElevationTasks,
     ReportTasks,
+    SceneTasks,
     StacTasks,
     StorageTasks,
     SymbolTasks,

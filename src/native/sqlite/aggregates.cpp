@@ -1,4 +1,4 @@
-// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a complete tile layer or page of features as one
+// gr_mvt, gr_glb, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a complete tile layer or page of features as one
 // value.
 #include "../core/formats/options.h"
 #include "connection.h"
@@ -54,6 +54,21 @@ TileLayerEncoder* openTile(sqlite3_context* context, int argc, sqlite3_value** a
   auto reprojector = connection.reprojectors.find(options.from, options.to, error);
   if (reprojector == nullptr) return fail(context, kFunction, error), nullptr;
   auto encoder = takeIdle(connection.idleTileEncoders);
+  encoder->begin(options, std::move(reprojector));
+  return encoder.release();
+}
+
+SceneTileEncoder* openScene(sqlite3_context* context, int argc, sqlite3_value** argv) {
+  constexpr const char* kFunction = "gr_glb";
+  if (argc < kFirstValue) return fail(context, kFunction, "needs options, id and geometry"), nullptr;
+  SceneTileOptions options;
+  std::string error;
+  if (!parseSceneTileOptions(textOf(argv[0]), options, error)) return fail(context, kFunction, error), nullptr;
+  if (!checkArguments(context, kFunction, argc, options.columns.size())) return nullptr;
+  Connection& connection = connectionOf(context);
+  auto reprojector = connection.reprojectors.find(options.from, "EPSG:4326", error);
+  if (reprojector == nullptr) return fail(context, kFunction, error), nullptr;
+  auto encoder = takeIdle(connection.idleSceneEncoders);
   encoder->begin(options, std::move(reprojector));
   return encoder.release();
 }
@@ -155,6 +170,34 @@ void tileFinal(sqlite3_context* context) {
     resultBlob(context, tile, size);
     connection.tile = {static_cast<int64_t>(encoder->dropped()), static_cast<int64_t>(encoder->work()), size};
     giveBack(connection.idleTileEncoders, encoder);
+  });
+}
+
+void sceneStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
+  guarded(context, [&] {
+    auto* encoder = encoderOf<SceneTileEncoder>(context, argc, argv, openScene);
+    if (encoder == nullptr) return;
+    size_t size = 0;
+    const uint8_t* blob = geometryOf(argv[2], size);
+    if (encoder->addGeometry(blob, size)) {
+      for (int i = kFirstValue; i < argc; ++i) encoder->setValue(static_cast<size_t>(i - kFirstValue), valueOf(argv[i]));
+      encoder->endFeature(valueOf(argv[1]));
+    }
+    if (encoder->state() == SceneTileEncoder::State::Late) return failLate(context, "gr_glb");
+    if (encoder->state() == SceneTileEncoder::State::Ok) return;
+    fail(context, "gr_glb", "the tile is too large");
+    sqlite3_result_error_code(context, SQLITE_TOOBIG);
+  });
+}
+
+void sceneFinal(sqlite3_context* context) {
+  guarded(context, [&] {
+    auto* encoder = finalEncoderOf<SceneTileEncoder>(context);
+    if (encoder == nullptr) return resultBlob(context, nullptr, 0);
+    size_t size = 0;
+    const uint8_t* file = encoder->finish(size);
+    resultBlob(context, file, size);
+    giveBack(connectionOf(context).idleSceneEncoders, encoder);
   });
 }
 

@@ -17,6 +17,7 @@
 #include "../core/geometry/geos.h"
 #include "../core/formats/gml.h"
 #include "../core/geometry/reprojector.h"
+#include "../core/scenes/scene_tile.h"
 #include "../core/tiles/tile_layer.h"
 #include "watchdog.h"
 
@@ -66,6 +67,7 @@ using FeaturePages = std::vector<std::unique_ptr<FeaturePage<Writer>>>;
 struct Connection {
   ReprojectorCache reprojectors;
   std::vector<std::unique_ptr<TileLayerEncoder>> idleTileEncoders;
+  std::vector<std::unique_ptr<SceneTileEncoder>> idleSceneEncoders;
   FeaturePages<GeoJsonFeatureWriter> idleGeoJsonPages;
   FeaturePages<CsvFeatureWriter> idleCsvPages;
   FeaturePages<GmlFeatureWriter> idleGmlPages;
@@ -183,6 +185,8 @@ void percentileDiscStep(sqlite3_context* context, int argc, sqlite3_value** argv
 void percentileDiscFinal(sqlite3_context* context);
 void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileFinal(sqlite3_context* context);
+void sceneStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void sceneFinal(sqlite3_context* context);
 void geoJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void geoJsonFinal(sqlite3_context* context);
 void csvStep(sqlite3_context* context, int argc, sqlite3_value** argv);

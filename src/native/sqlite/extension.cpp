@@ -26,6 +26,7 @@ struct Definition {
 
 constexpr Definition kDefinitions[] = {
     {"gr_mvt", -1, nullptr, tileStep, tileFinal},
+    {"gr_glb", -1, nullptr, sceneStep, sceneFinal},
     {"gr_geojson", -1, nullptr, geoJsonStep, geoJsonFinal},
     {"gr_csv", -1, nullptr, csvStep, csvFinal},
     {"gr_gml", -1, nullptr, gmlStep, gmlFinal},

@@ -12,6 +12,7 @@ import * as metrics from './store-metrics.js';
 /** Kinds of queries, by the task that makes them. */
 const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.tile': 'tile',
+  'vector.sceneTile': 'scene_tile',
   'vector.items': 'select',
   'vector.item': 'select_by_id',
   'vector.count': 'count',
@@ -34,6 +35,7 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
 };
 const SPATIAL: ReadonlySet<string> = new Set([
   'tile',
+  'scene_tile',
   'exists',
   'h3',
   'clusters',

@@ -8,8 +8,10 @@ import type {
   PageKey,
 } from '../../core/features/features.js';
 import type { FederatedSource } from '../../core/federation/federated-source.js';
+import { around } from '../../core/geometry/box.js';
 import type { GeoPackageSource, VectorSource } from '../../core/sources/vector-source.js';
 import type { RemoteAccess } from '../exchange/ingest/http.js';
+import { boxesInSource } from '../providers/boxes.js';
 import type { FeatureStore } from '../providers/feature-store.js';
 import { statement } from '../providers/geopackage/connection.js';
 import { passingRows } from '../providers/geopackage/queries/filter.js';
@@ -37,7 +39,7 @@ export function createFederatedStore(allowed: AllowedHosts): FeatureStore {
       features.push(...page.features);
     return withStaged(federated, features, work);
   };
-  const { groups, groupCount, top, losses } = geopackageStore as Required<typeof geopackageStore>;
+  const { groups, groupCount, top, losses, sceneTile } = geopackageStore as Required<typeof geopackageStore>;
   return {
     items: (task, cancellation) =>
       isStreamed(task)
@@ -70,6 +72,13 @@ export function createFederatedStore(allowed: AllowedHosts): FeatureStore {
       return gather(query, cancellation, (staged) =>
         geopackageStore.tileLayer(task, { ...layer, source: staged }),
       );
+    },
+    sceneTile(task, cancellation) {
+      const { source } = task;
+      const box = boxesInSource(source, task.window, 'EPSG:4326').reduce(around);
+      const window = bboxFilter(source.geometryColumn, box, source.crs);
+      const query = { source, filter: and(window, task.filter) };
+      return gather(query, cancellation, (staged) => sceneTile({ ...task, source: staged }));
     },
     // Sources have no spatial index for many boxes.
     occupied: async (_source, boxes) => boxes.map(() => true),

@@ -22,6 +22,7 @@ import type {
 } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { FeatureProcessTask } from '../../core/processes/feature-processes.js';
+import type { SceneTileTask } from '../../core/scenes/scene-tiles.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { EventsResult, EventsTask } from '../../core/streams/events.js';
 import type {
@@ -82,6 +83,8 @@ export interface FeatureStore {
   groupCount?(task: GroupCountTask, cancellation?: Cancellation): Promise<number>;
   top?(task: TopTask, cancellation?: Cancellation): Promise<TopResult>;
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
+  /** Encodes a tile of a 3D scene as binary glTF; of length 0 if no row is near the tile. */
+  sceneTile?(task: SceneTileTask, cancellation?: Cancellation): Promise<Uint8Array>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
   /** Returns the extent of the data within the domain of the CRS. */

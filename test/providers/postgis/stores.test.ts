@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SceneTileTask } from '../../../src/core/scenes/scene-tiles.js';
 import type { GeoPackageSource, PostgisSource } from '../../../src/core/sources/vector-source.js';
 import type { VectorTileTask } from '../../../src/core/tasks/vector-tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../../src/core/tiles/tile-matrix.js';
@@ -10,6 +11,7 @@ import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/sch
 import { closeAll } from '../../../src/workers/providers/postgis/connections/database.js';
 import { getFeatureStore } from '../../../src/workers/providers/store.js';
 import { decode, WORLD_MAP } from '../../native/support.js';
+import { readSceneFeatures, sumVolume } from '../../support/glb.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { CRS84, featuresOf, layerOf } from './support.js';
 
@@ -122,6 +124,65 @@ describe.each(TABLES)('%s, in both stores', (table) => {
       return JSON.stringify(byId(tile));
     });
     expect(database === file).toBe(true);
+  });
+});
+
+describe('a scene tile of states, in both stores', () => {
+  const WINDOW = [0, 40, 20, 56] as const;
+  const encode = (task: Partial<SceneTileTask>) =>
+    both('states_provinces', async (source) => {
+      const file = await getFeatureStore(source).sceneTile!({
+        source,
+        filter: undefined,
+        fields: ['name', 'admin'],
+        window: [...WINDOW],
+        shape: 'extrusion',
+        height: { otherwise: 1000 },
+        encoding: 'identity',
+        ...task,
+      });
+      const features = readSceneFeatures(file);
+      return features.toSorted((a, b) => Number(a.properties['id']) - Number(b.properties['id']));
+    });
+
+  it('has the same features', async () => {
+    const [file, database] = await encode({});
+    expect(file.length).toBeGreaterThan(300);
+    expect(file.every(({ triangles }) => sumVolume(triangles) > 0)).toBe(true);
+    expect(database).toEqual(file);
+  });
+
+  it('has the same features with a filter', async () => {
+    const filter = { op: '=', args: [{ property: 'admin' }, 'Switzerland'] };
+    const [file, database] = await encode({ filter });
+    expect(file).toHaveLength(26);
+    expect(new Set(file.map(({ properties }) => properties['admin']))).toEqual(new Set(['Switzerland']));
+    expect(database).toEqual(file);
+  });
+
+  it('has no byte of a masked field, neither as attribute nor as height', async () => {
+    const masked = pairs['states_provinces']!.map((source) => ({
+      ...source,
+      fields: source.fields.map((field) =>
+        field.name === 'admin' || field.name === 'diss_me'
+          ? { ...field, mask: { treatment: 'null' as const } }
+          : field,
+      ),
+    }));
+    for (const source of masked) {
+      const file = await getFeatureStore(source).sceneTile!({
+        source,
+        filter: undefined,
+        fields: ['name', 'admin'],
+        window: [...WINDOW],
+        shape: 'extrusion',
+        height: { field: 'admin', otherwise: 5 },
+        encoding: 'identity',
+      });
+      expect(Buffer.from(file).includes('Switzerland')).toBe(false);
+      const heights = readSceneFeatures(file).map(({ properties }) => Object.keys(properties).toSorted());
+      expect(new Set(heights.map(String))).toEqual(new Set(['id,name']));
+    }
   });
 });
 

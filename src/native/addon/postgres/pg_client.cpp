@@ -256,6 +256,15 @@ napi_value tile(napi_env env, napi_callback_info info) {
   return submit(env, arguments.self, tileJob(std::move(statement), std::move(options)));
 }
 
+napi_value sceneTile(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  SceneTileOptions options;
+  std::string error;
+  if (!parseSceneTileOptions(requireText(env, arguments[2], "options"), options, error)) throw Failure{error, true};
+  PgStatement statement = statementOf(env, arguments[0], arguments[1]);
+  return submit(env, arguments.self, sceneTileJob(std::move(statement), std::move(options)));
+}
+
 napi_value cancel(napi_env env, napi_callback_info info) {
   const Arguments<0> arguments(env, info);
   clientOf(env, arguments.self).cancel();
@@ -293,7 +302,8 @@ napi_value definePostgresConnection(napi_env env) {
   const napi_property_descriptor members[] = {
       method("connect", guarded<connect>), method("query", guarded<query>),   method("open", guarded<open>),
       method("fetch", guarded<fetch>),     method("finish", guarded<finish>), method("page", guarded<page>),
-      method("tile", guarded<tile>),       method("cancel", guarded<cancel>), method("close", guarded<close>),
+      method("tile", guarded<tile>),
+      method("sceneTile", guarded<sceneTile>),       method("cancel", guarded<cancel>), method("close", guarded<close>),
       method("notified", guarded<notified>),
       {"idle", nullptr, nullptr, guarded<idle>, nullptr, nullptr, napi_default, nullptr},
       {"reused", nullptr, nullptr, guarded<reused>, nullptr, nullptr, napi_default, nullptr},

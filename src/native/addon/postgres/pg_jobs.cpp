@@ -278,6 +278,50 @@ class TileJob final : public PgJob {
   uint64_t work_ = 0;
 };
 
+class SceneTileJob final : public PgJob {
+ public:
+  SceneTileJob(PgStatement statement, SceneTileOptions options)
+      : statement_(std::move(statement)), options_(std::move(options)) {}
+
+  void work(PgSession& session) override {
+    std::string error;
+    auto reprojector = session.reprojectors.find(options_.from, "EPSG:4326", error);
+    if (reprojector == nullptr) throw PgError{"22023", error};
+    session.connection.send(statement_.sql, statement_.params);
+    SceneTileEncoder& encoder = session.sceneEncoder;
+    encoder.begin(options_, std::move(reprojector));
+    PgRow row;
+    while (const PGresult* result = session.connection.next()) {
+      row.read(result);
+      addRow(encoder, row);
+      // The codes of a cancelled statement, and of a result beyond a limit.
+      if (encoder.state() == SceneTileEncoder::State::Late) throw PgError{"57014", "out of time"};
+      if (encoder.state() == SceneTileEncoder::State::TooLarge) throw PgError{"54000", "the tile is too large"};
+    }
+    size_t size = 0;
+    const uint8_t* file = encoder.finish(size);
+    file_.assign(reinterpret_cast<const char*>(file), size);
+    encoder.release();
+  }
+
+  napi_value answer(napi_env env) override {
+    return toBuffer(env, reinterpret_cast<const uint8_t*>(file_.data()), file_.size());
+  }
+
+ private:
+  static void addRow(SceneTileEncoder& encoder, PgRow& row) {
+    size_t size = 0;
+    const uint8_t* blob = row.bytes(kGeometryColumn, size);
+    if (!encoder.addGeometry(blob, size)) return;
+    for (size_t i = kFirstValueColumn; i < row.columns(); ++i) encoder.setValue(i - kFirstValueColumn, row.value(i));
+    encoder.endFeature(row.id());
+  }
+
+  PgStatement statement_;
+  SceneTileOptions options_;
+  std::string file_;
+};
+
 }  // namespace
 
 std::unique_ptr<PgJob> connectJob(std::string url, int timeoutMs) {
@@ -293,6 +337,9 @@ std::unique_ptr<PgJob> pageJob(PgStatement statement, PageOptions options) {
 }
 std::unique_ptr<PgJob> tileJob(PgStatement statement, TileLayerOptions options) {
   return std::make_unique<TileJob>(std::move(statement), std::move(options));
+}
+std::unique_ptr<PgJob> sceneTileJob(PgStatement statement, SceneTileOptions options) {
+  return std::make_unique<SceneTileJob>(std::move(statement), std::move(options));
 }
 
 }  // namespace graticule::addon

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../../core/geometry/reprojector.h"
+#include "../../core/scenes/scene_tile.h"
 #include "../../core/tiles/tile_layer.h"
 #include "../napi.h"
 #include "pg_connection.h"
@@ -19,6 +20,7 @@ struct PgSession {
   PgConnection connection;
   ReprojectorCache reprojectors;
   TileLayerEncoder tileEncoder;
+  SceneTileEncoder sceneEncoder;
 };
 
 class PgJob {
@@ -56,5 +58,7 @@ std::unique_ptr<PgJob> notifiedJob(int timeoutMs);
 std::unique_ptr<PgJob> pageJob(PgStatement statement, PageOptions options);
 /** {tile, features}; columns are id, geometry and one per attribute. */
 std::unique_ptr<PgJob> tileJob(PgStatement statement, TileLayerOptions options);
+/** The bytes of a scene tile; columns are the same. */
+std::unique_ptr<PgJob> sceneTileJob(PgStatement statement, SceneTileOptions options);
 
 }  // namespace graticule::addon

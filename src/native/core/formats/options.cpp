@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "json.h"
@@ -38,6 +40,12 @@ bool readBox(JsonReader& reader, Box& box) {
   return read && n == 4;
 }
 
+template <size_t N>
+bool readNumbers(JsonReader& reader, std::array<double, N>& numbers) {
+  size_t n = 0;
+  return reader.readArray([&] { return n < N && reader.readNumber(numbers[n++]); }) && n == N;
+}
+
 bool readUnsigned(JsonReader& reader, uint32_t& value) {
   double number = 0;
   if (!reader.readNumber(number) || number < 0 || number > kMaxExtent || number != std::trunc(number)) return false;
@@ -53,6 +61,18 @@ bool readSize(JsonReader& reader, uint64_t& value) {
 }
 
 bool readStep(JsonReader& reader, double& step) { return reader.readNumber(step) && step > 0 && std::isfinite(step); }
+
+bool readHeight(JsonReader& reader, SceneHeight& height) {
+  return reader.readObject([&](const std::string& key) {
+    if (key == "metres") return readStep(reader, height.metres);
+    if (key == "otherwise") return reader.readNumber(height.otherwise) && std::isfinite(height.otherwise);
+    if (key != "column") return reader.skip();
+    uint32_t column = 0;
+    if (!readUnsigned(reader, column)) return false;
+    height.column = static_cast<int>(column);
+    return true;
+  });
+}
 
 bool readQuantisation(JsonReader& reader, FeatureOptions::Quantisation& options) {
   options.on = true;
@@ -151,6 +171,60 @@ bool checkTileOptions(const TileLayerOptions& options, std::string& error) {
     return false;
   }
   return checkCrs(options.from, options.to, error);
+}
+
+bool parseSceneTileOptions(std::string_view json, SceneTileOptions& options, std::string& error) {
+  options = {};
+  options.from.clear();
+  std::array<double, 2> origin{SceneHeight::kNone, SceneHeight::kNone};
+  uint64_t shown = 0;
+  const bool read = readOptions(json, error, [&](JsonReader& reader, const std::string& key) {
+    if (key == "fields") return readFields(reader, options.columns);
+    if (key == "shown") return readSize(reader, shown);
+    if (key == "from") return reader.readString(options.from);
+    if (key == "window") return readBox(reader, options.window);
+    if (key == "origin") return readNumbers(reader, origin);
+    if (key == "faces") return reader.readBoolean(options.faces);
+    if (key == "base") return readHeight(reader, options.base);
+    if (key == "height") return readHeight(reader, options.height);
+    if (key == "metresPerZ") return readStep(reader, options.metresPerZ);
+    if (key == "offsets") return readNumbers(reader, options.offsets);
+    if (key == "floor") return reader.readBoolean(options.floor);
+    if (key == "color") return readNumbers(reader, options.color);
+    if (key == "maxFeatures") return readSize(reader, options.maxFeatures);
+    if (key == "maxBytes") return readSize(reader, options.maxBytes);
+    if (key == "deadline") return reader.readNumber(options.deadline);
+    return reader.skip();
+  });
+  if (!read) return false;
+  options.shown = shown;
+  options.longitude = origin[0];
+  options.latitude = origin[1];
+  const auto isColumn = [&](const SceneHeight& height) { return height.column < static_cast<int>(options.columns.size()); };
+  if (shown > options.columns.size() || !isColumn(options.base) || !isColumn(options.height)) {
+    error = "the options refer to a column beyond 'fields'";
+    return false;
+  }
+  const Box& w = options.window;
+  if (!(w.minX < w.maxX) || !(w.minY < w.maxY) || !std::isfinite(w.maxX - w.minX) || !std::isfinite(w.maxY - w.minY)) {
+    error = "the options lack a 'window' of [west, south, east, north] with an area";
+    return false;
+  }
+  if (!(std::fabs(options.longitude) <= 360 && std::fabs(options.latitude) <= 90)) {
+    error = "the options lack an 'origin' of longitude and latitude";
+    return false;
+  }
+  const bool hasHeight = options.height.column >= 0 || options.height.otherwise > 0;
+  if (!options.faces && !hasHeight) {
+    error = "the options lack a 'height' with a column or a positive value";
+    return false;
+  }
+  const bool isColor = std::all_of(options.color.begin(), options.color.end(), [](double c) { return c >= 0 && c <= 1; });
+  if (!isColor) {
+    error = "'color' must have four numbers from 0 to 1";
+    return false;
+  }
+  return checkCrs(options.from, "EPSG:4326", error);
 }
 
 bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::string& error) {

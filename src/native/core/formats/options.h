@@ -6,6 +6,7 @@
 
 #include "feature_options.h"
 #include "geojson_reader.h"
+#include "../scenes/scene_tile.h"
 #include "../tiles/tile_layer.h"
 
 namespace graticule {
@@ -30,6 +31,13 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
 
 /** Reads `{from, to, swap, dimension, maxVertices}`; `from` and `to` are required. */
 bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options, std::string& error);
+
+/**
+ * Reads `{fields, shown, from, window, origin, faces, base, height, metresPerZ, offsets, floor, color, maxFeatures,
+ * maxBytes, deadline}`. `from`, `window` and `origin` are required, and `height` unless `faces`. `base` and `height`
+ * are objects `{column, metres, otherwise}`.
+ */
+bool parseSceneTileOptions(std::string_view json, SceneTileOptions& options, std::string& error);
 
 /** FieldType of src/core/tasks/tasks.ts by its name; false for another word. */
 bool parseFieldType(std::string_view name, FieldType& type);
