@@ -100,6 +100,7 @@
         "src/native/core/scenes/glb.cpp",
         "src/native/core/scenes/ground_frame.cpp",
         "src/native/core/scenes/property_table.cpp",
+        "src/native/core/scenes/scene_cells.cpp",
         "src/native/core/scenes/scene_mesh.cpp",
         "src/native/core/scenes/scene_tile.cpp",
         "src/native/core/scenes/triangulation.cpp",

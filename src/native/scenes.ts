@@ -31,6 +31,8 @@ export interface SceneTileOptions {
   maxFeatures?: number;
   /** Bytes before compression. */
   maxBytes?: number;
+  /** Level of cells in which features are counted, in place of the tile. */
+  cellLevel?: number;
   /** Milliseconds since 1970, after which the encoder fails. */
   deadline?: number;
 }

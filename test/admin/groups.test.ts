@@ -33,9 +33,9 @@ describe('management API', () => {
   });
 
   it('answers 501 by name for what is not built', async () => {
-    await expect(api.call('GET /scenes')).rejects.toMatchObject({
+    await expect(api.call('GET /network-datasets')).rejects.toMatchObject({
       status: 501,
-      message: expect.stringContaining('List Scene Datasets (GET /api/v1/admin/scenes)'),
+      message: expect.stringContaining('List Network Datasets (GET /api/v1/admin/network-datasets)'),
     });
   });
 

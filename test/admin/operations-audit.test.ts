@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import type { OperationCase } from './support/audit-case.js';
@@ -31,6 +33,8 @@ const OPERATIONS = readFileSync('test/contract/operations.txt', 'utf8')
 const OWN = Object.keys(CASES).filter((name) => !OPERATIONS.includes(name));
 const NAMES = [...OPERATIONS, 'GET /metadata/manifest', ...OWN];
 
+/** Folder of the scenes. */
+const folder = mkdtempSync(join(tmpdir(), 'graticule-audit-'));
 let server: TestServer;
 let w: AuditWorld;
 let weak: string;
@@ -38,7 +42,7 @@ let documents: Map<string, OperationDocument>;
 
 beforeAll(async () => {
   server = await startServer({
-    sources: ['demo/data/world_map.gpkg'],
+    sources: ['demo/data/world_map.gpkg', folder],
     env: { SVC_REMOTE__ALLOW: '[]', SVC_LOG__LEVEL: 'Error' },
   });
   w = new AuditWorld(server);
@@ -54,7 +58,10 @@ beforeAll(async () => {
     ),
   );
 });
-afterAll(() => server?.stop());
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const isChange = (method: string) => ['PUT', 'PATCH', 'DELETE'].includes(method);
 

@@ -11,6 +11,7 @@ const SAME: Readonly<Record<string, string>> = {
         'Order',
         'count',
         'edit',
+        'encodeScene',
         'events',
         'groupCount',
         'groupValue',

@@ -111,7 +111,7 @@ const ROOMS = {
     licensing: { holds: 'licences, entitlements, capacity', uses: ['errors'] },
     compliance: { holds: 'controls, evidence and reports', uses: [] },
     forms: { holds: 'form packages: members, vocabulary, issues', uses: ['sources'] },
-    scenes: { holds: 'tiles of 3D scenes', uses: ['features', 'geometry'] },
+    scenes: { holds: '3D scenes: settings, cells, tiles', uses: ['features', 'geometry'] },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
       uses: [
@@ -239,6 +239,10 @@ const ROOMS = {
     },
     compliance: { holds: 'facts, checks, controls and reports', uses: ['observability', 'telemetry'] },
     forms: { holds: 'versions of form packages, and forms made from layers', uses: [] },
+    scenes: {
+      holds: 'registered tilesets, scenes of layers, and who may read them',
+      uses: ['access', 'kit'],
+    },
     jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     operate: {
       holds: 'findings and their rules, proposals, seals, approvals, executions and policies',
@@ -486,6 +490,10 @@ const ROOMS = {
     licensing: { holds: 'management of the licence', uses: ['admin'] },
     compliance: { holds: 'the compliance dashboard and its report', uses: ['admin', 'http'] },
     forms: { holds: 'management of form packages', uses: ['admin'] },
+    scenes: {
+      holds: '3D Tiles of layers and folders, and their management',
+      uses: ['admin', 'http', 'surface'],
+    },
     investigations: {
       holds: 'evidence about incidents',
       uses: ['admin', 'alerts', 'observability', 'releases'],
@@ -571,6 +579,7 @@ const ROOMS = {
         'releases',
         'replicas',
         'site',
+        'scenes',
         'stac',
         'streams',
         'styles',

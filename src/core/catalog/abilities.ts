@@ -36,6 +36,13 @@ export function hasPoints(collection: Perhaps): boolean {
   return hasFeatures(collection) && collection.source.geometryType.endsWith('Point');
 }
 
+/** Whether features of a collection can be polygons. */
+export function hasPolygons(collection: Perhaps): boolean {
+  if (!hasFeatures(collection)) return false;
+  const { geometryType } = collection.source;
+  return geometryType.endsWith('Polygon') || geometryType.startsWith('Geometry');
+}
+
 export function hasCoverage(collection: Perhaps): collection is RasterCollection {
   return collection !== undefined && ABILITIES[collection.kind].coverage;
 }

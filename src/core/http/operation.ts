@@ -296,6 +296,8 @@ export interface Operation {
   readonly method: Method;
   /** OpenAPI path template below the origin: `/ogc/features/collections/{collectionId}`. */
   readonly path: string;
+  /** Whether the last parameter of the path is the rest of the path, with its slashes. */
+  readonly takesRest?: boolean;
   readonly surface: Surface;
   readonly protocol: Protocol;
   /** Name of a span around the operation. Spans of its tasks are children of it. */

@@ -9,11 +9,28 @@ export interface HeightRule {
   field?: string;
   /** Metres per unit of the field. Default: 1. */
   metres?: number;
-  /** Metres for features without a value. */
+  /** Metres for features without a value, for heights: without a value above 0. */
   otherwise?: number;
 }
 
-export interface SceneTileTask extends FeatureQuery {
+/** Features of a scene, and how they become solids. */
+export interface SceneFeatures extends FeatureQuery {
+  /** `extrusion` of footprints from `base` by `height`, or `faces` whose Z is their height. */
+  shape: 'extrusion' | 'faces';
+  /** Default: the smallest Z of a footprint, otherwise 0. */
+  base?: HeightRule;
+  /** Required for extrusions. Features without a height above 0 are omitted and counted. */
+  height?: HeightRule;
+  /** Metres per unit of Z. Default: 1. */
+  metresPerZ?: number;
+}
+
+/** Describes the features of a scene by the cells of a level of the quadtree (see scene-cells.ts). */
+export interface SceneCellsTask extends SceneFeatures {
+  level: number;
+}
+
+export interface SceneTileTask extends SceneFeatures {
   /** Fields that become attributes. */
   fields: readonly string[];
   /**
@@ -23,14 +40,6 @@ export interface SceneTileTask extends FeatureQuery {
   window: Box;
   /** Longitude and latitude of the origin of positions. Default: the centre of the window. */
   origin?: readonly [number, number];
-  /** `extrusion` of footprints from `base` by `height`, or `faces` whose Z is their height. */
-  shape: 'extrusion' | 'faces';
-  /** Default: the smallest Z of a footprint, otherwise 0. */
-  base?: HeightRule;
-  /** Required for extrusions. Features without a height above 0 are omitted and counted. */
-  height?: HeightRule;
-  /** Metres per unit of Z. Default: 1. */
-  metresPerZ?: number;
   /**
    * Metres to add to heights to make them ellipsoidal, at the corners southwest, southeast, northwest and northeast of
    * the window. Default: heights are ellipsoidal.
@@ -43,7 +52,7 @@ export interface SceneTileTask extends FeatureQuery {
   encoding: 'identity' | 'gzip';
 }
 
-export interface SceneTileResult extends SceneTileCounts {
+export interface SceneTileResult extends SceneCounts {
   /** Binary glTF 2.0, compressed as requested. */
   data: Uint8Array;
   encoding: 'identity' | 'gzip';
@@ -51,8 +60,8 @@ export interface SceneTileResult extends SceneTileCounts {
   tag: string;
 }
 
-/** Number of features in a tile, and of features that are not in it by reason. */
-export interface SceneTileCounts {
+/** Number of features in a tile or scene, and of features that are not in it by reason. */
+export interface SceneCounts {
   features: number;
   /** Without a height above 0. */
   withoutHeight?: number;
@@ -64,7 +73,13 @@ export interface SceneTileCounts {
   crossedRings?: number;
 }
 
+export interface SceneCellsResult extends SceneCounts {
+  /** Numbers of each cell, in no order: see scene-cells.ts. */
+  cells: Float64Array;
+}
+
 /** Tasks of scenes, in vector threads. */
 export interface SceneTasks {
+  'vector.sceneCells': { input: SceneCellsTask; output: SceneCellsResult };
   'vector.sceneTile': { input: SceneTileTask; output: SceneTileResult };
 }

@@ -54,6 +54,8 @@ import type { Findings } from '../../services/operate/findings/findings.js';
 import type { Ledger } from '../../services/operate/ledger.js';
 import type { PackageReviews } from '../../services/packages/reviews.js';
 import type { Replicas } from '../../services/replicas/service.js';
+import type { LiveScenes } from '../../services/scenes/live-scenes.js';
+import type { SceneRegistry } from '../../services/scenes/registry.js';
 import type { SessionDirectory } from '../../services/streams/directory.js';
 import type { Styles } from '../../services/styles/index.js';
 import type { CacheControl } from '../../services/tiles/cache/cache-control.js';
@@ -132,6 +134,8 @@ export interface AdminDeps {
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
   readonly forms: FormPackages;
+  readonly scenes: SceneRegistry;
+  readonly liveScenes: LiveScenes;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources' | 'caches'>;
   /** `environment`: release environment of this server. `key`: signing key, empty if releases are not signed. */
   readonly releases: { readonly environment: string; readonly key: string };

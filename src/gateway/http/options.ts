@@ -4,7 +4,7 @@ import { formatAllow, type Match } from './router.js';
 /** Seconds for which a browser caches the result of a preflight request. */
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
-  'authorization, content-type, content-crs, if-match, if-none-match, geometry-loss, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
+  'authorization, content-type, content-crs, if-match, if-none-match, if-range, range, geometry-loss, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
 
 /**
  * The reply to OPTIONS. `Allow` names the methods that `mayRun` and the operations themselves let the caller use; what browsers

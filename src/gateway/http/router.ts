@@ -20,6 +20,8 @@ interface Node {
   literals: Map<string, Node>;
   wild?: Node;
   route?: Route;
+  /** Route whose last parameter is the rest of the path. */
+  rest?: Route;
 }
 
 /** Maximum length of an unknown path for which the router suggests another path. */
@@ -41,6 +43,7 @@ export class Router {
     if (segments.length > 1 && segments[segments.length - 1] === '') segments.pop();
     const names: string[] = [];
     let node = this.#root;
+    const last = operation.takesRest ? segments.pop() : undefined;
     for (const segment of segments) {
       const parameter = /^\{(\w+)\}$/.exec(segment);
       if (parameter) {
@@ -53,8 +56,9 @@ export class Router {
         node = next;
       }
     }
-    node.route ??= { template: operation.path, names, methods: new Map(), allow: '' };
-    const { route } = node;
+    if (last !== undefined) names.push(last.slice(1, -1));
+    const end = last === undefined ? 'route' : 'rest';
+    const route = (node[end] ??= { template: operation.path, names, methods: new Map(), allow: '' });
     if (route.methods.has(operation.method)) {
       throw new Error(`two operations on ${operation.method} ${operation.path}`);
     }
@@ -105,12 +109,20 @@ function walk(node: Node, segments: readonly string[], index: number, values: st
     if (route) return route;
   }
   // A parameter is never empty.
-  if (!node.wild || segment === '') return undefined;
-  const decoded = decode(segment);
-  if (decoded === undefined) return undefined;
-  values.push(decoded);
-  const route = walk(node.wild, segments, index + 1, values);
-  if (!route) values.pop();
+  const decoded = segment === '' ? undefined : decode(segment);
+  if (node.wild && decoded !== undefined) {
+    values.push(decoded);
+    const route = walk(node.wild, segments, index + 1, values);
+    if (route) return route;
+    values.pop();
+  }
+  return node.rest && walkRest(node.rest, segments.slice(index), values);
+}
+
+function walkRest(route: Route, segments: readonly string[], values: string[]): Route | undefined {
+  const decoded = segments.map((segment) => (segment === '' ? undefined : decode(segment)));
+  if (decoded.includes(undefined)) return undefined;
+  values.push(decoded.join('/'));
   return route;
 }
 

@@ -72,6 +72,7 @@ import { ItemReplies } from '../features/item-replies.js';
 import { reportFindings } from './findings.js';
 import { type Foundation, readRetention } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
+import { createScenes, type SceneServices } from './scenes.js';
 
 /** The published data, and the services that read, store, edit and follow it. */
 export interface Data {
@@ -112,6 +113,7 @@ export interface Data {
   readonly crsList: CrsList;
   readonly publishedLayers: PublishedLayers;
   readonly display: LayerDisplay;
+  readonly scenes: SceneServices;
 }
 
 /** Makes these parts and has them follow the catalog, which is empty yet. */
@@ -288,6 +290,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settings: config.geocoding,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
+    scenes: createScenes(state, catalog, pools),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,

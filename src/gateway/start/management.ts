@@ -108,6 +108,7 @@ import { createCompliance, keepEvidence } from './governance/compliance.js';
 import { createLedger, createWorkflow, proposeExecution, registerActuators } from './governance/operate.js';
 import { createReviews } from './governance/packages.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
+import type { SceneServices } from './scenes.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -161,6 +162,7 @@ export interface ManagementOptions {
   edits: Edits;
   attachments: Attachments;
   geocoding: Geocoding;
+  scenes: SceneServices;
   /** Removes attachments of deleted features, and unreferenced bytes. */
   sweepAttachments(): Promise<void>;
   /** Permissions of a principal for a collection. */
@@ -369,6 +371,8 @@ export function startManagement(options: ManagementOptions): Management {
     deployments: new Deployments({ state, ledger, settings: config.deploy }),
     ...createReviews(options, processes),
     forms: createForms(state, options.catalog),
+    scenes: options.scenes.scenes,
+    liveScenes: options.scenes.liveScenes,
     bundles,
     checkpoints,
     access: options.access,

@@ -37,6 +37,7 @@ import type { MapsDeps } from '../maps/viewer.js';
 import { type ProbeDeps, probeOperations } from '../probes/operations.js';
 import { type ProcessesApiDeps, processesOperations } from '../processes/operations.js';
 import { coveragesOperations } from '../rasters/operations.js';
+import { type ScenesDeps, sceneOperations } from '../scenes/operations.js';
 import { collectionPageOperations } from '../site/collection-pages.js';
 import { SURFACES } from '../site/documents.js';
 import { type SiteDeps, siteOperations } from '../site/operations.js';
@@ -61,6 +62,7 @@ export type AllSurfacesDeps = StreamingDeps &
   ProcessesApiDeps &
   AttachmentSurface &
   GeocodeDeps &
+  ScenesDeps &
   Omit<SiteDeps, 'surfaces'> & {
     /** Looks whether other programs wrote to tables of databases. */
     readonly lookAtTables?: (collections: readonly Collection[]) => Promise<unknown> | undefined;
@@ -93,6 +95,7 @@ export function surfaceOperations(deps: AllSurfacesDeps): Operation[] {
     ...tilesOperations(onEarth('OgcTiles')),
     ...mapsOperations({ ...on('OgcMaps'), symbols }),
     ...coveragesOperations(on('OgcCoverages')),
+    ...sceneOperations(deps),
     ...stacOperations({ ...onEarth('Stac'), visibleEverywhere: deps.visible }),
     ...streamingOperations(onEarth('Streaming')),
     ...catalogueOperations(directory),

@@ -80,6 +80,7 @@ function surfaceDeps(
     edits: data.edits,
     replicas: data.replicas,
     attachments: data.attachments,
+    ...data.scenes,
     dataDir,
     uploads: join(dataDir, 'uploads'),
     licensing: licences,

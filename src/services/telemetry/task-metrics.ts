@@ -13,6 +13,7 @@ import * as metrics from './store-metrics.js';
 const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.tile': 'tile',
   'vector.sceneTile': 'scene_tile',
+  'vector.sceneCells': 'scene_cells',
   'vector.items': 'select',
   'vector.item': 'select_by_id',
   'vector.count': 'count',
@@ -36,6 +37,7 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
 const SPATIAL: ReadonlySet<string> = new Set([
   'tile',
   'scene_tile',
+  'scene_cells',
   'exists',
   'h3',
   'clusters',

@@ -11,6 +11,7 @@ import { countRecords, findLayerNames, findQueryType } from './task-metrics.js';
 const NAMES: Partial<Record<TaskName, string>> = {
   'vector.tile': 'svc.tile.generate',
   'vector.sceneTile': 'svc.scene.encodeTile',
+  'vector.sceneCells': 'svc.scene.plan',
   'vector.items': 'svc.feature.query',
   'vector.item': 'svc.feature.query',
   'vector.count': 'svc.feature.query',

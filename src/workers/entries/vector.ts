@@ -52,7 +52,7 @@ import { tableLayers } from '../providers/postgis/schema/table-layers.js';
 import { tableStatistics } from '../providers/postgis/schema/table-statistics.js';
 import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/schema/tables.js';
 import { getFeatureStore, inspectTables, listOtherTables, registerStore } from '../providers/store.js';
-import { encodeScene } from '../scenes/scene-tile.js';
+import { countSceneCells, encodeSceneTile } from '../scenes/scene-tile.js';
 import { stacIndex, stacState } from '../stac/index.js';
 import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
@@ -148,7 +148,8 @@ const TASKS: {
   'vector.table-statistics': tableStatistics,
   'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
-  'vector.sceneTile': encodeScene,
+  'vector.sceneTile': encodeSceneTile,
+  'vector.sceneCells': countSceneCells,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.occupied': findOccupiedBoxes,
   'vector.items': readItems,

@@ -17,6 +17,7 @@ import { statement } from '../providers/geopackage/connection.js';
 import { passingRows } from '../providers/geopackage/queries/filter.js';
 import { ROW_COLUMN } from '../providers/geopackage/schema/create.js';
 import { geopackageStore } from '../providers/geopackage/store.js';
+import { findSceneWindow } from '../providers/scene-options.js';
 import { tileWindow } from '../providers/window.js';
 import type { AllowedHosts } from '../storage/remote/allowed-hosts.js';
 import { Cancellation } from '../threads/cancellation.js';
@@ -39,7 +40,9 @@ export function createFederatedStore(allowed: AllowedHosts): FeatureStore {
       features.push(...page.features);
     return withStaged(federated, features, work);
   };
-  const { groups, groupCount, top, losses, sceneTile } = geopackageStore as Required<typeof geopackageStore>;
+  const { groups, groupCount, top, losses, encodeScene } = geopackageStore as Required<
+    typeof geopackageStore
+  >;
   return {
     items: (task, cancellation) =>
       isStreamed(task)
@@ -73,12 +76,13 @@ export function createFederatedStore(allowed: AllowedHosts): FeatureStore {
         geopackageStore.tileLayer(task, { ...layer, source: staged }),
       );
     },
-    sceneTile(task, cancellation) {
+    encodeScene(task, cancellation) {
       const { source } = task;
-      const box = boxesInSource(source, task.window, 'EPSG:4326').reduce(around);
-      const window = bboxFilter(source.geometryColumn, box, source.crs);
-      const query = { source, filter: and(window, task.filter) };
-      return gather(query, cancellation, (staged) => sceneTile({ ...task, source: staged }));
+      const window = findSceneWindow(task);
+      const box = window && boxesInSource(source, window, 'EPSG:4326').reduce(around);
+      const near = box && bboxFilter(source.geometryColumn, box, source.crs);
+      const query = { source, filter: and(near, task.filter) };
+      return gather(query, cancellation, (staged) => encodeScene({ ...task, source: staged }));
     },
     // Sources have no spatial index for many boxes.
     occupied: async (_source, boxes) => boxes.map(() => true),

@@ -22,7 +22,6 @@ import type {
 } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { FeatureProcessTask } from '../../core/processes/feature-processes.js';
-import type { SceneTileTask } from '../../core/scenes/scene-tiles.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { EventsResult, EventsTask } from '../../core/streams/events.js';
 import type {
@@ -33,6 +32,7 @@ import type {
 } from '../../core/tasks/vector-tasks.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import type { OverviewRows } from './overviews/overview-rows.js';
+import type { SceneEncoding } from './scene-options.js';
 
 /**
  * Names of the tables of a file that do not contain features, and the reasons why feature tables cannot be published.
@@ -83,8 +83,11 @@ export interface FeatureStore {
   groupCount?(task: GroupCountTask, cancellation?: Cancellation): Promise<number>;
   top?(task: TopTask, cancellation?: Cancellation): Promise<TopResult>;
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
-  /** Encodes a tile of a 3D scene as binary glTF; of length 0 if no row is near the tile. */
-  sceneTile?(task: SceneTileTask, cancellation?: Cancellation): Promise<Uint8Array>;
+  /**
+   * Encodes a tile of a 3D scene as binary glTF, or the cells of its features as doubles. The result has length 0 if no
+   * row was read.
+   */
+  encodeScene?(task: SceneEncoding, cancellation?: Cancellation): Promise<Uint8Array>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;
   /** Returns the extent of the data within the domain of the CRS. */

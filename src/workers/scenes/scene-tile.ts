@@ -1,8 +1,15 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import { contentTag } from '../../core/http/content-tag.js';
-import type { SceneTileCounts, SceneTileResult, SceneTileTask } from '../../core/scenes/scene-tiles.js';
+import type {
+  SceneCellsResult,
+  SceneCellsTask,
+  SceneCounts,
+  SceneTileResult,
+  SceneTileTask,
+} from '../../core/scenes/scene-tiles.js';
 import { gzip } from '../../native/index.js';
 import { GZIP_LEVEL } from '../features/encodings.js';
+import type { SceneEncoding } from '../providers/scene-options.js';
 import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 
@@ -10,15 +17,15 @@ import type { Cancellation } from '../threads/cancellation.js';
 const JSON_START = 20;
 const JSON_LENGTH = 12;
 
+/** Counts before the cells. */
+const HEAD_NUMBERS = 4;
+
 /** Encodes the content of a tile of a scene. A tile without features is a file without a scene. */
-export async function encodeScene(
+export async function encodeSceneTile(
   task: SceneTileTask,
   cancellation?: Cancellation,
 ): Promise<SceneTileResult> {
-  const store = getFeatureStore(task.source);
-  if (!store.sceneTile)
-    throw new TaskFailure('invalid-input', 'The store of this collection does not support 3D scenes.');
-  const file = await store.sceneTile(task, cancellation);
+  const file = await encode(task, cancellation);
   const content = file.length > 0 ? file : EMPTY_FILE;
   const tag = contentTag(content);
   const counts = readCounts(content);
@@ -27,11 +34,37 @@ export async function encodeScene(
     : { data: gzip(content, GZIP_LEVEL), encoding: 'gzip', tag, ...counts };
 }
 
+/** Counts the features of a scene in the cells of a level. */
+export async function countSceneCells(
+  task: SceneCellsTask,
+  cancellation?: Cancellation,
+): Promise<SceneCellsResult> {
+  const bytes = await encode(task, cancellation);
+  if (bytes.length === 0) return { cells: new Float64Array(0), features: 0 };
+  // The bytes of a database's row need not be aligned.
+  const numbers = new Float64Array(new Uint8Array(bytes).buffer);
+  const [features, withoutHeight, withoutArea, unreadable] = numbers;
+  return {
+    cells: numbers.slice(HEAD_NUMBERS),
+    features: features!,
+    ...(withoutHeight ? { withoutHeight } : {}),
+    ...(withoutArea ? { withoutArea } : {}),
+    ...(unreadable ? { unreadable } : {}),
+  };
+}
+
+function encode(task: SceneEncoding, cancellation: Cancellation | undefined): Promise<Uint8Array> {
+  const store = getFeatureStore(task.source);
+  if (!store.encodeScene)
+    throw new TaskFailure('invalid-input', 'The store of this collection does not support 3D scenes.');
+  return store.encodeScene(task, cancellation);
+}
+
 /** Reads the numbers that the encoder wrote to the file. */
-function readCounts(file: Uint8Array): SceneTileCounts {
+function readCounts(file: Uint8Array): SceneCounts {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const json = bytes.subarray(JSON_START, JSON_START + bytes.readUInt32LE(JSON_LENGTH));
-  return (JSON.parse(json.toString()) as { asset: { extras: SceneTileCounts } }).asset.extras;
+  return (JSON.parse(json.toString()) as { asset: { extras: SceneCounts } }).asset.extras;
 }
 
 const EMPTY_FILE = writeEmptyFile();

@@ -8,6 +8,7 @@ import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { createForms } from '../../../src/gateway/start/forms.js';
 import { adminOperations, extensionOperations } from '../../../src/gateway/start/management-groups.js';
+import { createScenes } from '../../../src/gateway/start/scenes.js';
 import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
 import { Bearers } from '../../../src/services/access/identity/bearers.js';
 import { EndedTokens } from '../../../src/services/access/identity/ended-tokens.js';
@@ -287,6 +288,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       now: Date.now,
     }),
     forms: createForms(t.state, { current: visible() }),
+    ...createScenes(t.state, { sources: [] }, pools),
     federation: new Federation({ sources: [], pools, catalog: visible }),
     packageReviews: new PackageReviews({
       ...{ catalog: visible, visible, access: defaultPolicy, styles, formats: [] },

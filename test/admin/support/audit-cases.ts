@@ -31,6 +31,7 @@ const aPublished: OperationCase = {
   path: async (w) => ({ formId: await w.publishedForm(), packageVersion: '1' }),
 };
 const FORM_VERSION = '/forms/packages/{formId}/versions/{packageVersion}';
+const aScene = id((w) => w.scene());
 const aDeployment = id((w) => w.deployment(), 'operationId');
 const certificate = '/security/client-certificates';
 const LICENCE = () => ({ type: 'application/octet-stream', content: 'no licence' });
@@ -297,6 +298,15 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /proposals/{id}/approve': nothing('id'),
   'POST /proposals/{id}/reject': { ...id((w) => w.proposal()), body: () => ({ reason: 'why' }) },
   'DELETE /performance/enhanced/cache/invalidate': { query: { pattern: 'nothing*' }, tag: null },
+  'GET /scenes/{id}': aScene,
+  'PUT /scenes/{id}': { ...aScene, body: () => ({ name: 'Renamed' }) },
+  'DELETE /scenes/{id}': { ...aScene, status: 204 },
+  'POST /scenes': { body: (w) => w.newScene(), status: 201 },
+  'POST /scenes/generate': {
+    body: (w) => ({ layerId: w.layers['countries'], sceneId: `scene${w.name('')}`, defaultHeight: 9 }),
+    status: 201,
+  },
+  'GET /scenes/{id}/resolve': { ...aScene, shownBy: '/scenes/{id}' },
   'POST /forms/packages': { body: (w) => w.newForm(), status: 201 },
   'POST /forms/packages/generate': { body: (w) => ({ prompt: 'trees', package: w.newForm() }) },
   'GET /forms/packages/{formId}': id((w) => w.formDraft(), 'formId'),

@@ -80,6 +80,7 @@ export class AuditWorld {
   investigation = () =>
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
   formDraft = () => this.#make('/forms/packages', this.newForm(), ({ formId }) => formId);
+  scene = () => this.#make('/scenes', this.newScene(), ({ datasetId }) => datasetId);
   publishedForm = async () => {
     const formId = await this.formDraft();
     await this.send('POST', `/forms/packages/${formId}/versions/1/publish`);
@@ -142,6 +143,7 @@ export class AuditWorld {
     };
   }
 
+  newScene = () => ({ id: `scene${this.name('')}`, name: 'Scene', assetRoot: '.' });
   newForm = () => ({
     formId: this.name('form'),
     target: { layerId: this.layers['countries'] },

@@ -131,7 +131,7 @@ describe('a scene tile of states, in both stores', () => {
   const WINDOW = [0, 40, 20, 56] as const;
   const encode = (task: Partial<SceneTileTask>) =>
     both('states_provinces', async (source) => {
-      const file = await getFeatureStore(source).sceneTile!({
+      const file = await getFeatureStore(source).encodeScene!({
         source,
         filter: undefined,
         fields: ['name', 'admin'],
@@ -170,7 +170,7 @@ describe('a scene tile of states, in both stores', () => {
       ),
     }));
     for (const source of masked) {
-      const file = await getFeatureStore(source).sceneTile!({
+      const file = await getFeatureStore(source).encodeScene!({
         source,
         filter: undefined,
         fields: ['name', 'admin'],

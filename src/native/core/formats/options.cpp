@@ -194,7 +194,11 @@ bool parseSceneTileOptions(std::string_view json, SceneTileOptions& options, std
     if (key == "maxFeatures") return readSize(reader, options.maxFeatures);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);
     if (key == "deadline") return reader.readNumber(options.deadline);
-    return reader.skip();
+    if (key != "cellLevel") return reader.skip();
+    uint32_t level = 0;
+    if (!readUnsigned(reader, level) || level > SceneCells::kMaxLevel) return false;
+    options.cellLevel = static_cast<int>(level);
+    return true;
   });
   if (!read) return false;
   options.shown = shown;

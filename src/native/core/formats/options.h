@@ -34,7 +34,7 @@ bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options,
 
 /**
  * Reads `{fields, shown, from, window, origin, faces, base, height, metresPerZ, offsets, floor, color, maxFeatures,
- * maxBytes, deadline}`. `from`, `window` and `origin` are required, and `height` unless `faces`. `base` and `height`
+ * maxBytes, cellLevel, deadline}`. `from`, `window` and `origin` are required, and `height` unless `faces`. `base` and `height`
  * are objects `{column, metres, otherwise}`.
  */
 bool parseSceneTileOptions(std::string_view json, SceneTileOptions& options, std::string& error);

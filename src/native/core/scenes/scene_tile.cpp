@@ -81,7 +81,7 @@ void appendCount(ByteBuffer& out, std::string_view name, uint64_t count) {
   appendInteger(out, static_cast<int64_t>(count));
 }
 
-/** Closes the rings' last positions, which the mesh does not repeat. */
+/** Returns the number of positions of a ring without the repeated last one. */
 uint32_t openCount(const Sequence& ring) {
   uint32_t n = ring.count;
   while (n > 1 && ring.x(n - 1) == ring.x(0) && ring.y(n - 1) == ring.y(0) &&
@@ -105,6 +105,8 @@ void SceneTileEncoder::begin(const SceneTileOptions& options, std::shared_ptr<co
     columns.push_back(options.columns[i]);
   }
   properties_.begin(columns);
+  cells_.begin(countsCells() ? static_cast<uint32_t>(options.cellLevel) : 0);
+  counted_ = 0;
   glb_.clear();
   state_ = State::Ok;
   work_ = 0;
@@ -138,13 +140,17 @@ bool SceneTileEncoder::addGeometry(const uint8_t* blob, size_t size) {
   reprojector_->transform(xy, 1);
   const Box& w = options_.window;
   if (!(xy[0] >= w.minX && xy[0] < w.maxX && xy[1] >= w.minY && xy[1] < w.maxY)) return false;
-  properties_.addFeature();
+  if (countsCells()) {
+    cells_.beginFeature(xy[0], xy[1]);
+  } else {
+    properties_.addFeature();
+  }
   base_ = height_ = SceneHeight::kNone;
   return true;
 }
 
 void SceneTileEncoder::setValue(size_t column, const Value& value) {
-  if (column < options_.shown) properties_.set(column + 1, value);
+  if (column < options_.shown && !countsCells()) properties_.set(column + 1, value);
   const auto isColumn = [&](const SceneHeight& height) {
     return height.column >= 0 && static_cast<size_t>(height.column) == column;
   };
@@ -195,33 +201,58 @@ bool SceneTileEncoder::addPolygon(uint32_t feature) {
     }
     return builder_->addFace(polygon_, feature);
   }
+  const double base = baseOf();
+  return builder_->extrude(polygon_, base, base + height_, options_.floor, feature);
+}
+
+/** Ellipsoidal height of the bottom of the footprint in `polygon_`. */
+double SceneTileEncoder::baseOf() const {
   double base = base_;
   if (std::isnan(base) && !polygon_.heights.empty()) {
     base = *std::min_element(polygon_.heights.begin(), polygon_.heights.end());
   }
   if (std::isnan(base)) base = std::isnan(options_.base.otherwise) ? 0 : options_.base.otherwise;
-  base += offsetAt(polygon_.lonLat[0], polygon_.lonLat[1]);
-  return builder_->extrude(polygon_, base, base + height_, options_.floor, feature);
+  return base + offsetAt(polygon_.lonLat[0], polygon_.lonLat[1]);
+}
+
+/** Adds the region of `polygon_` to its cell. */
+bool SceneTileEncoder::countPolygon() {
+  if (options_.faces && polygon_.heights.empty()) return false;
+  Box box;
+  for (size_t i = 0; i < polygon_.lonLat.size(); i += 2) box.add(polygon_.lonLat[i], polygon_.lonLat[i + 1]);
+  if (!options_.faces) {
+    const double base = baseOf();
+    cells_.extend(box, base, base + height_);
+    return true;
+  }
+  const auto [low, high] = std::minmax_element(polygon_.heights.begin(), polygon_.heights.end());
+  const double offset = offsetAt(polygon_.lonLat[0], polygon_.lonLat[1]);
+  cells_.extend(box, *low + offset, *high + offset);
+  return true;
 }
 
 void SceneTileEncoder::endFeature(const Value& id) {
-  if (std::isnan(height_)) height_ = options_.height.otherwise;
+  if (!(height_ > 0)) height_ = options_.height.otherwise;
   if (!options_.faces && !(height_ > 0 && std::isfinite(height_))) {
     ++withoutHeight_;
-    properties_.removeFeature();
+    if (!countsCells()) properties_.removeFeature();
     return;
   }
   const auto feature = static_cast<uint32_t>(properties_.features() - 1);
-  properties_.set(0, id);
+  if (!countsCells()) properties_.set(0, id);
   bool added = false;
   for (const Node& node : geometry_.nodes) {
     if (node.type != GeometryType::Polygon || !readPolygon(geometry_, node)) continue;
-    added = addPolygon(feature) || added;
+    added = (countsCells() ? countPolygon() : addPolygon(feature)) || added;
   }
   if (!added) {
     ++withoutArea_;
-    properties_.removeFeature();
+    if (!countsCells()) properties_.removeFeature();
     return;
+  }
+  if (countsCells()) {
+    cells_.countFeature();
+    ++counted_;
   }
   checkBounds();
 }
@@ -229,6 +260,11 @@ void SceneTileEncoder::endFeature(const Value& id) {
 void SceneTileEncoder::checkBounds() {
   const uint64_t bytes =
       mesh_.vertices() * kVertexBytes + mesh_.indices.size() * kIndexBytes + properties_.textSize();
+  if (countsCells()) {
+    const uint64_t size = cells_.size() * SceneCells::kCellNumbers * sizeof(double);
+    if (options_.maxBytes != 0 && size > options_.maxBytes) state_ = State::TooLarge;
+    return;
+  }
   const bool tooMany = options_.maxFeatures != 0 && properties_.features() > options_.maxFeatures;
   if (tooMany || (options_.maxBytes != 0 && bytes > options_.maxBytes)) state_ = State::TooLarge;
 }
@@ -331,7 +367,21 @@ void SceneTileEncoder::writeMesh(ByteBuffer& json, bool hasProperties) {
   writeVertices(json);
 }
 
+void SceneTileEncoder::finishCells() {
+  file_.clear();
+  for (const uint64_t count : {counted_, withoutHeight_, withoutArea_, unreadable_}) {
+    const auto number = static_cast<double>(count);
+    file_.append(&number, sizeof number);
+  }
+  cells_.finish(file_);
+}
+
 const uint8_t* SceneTileEncoder::finish(size_t& size) {
+  if (countsCells()) {
+    finishCells();
+    size = file_.size();
+    return file_.data();
+  }
   ByteBuffer json;
   appendText(json, "\"asset\":{\"version\":\"2.0\",\"generator\":\"Graticule\",\"extras\":{\"features\":");
   appendInteger(json, static_cast<int64_t>(properties_.features()));
@@ -365,6 +415,7 @@ void SceneTileEncoder::release() {
   file_.shrink(kKeptMemory);
   mesh_ = {};
   properties_.begin({});
+  cells_.begin(0);
   geometry_.clear();
 }
 

@@ -15,6 +15,7 @@
 #include "../values/value.h"
 #include "glb.h"
 #include "property_table.h"
+#include "scene_cells.h"
 #include "scene_mesh.h"
 
 namespace graticule {
@@ -27,7 +28,7 @@ struct SceneHeight {
   int column = -1;
   /** Metres per unit of the column. */
   double metres = 1;
-  /** Height of features without a value. NaN: none. */
+  /** Height of features without a value, for `height`: without a value above 0. NaN: none. */
   double otherwise = kNone;
 };
 
@@ -57,6 +58,8 @@ struct SceneTileOptions {
   /** Bounds of the tile; 0: none. A tile beyond them fails. */
   uint64_t maxFeatures = 0;
   uint64_t maxBytes = 0;
+  /** Level of the cells in which features are counted, in place of the tile. Negative: the tile is encoded. */
+  int cellLevel = -1;
   /** Deadline in milliseconds since 1970. 0: none. */
   double deadline = 0;
 };
@@ -78,11 +81,14 @@ class SceneTileEncoder {
 
   /** Anything but Ok ends the tile: it has no result. */
   State state() const { return state_; }
-  uint32_t features() const { return static_cast<uint32_t>(properties_.features()); }
+  uint32_t features() const { return static_cast<uint32_t>(countsCells() ? counted_ : properties_.features()); }
   /** Amount of data that was read for the tile: bytes of geometries, and 256 per row. */
   uint64_t work() const { return work_; }
 
-  /** Returns the file. Its `asset.extras` contains the numbers of features and of omitted features. */
+  /**
+   * Returns the cells as doubles if the options have a level. Four counts come first: features, features without height,
+   * without area, unreadable ones. See SceneCells for the rest. Otherwise returns the file. Its `asset.extras` contains the numbers of features and of omitted features.
+   */
   const uint8_t* finish(size_t& size);
 
   /** Releases the reprojector and the memory. */
@@ -91,6 +97,10 @@ class SceneTileEncoder {
  private:
   bool readPolygon(const Geometry& geometry, const Node& node);
   bool addPolygon(uint32_t feature);
+  bool countPolygon();
+  bool countsCells() const { return options_.cellLevel >= 0; }
+  void finishCells();
+  double baseOf() const;
   double offsetAt(double longitude, double latitude) const;
   void checkBounds();
   void writeMesh(ByteBuffer& json, bool hasProperties);
@@ -102,6 +112,8 @@ class SceneTileEncoder {
   std::optional<SceneMeshBuilder> builder_;
   SceneMesh mesh_;
   PropertyTable properties_;
+  SceneCells cells_;
+  uint64_t counted_ = 0;
   GlbWriter glb_;
   ByteBuffer file_;
   Geometry geometry_;

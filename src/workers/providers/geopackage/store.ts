@@ -13,7 +13,7 @@ import { losses } from './queries/losses.js';
 import { occupied } from './queries/occupancy.js';
 import { columns, rows } from './queries/rows.js';
 import { top } from './queries/top.js';
-import { encodeSceneTile } from './scene-tile.js';
+import { encodeScene } from './scene-tile.js';
 import { inspectGeoPackage, otherTables } from './schema/inspect.js';
 import { tileLayer } from './tile.js';
 
@@ -29,7 +29,7 @@ export const geopackageStore: FeatureStore = {
   groupCount: async (task) => groupCount(task),
   top: async (task) => top(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
-  sceneTile: async (task) => encodeSceneTile(task),
+  encodeScene: async (task) => encodeScene(task),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   extent: async ({ source, filter }) => {
     const table = source as GeoPackageSource;

@@ -13,7 +13,7 @@ import { losses } from './queries/losses.js';
 import { occupied } from './queries/occupancy.js';
 import { rows } from './queries/rows.js';
 import { top } from './queries/top.js';
-import { encodeSceneTile } from './scene-tile.js';
+import { encodeScene } from './scene-tile.js';
 import { tileLayer } from './tile.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
@@ -26,7 +26,7 @@ export const postgisStore: FeatureStore = {
   groupCount: withNumbers(groupCount),
   top: withNumbers(top),
   tileLayer,
-  sceneTile: encodeSceneTile,
+  encodeScene,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent: withNumbers(extent),
   rows,
