@@ -110,7 +110,7 @@ const ROOMS = {
     diagnostics: { holds: 'the form of diagnostic bundles', uses: ['errors'] },
     licensing: { holds: 'licences, entitlements, capacity', uses: ['errors'] },
     compliance: { holds: 'controls, evidence and reports', uses: [] },
-    forms: { holds: 'form packages: members, vocabulary, issues', uses: ['sources'] },
+    forms: { holds: 'form packages: members, vocabulary, issues, values', uses: ['sources'] },
     scenes: { holds: '3D scenes: settings, cells, tiles', uses: ['features', 'geometry'] },
     tasks: {
       holds: 'all tasks of workers: names, inputs, outputs',
@@ -148,6 +148,7 @@ const ROOMS = {
     audit: { holds: 'the audit trail', uses: ['schema'] },
     catalog: { holds: 'ids of collections', uses: ['schema'] },
     attachments: { holds: 'files of features', uses: ['audit', 'schema'] },
+    forms: { holds: 'submissions of forms and their comments', uses: ['audit', 'schema'] },
     database: { holds: 'SQLite and PostgreSQL, announcements, instances', uses: ['audit', 'schema'] },
     replicas: { holds: 'replicas and their conflicts', uses: ['audit', 'schema'] },
     access: { holds: 'keys, users, sessions, counts of use', uses: ['audit', 'database', 'schema'] },
@@ -179,6 +180,7 @@ const ROOMS = {
         'compliance',
         'database',
         'diagnostics',
+        'forms',
         'investigations',
         'jobs',
         'licensing',
@@ -238,7 +240,10 @@ const ROOMS = {
       uses: ['actions', 'operate'],
     },
     compliance: { holds: 'facts, checks, controls and reports', uses: ['observability', 'telemetry'] },
-    forms: { holds: 'versions of form packages, and forms made from layers', uses: [] },
+    forms: {
+      holds: 'versions of form packages; submissions, their reviews and exports',
+      uses: ['access', 'edits', 'features', 'kit'],
+    },
     scenes: {
       holds: 'registered tilesets, scenes of layers, and who may read them',
       uses: ['access', 'kit'],
@@ -489,7 +494,10 @@ const ROOMS = {
     diagnostics: { holds: 'diagnostic bundles', uses: ['admin', 'http'] },
     licensing: { holds: 'management of the licence', uses: ['admin'] },
     compliance: { holds: 'the compliance dashboard and its report', uses: ['admin', 'http'] },
-    forms: { holds: 'management of form packages', uses: ['admin'] },
+    forms: {
+      holds: 'management of form packages and submissions',
+      uses: ['admin', 'features', 'http'],
+    },
     scenes: {
       holds: '3D Tiles of layers and folders, and their management',
       uses: ['admin', 'http', 'surface'],

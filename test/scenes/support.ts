@@ -34,7 +34,7 @@ export function makeBuildings(folder: string): void {
         name: `house ${i + 1}`,
         owner: `owner ${i + 1}`,
         zone: i < BUILDINGS / 2 ? 'south' : 'north',
-        height: i % 10 === 9 ? null : 5 + (i % 20),
+        height: i % 10 === 9 ? null : 5.5 + (i % 20),
       },
       geometry: { type: 'Polygon', coordinates: [ring] },
     };

@@ -44,9 +44,11 @@ export function csvHeader(
   return `${shown.map(csvValue).join(',')}\r\n`;
 }
 
-/** A record of texts, in which spreadsheets find no formula. */
-export function csvRecord(values: readonly string[]): string {
-  const guarded = values.map((value) => csvValue(FORMULA.test(value) ? `'${value}` : value));
+/** A record whose texts are not formulas for spreadsheets. */
+export function csvRecord(values: readonly (string | number)[]): string {
+  const guarded = values.map((value) =>
+    typeof value === 'number' ? String(value) : csvValue(FORMULA.test(value) ? `'${value}` : value),
+  );
   return `${guarded.join(',')}\r\n`;
 }
 

@@ -39,7 +39,9 @@ import type { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import type { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import type { Uploads } from '../../services/exchange/uploads.js';
 import type { Federation } from '../../services/federation/federation.js';
+import type { FieldExports } from '../../services/forms/exports.js';
 import type { FormPackages } from '../../services/forms/form-packages.js';
+import type { FieldReviews } from '../../services/forms/reviews.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Capacity } from '../../services/licensing/capacity.js';
@@ -134,6 +136,8 @@ export interface AdminDeps {
   readonly packageReviews: PackageReviews;
   readonly federation: Federation;
   readonly forms: FormPackages;
+  readonly fieldReviews: FieldReviews;
+  readonly fieldExports: FieldExports;
   readonly scenes: SceneRegistry;
   readonly liveScenes: LiveScenes;
   readonly reports: Pick<ProcessReports, 'statements' | 'resources' | 'caches'>;

@@ -36,6 +36,7 @@ import { migration, performanceEvidence } from '../exchange/admin/migrations/mig
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
 import { federation } from '../federation/admin/federation.js';
+import { fieldWorkflows } from '../forms/admin/field-workflows.js';
 import { formPackages } from '../forms/admin/form-packages.js';
 import { geocoding } from '../geocoding/admin/geocoding.js';
 import { investigations } from '../investigations/admin/investigations.js';
@@ -60,7 +61,7 @@ import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
 import { features } from '../operations/admin/features.js';
 import { activeOperations } from '../operations/admin/operations.js';
-import { fieldWorkflows, networkDatasets } from '../operations/admin/unbuilt.js';
+import { networkDatasets } from '../operations/admin/unbuilt.js';
 import { packageOperations } from '../packages/admin/packages.js';
 import { geoprocessing } from '../processes/admin/geoprocessing.js';
 import { cloudRasters } from '../rasters/admin/cloud-rasters.js';

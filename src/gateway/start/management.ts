@@ -103,7 +103,7 @@ import { sealKeysOperation } from '../operate/seal-keys.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
-import { createForms } from './forms.js';
+import { createFieldServices, createForms, type FieldServices } from './forms.js';
 import { createCompliance, keepEvidence } from './governance/compliance.js';
 import { createLedger, createWorkflow, proposeExecution, registerActuators } from './governance/operate.js';
 import { createReviews } from './governance/packages.js';
@@ -172,6 +172,7 @@ export interface ManagementOptions {
 export interface Management {
   readonly processes: Processes;
   readonly readerExports: ReaderExports;
+  readonly submissions: FieldServices['submissions'];
   /**
    * Resolves with a job when it ends. Resolves earlier with its current state after `ms`, when the signal is aborted,
    * or when the server stops.
@@ -363,6 +364,12 @@ export function startManagement(options: ManagementOptions): Management {
   const findings = options.createFindings(checkpoints);
   const workflow = createWorkflow({ findings, ledger, state, log, hasOwnKey: sealing.encrypts });
   const compliance = createCompliance({ ...options, checkpoints }, () => operations);
+  const forms = createForms(state, options.catalog);
+  const fields = createFieldServices(state, forms, {
+    ...{ pools, visible, sealing },
+    ...{ access: options.access, edits: options.edits, presentRights: options.presentRights },
+    catalog: () => catalog.current,
+  });
   const deps: AdminDeps = {
     findings,
     findingActions: workflow.actions,
@@ -370,7 +377,8 @@ export function startManagement(options: ManagementOptions): Management {
     compliance,
     deployments: new Deployments({ state, ledger, settings: config.deploy }),
     ...createReviews(options, processes),
-    forms: createForms(state, options.catalog),
+    forms,
+    ...fields,
     scenes: options.scenes.scenes,
     liveScenes: options.scenes.liveScenes,
     bundles,
@@ -479,7 +487,12 @@ export function startManagement(options: ManagementOptions): Management {
     if (options.first) workflow.loop.start();
     stopEvidence = keepEvidence(compliance, log);
     const sweep = async () => {
-      await Promise.all([options.sweepAttachments(), readerExports.trim(), bundles.expire()]);
+      await Promise.all([
+        options.sweepAttachments(),
+        readerExports.trim(),
+        bundles.expire(),
+        fields.fieldReviews.trim(),
+      ]);
     };
     stopSweeps = repeatSweeps(sweep, (error) => log.write('attachments.left', exception(error)));
     Promise.all([
@@ -511,6 +524,7 @@ export function startManagement(options: ManagementOptions): Management {
     operations: [...operations, sealKeysOperation(sealKeys)],
     processes,
     readerExports,
+    submissions: fields.submissions,
     start,
     close,
     waitFor: (job, ms, signal) => waitForJob(jobs, job, ms, signal),

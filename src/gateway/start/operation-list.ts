@@ -8,6 +8,7 @@ import { type OAuthDeps, oauthOperations } from '../access/oauth/operations.js';
 import type { ReaderExportsDeps } from '../features/exports/jobs.js';
 import type { ItemDeps } from '../features/item-operations.js';
 import { featuresOperations } from '../features/operations.js';
+import { type SubmissionOperationDeps, submissionOperations } from '../forms/submission-operation.js';
 import {
   type AttachmentSurface,
   attachmentOperations,
@@ -63,6 +64,7 @@ export type AllSurfacesDeps = StreamingDeps &
   AttachmentSurface &
   GeocodeDeps &
   ScenesDeps &
+  SubmissionOperationDeps &
   Omit<SiteDeps, 'surfaces'> & {
     /** Looks whether other programs wrote to tables of databases. */
     readonly lookAtTables?: (collections: readonly Collection[]) => Promise<unknown> | undefined;
@@ -95,6 +97,7 @@ export function surfaceOperations(deps: AllSurfacesDeps): Operation[] {
     ...tilesOperations(onEarth('OgcTiles')),
     ...mapsOperations({ ...on('OgcMaps'), symbols }),
     ...coveragesOperations(on('OgcCoverages')),
+    ...submissionOperations(deps),
     ...sceneOperations(deps),
     ...stacOperations({ ...onEarth('Stac'), visibleEverywhere: deps.visible }),
     ...streamingOperations(onEarth('Streaming')),

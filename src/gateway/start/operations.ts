@@ -20,7 +20,7 @@ const MANUAL_DIR = fileURLToPath(new URL('../../manual', import.meta.url));
 const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url));
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
-type JobMembers = 'processes' | 'readerExports' | 'waitFor' | 'isStopping';
+type JobMembers = 'processes' | 'readerExports' | 'submissions' | 'waitFor' | 'isStopping';
 
 /** Every operation but those of the management API. */
 export function dataOperations(
@@ -29,11 +29,12 @@ export function dataOperations(
   access: AccessServices,
   services: Pick<Management, JobMembers> & Pick<LicensingServices, 'licences'>,
 ): Operation[] {
-  const { processes, readerExports, waitFor, isStopping } = services;
+  const { processes, readerExports, submissions, waitFor, isStopping } = services;
   return surfaceOperations({
     ...surfaceDeps(foundation, data, access, services),
     processes,
     readerExports,
+    submissions,
     waitFor,
     isStopping,
   });

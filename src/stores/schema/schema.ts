@@ -12,6 +12,7 @@ import type {
   DiagnosticBundleTable,
   DiagnosticEnvelopeTable,
 } from './diagnostic-tables.js';
+import type { FieldCommentTable, FieldSubmissionTable } from './field-tables.js';
 import type {
   AutonomyActionTable,
   AutonomyPolicyTable,
@@ -537,6 +538,8 @@ export interface StateTables {
   investigations: InvestigationTable;
   investigation_pins: InvestigationPinTable;
   investigation_links: InvestigationLinkTable;
+  field_submissions: FieldSubmissionTable;
+  field_comments: FieldCommentTable;
   ops_findings: FindingTable;
   finding_notes: FindingNoteTable;
   autonomy_policies: AutonomyPolicyTable;

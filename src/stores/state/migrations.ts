@@ -45,6 +45,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0036-findings': { up: (db) => runAll(db, FINDINGS) },
   '0037-licences': { up: (db) => runAll(db, LICENCES) },
   '0038-compliance': { up: (db) => runAll(db, COMPLIANCE) },
+  '0039-field-submissions': { up: (db) => runAll(db, FIELD_SUBMISSIONS) },
 };
 
 /** Steps that remove parts. */
@@ -459,6 +460,26 @@ const FINDINGS = [
     id INTEGER PRIMARY KEY, kill_switch INTEGER NOT NULL, updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL) STRICT`,
   'CREATE TABLE autonomy_actions (proposal_id TEXT PRIMARY KEY, rule TEXT NOT NULL, at INTEGER NOT NULL) STRICT',
   'CREATE INDEX autonomy_actions_by_rule ON autonomy_actions (rule, at)',
+];
+
+const FIELD_SUBMISSIONS = [
+  `CREATE TABLE field_submissions (
+    id TEXT PRIMARY KEY, form_id TEXT NOT NULL, instance_id TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    form_version INTEGER NOT NULL, service_id TEXT NOT NULL, layer_id INTEGER NOT NULL, operation TEXT NOT NULL,
+    target_id TEXT, target_row TEXT, submitted_at INTEGER NOT NULL, device_id TEXT, submitter_hash TEXT, submitter TEXT,
+    sync_status TEXT NOT NULL, has_conflict INTEGER NOT NULL, has_issues INTEGER NOT NULL, values_json TEXT NOT NULL,
+    geometry_json TEXT, issues_json TEXT NOT NULL, apply_cursor INTEGER, feature_id TEXT, review_status TEXT NOT NULL,
+    assigned_to TEXT, decided_at INTEGER, decided_by TEXT, decision_note TEXT, version INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, UNIQUE (form_id, instance_id)) STRICT`,
+  'CREATE INDEX field_submissions_by_time ON field_submissions (submitted_at, id)',
+  'CREATE INDEX field_submissions_by_review ON field_submissions (review_status, submitted_at, id)',
+  'CREATE INDEX field_submissions_by_form ON field_submissions (form_id, submitted_at, id)',
+  'CREATE INDEX field_submissions_by_layer ON field_submissions (layer_id, submitted_at, id)',
+  'CREATE INDEX field_submissions_by_assignee ON field_submissions (assigned_to, submitted_at, id)',
+  `CREATE TABLE field_comments (
+    id TEXT PRIMARY KEY, submission_id TEXT NOT NULL, author TEXT NOT NULL, body TEXT NOT NULL,
+    correction_request INTEGER NOT NULL, created_at INTEGER NOT NULL) STRICT`,
+  'CREATE INDEX field_comments_by_submission ON field_comments (submission_id, created_at, id)',
 ];
 
 const PROPOSALS = [

@@ -70,6 +70,8 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   capacity_minutes: ['minute'],
   capacity_surges: ['id'],
   compliance_evidence: ['day', 'control_id'],
+  field_submissions: ['id'],
+  field_comments: ['id'],
 };
 const NUMBERED: readonly NumberedTable[] = [
   'collection_ids',

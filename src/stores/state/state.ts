@@ -35,6 +35,7 @@ import { getSignals, type StateSignals } from '../database/signals.js';
 import { getStatementCount, type StatementCount } from '../database/statement-count.js';
 import { TurnStore } from '../database/turns.js';
 import { DiagnosticBundleStore } from '../diagnostics/bundles.js';
+import { FieldSubmissionStore } from '../forms/submissions.js';
 import { InvestigationStore } from '../investigations/investigations.js';
 import { JobStore } from '../jobs/jobs.js';
 import { CapacityStore } from '../licensing/capacity.js';
@@ -98,6 +99,7 @@ export interface State {
   readonly licences: LicenceStore;
   readonly capacity: CapacityStore;
   readonly complianceEvidence: ComplianceEvidenceStore;
+  readonly fieldSubmissions: FieldSubmissionStore;
   readonly signals: StateSignals;
   readonly statements: Readonly<StatementCount>;
   /** Runs changes that become durable together, or not at all. */
@@ -209,6 +211,7 @@ function buildStores(db: StateDb): State {
     attachments: new AttachmentStore(db),
     alertZones: new AlertZoneStore(db),
     investigations: new InvestigationStore(db),
+    fieldSubmissions: new FieldSubmissionStore(db),
     findings: new FindingStore(db),
     autonomy: new AutonomyStore(db),
     diagnosticBundles: new DiagnosticBundleStore(db),

@@ -6,7 +6,7 @@ import { ApiError } from '../../../src/core/errors/errors.js';
 import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
-import { createForms } from '../../../src/gateway/start/forms.js';
+import { createFieldServices, createForms } from '../../../src/gateway/start/forms.js';
 import { adminOperations, extensionOperations } from '../../../src/gateway/start/management-groups.js';
 import { createScenes } from '../../../src/gateway/start/scenes.js';
 import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
@@ -288,6 +288,11 @@ export async function adminHarness(temporary = () => temporaryState()) {
       now: Date.now,
     }),
     forms: createForms(t.state, { current: visible() }),
+    ...createFieldServices(t.state, createForms(t.state, { current: visible() }), {
+      ...{ pools, access: defaultPolicy, catalog: visible, visible, sealing: new StateCipher('') },
+      edits: new Edits(pools, () => {}),
+      presentRights: { of: async (principal) => principal },
+    }),
     ...createScenes(t.state, { sources: [] }, pools),
     federation: new Federation({ sources: [], pools, catalog: visible }),
     packageReviews: new PackageReviews({

@@ -31,6 +31,8 @@ const aPublished: OperationCase = {
   path: async (w) => ({ formId: await w.publishedForm(), packageVersion: '1' }),
 };
 const FORM_VERSION = '/forms/packages/{formId}/versions/{packageVersion}';
+const SUBMISSION = '/field-workflows/submissions/{submissionId}';
+const aSubmission = id((w) => w.submission(), 'submissionId');
 const aScene = id((w) => w.scene());
 const aDeployment = id((w) => w.deployment(), 'operationId');
 const certificate = '/security/client-certificates';
@@ -298,6 +300,25 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /proposals/{id}/approve': nothing('id'),
   'POST /proposals/{id}/reject': { ...id((w) => w.proposal()), body: () => ({ reason: 'why' }) },
   'DELETE /performance/enhanced/cache/invalidate': { query: { pattern: 'nothing*' }, tag: null },
+  'GET /field-workflows/submissions': {},
+  [`GET ${SUBMISSION}`]: aSubmission,
+  [`POST ${SUBMISSION}/assignment`]: {
+    ...aSubmission,
+    body: () => ({ assignedTo: 'ann' }),
+    shownBy: SUBMISSION,
+  },
+  [`POST ${SUBMISSION}/decision`]: {
+    ...aSubmission,
+    body: () => ({ status: 'rejected' }),
+    shownBy: SUBMISSION,
+  },
+  [`POST ${SUBMISSION}/comments`]: {
+    ...aSubmission,
+    body: () => ({ body: 'Looks good' }),
+    status: 201,
+    shownBy: SUBMISSION,
+  },
+  'POST /field-workflows/exports': { body: () => ({ format: 'csv' }) },
   'GET /scenes/{id}': aScene,
   'PUT /scenes/{id}': { ...aScene, body: () => ({ name: 'Renamed' }) },
   'DELETE /scenes/{id}': { ...aScene, status: 204 },

@@ -80,6 +80,19 @@ export class AuditWorld {
   investigation = () =>
     this.#make('/investigations', { title: this.name('case') }, ({ investigationId }) => investigationId);
   formDraft = () => this.#make('/forms/packages', this.newForm(), ({ formId }) => formId);
+  submission = async () => {
+    const formId = await this.publishedForm();
+    const answer = await fetch(`${this.server.url}/forms/${formId}/submissions`, {
+      method: 'POST',
+      headers: { 'x-api-key': this.server.adminKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ instanceId: this.name('instance'), formVersion: 1, operation: 'update', targetFeatureId: 1 },
+        values: {},
+      }),
+    });
+    const { submissionId } = (await answer.json()) as { submissionId: string };
+    return submissionId;
+  };
   scene = () => this.#make('/scenes', this.newScene(), ({ datasetId }) => datasetId);
   publishedForm = async () => {
     const formId = await this.formDraft();
