@@ -49,4 +49,5 @@ python tipg tipg==1.6.1 uvicorn==0.54.0 >&2 || echo 'TiPg could not be installed
 python titiler titiler.application==2.4.0 uvicorn==0.54.0 >&2 || echo 'TiTiler could not be installed' >&2
 python zonal exactextract==0.3.0 rasterstats==0.21.0 rasterio==1.4.4 geopandas==1.2.0 >&2 || echo 'exactextract and rasterstats could not be installed' >&2
 python routing routingkit-cch==0.1.4 >&2 || echo 'RoutingKit could not be installed' >&2
+python scenes py3dtiles==12.1.1 >&2 || echo 'py3dtiles could not be installed' >&2
 koop >&2 || echo 'Koop could not be installed' >&2

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
 import { gateways } from '../support/processes.js';
@@ -157,9 +158,16 @@ describe('a data folder that becomes read-only', () => {
       execFileSync('mount', ['-o', 'remount,bind,ro', dataDir]);
     }
   };
-  const unlock = () => {
-    if (isRoot) execFileSync('umount', [dataDir]);
-    else chmodSync(dataDir, 0o700);
+  /** The server may just have a file of the folder open. */
+  const unlock = async () => {
+    if (!isRoot) return chmodSync(dataDir, 0o700);
+    for (let attempt = 0; ; attempt++)
+      try {
+        return void execFileSync('umount', [dataDir], { stdio: 'pipe' });
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await pause(100);
+      }
   };
 
   it('turns readiness red and refuses edits, and reads go on', async () => {
@@ -186,7 +194,7 @@ describe('a data folder that becomes read-only', () => {
       });
       expect(keys.status).toBe(200);
     } finally {
-      unlock();
+      await unlock();
     }
     expect([await ready(), await insert()]).toEqual([[], 201]);
   });

@@ -19,12 +19,17 @@ export function openDeployments(state: State, options: { verifyMs?: number; pinn
   return { ...server, deployments };
 }
 
-/** Heartbeats of servers with these releases, in place of all earlier ones. */
-export async function runReleases(state: State, ...releases: string[]): Promise<void> {
-  for (const { name } of await state.instances.alive()) await state.instances.remove(name);
-  for (const [i, release] of releases.entries())
-    await state.instances.beat({
-      ...{ name: `elsewhere ${i} ${release}`, server: `server ${i}`, host: 'elsewhere' },
-      ...{ release, applied: 0 },
-    });
+/**
+ * Heartbeats of servers with these releases, in place of all earlier ones. No process sees fewer servers while they are
+ * replaced.
+ */
+export function runReleases(state: State, ...releases: string[]): Promise<void> {
+  return state.atomically(async ({ instances }) => {
+    for (const { name } of await instances.alive()) await instances.remove(name);
+    for (const [i, release] of releases.entries())
+      await instances.beat({
+        ...{ name: `elsewhere ${i} ${release}`, server: `server ${i}`, host: 'elsewhere' },
+        ...{ release, applied: 0 },
+      });
+  });
 }

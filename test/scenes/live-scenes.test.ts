@@ -124,6 +124,23 @@ describe('a scene of a layer', () => {
     expect(readSceneFeatures(gone.file).some(({ properties }) => properties['id'] === 1)).toBe(false);
   });
 
+  it('is encoded once for all readers with the same rights, again after an edit', async () => {
+    const { uri } = (await readTiles('buildings'))[1]!;
+    const countEncodings = async () => {
+      const tiles = await Promise.all(Array.from({ length: 8 }, () => readTile('buildings', uri)));
+      return tiles.filter(({ headers }) => headers.get('server-timing')?.includes('sceneTile')).length;
+    };
+    expect(await countEncodings()).toBe(0);
+    const patched = await fetch(`${server.url}/ogc/features/collections/buildings/items/2`, {
+      method: 'PATCH',
+      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ properties: { height: 3 } }),
+    });
+    expect(patched.status).toBeLessThan(300);
+    expect(await countEncodings()).toBe(1);
+    expect(await countEncodings()).toBe(0);
+  });
+
   it('is compressed for clients that accept it, and empty where no feature is', async () => {
     const { uri } = (await readTiles('buildings'))[0]!;
     const plain = await fetch(`${server.url}/scenes/buildings/${uri}`, {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { readable, type VectorCollection } from '../../core/catalog/collection.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import {
   buildSceneTree,
   type CellAddress,
@@ -9,6 +10,7 @@ import {
 import type { SceneCellsResult, SceneFeatures, SceneTileResult } from '../../core/scenes/scene-tiles.js';
 import type { LiveScene } from '../../core/scenes/scenes.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { stringifyExactly } from '../../core/values/json.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Features of a tile, if the smallest cells do not have more. */
@@ -26,6 +28,11 @@ const METRES_PER_DEGREE = 111_319.49;
 /** Error of a tile without its children, as a part of its size: children replace it at 10 times this distance. */
 const ERROR_PART = 0.1;
 
+/** Bytes of tiles in the memory of a process. */
+const KEPT_BYTES = 64 * 2 ** 20;
+/** Bytes of a tile in addition to its data. */
+const ENTRY_BYTES = 1000;
+
 /** The tree of a scene as its readers see it. */
 export interface ScenePlan {
   readonly roots: readonly SceneNode[];
@@ -38,21 +45,26 @@ export interface ScenePlan {
 }
 
 /**
- * Tiles of scenes that are encoded from features at each request, so that they show every edit. The address of a tile
+ * Tiles of scenes that are encoded from features, so that they show every edit. The address of a tile
  * is a cell of a quadtree, and does not depend on the features.
  */
 export class LiveScenes {
   readonly #plans = new LRUCache<string, Promise<ScenePlan>>({ max: 100 });
+  readonly #tiles = new LRUCache<string, SceneTileResult>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: ({ data }) => data.byteLength + ENTRY_BYTES,
+  });
+  readonly #encoding = new Map<string, Promise<SceneTileResult>>();
 
   constructor(private readonly pools: Pools) {}
 
   /** Counts the features of a scene, as far as the collection shows them. Kept until the data changes. */
   plan(x: TaskContext, collection: VectorCollection, live: LiveScene): Promise<ScenePlan> {
-    const key = JSON.stringify([collection.rule?.version ?? collection.version, collection.cursor, live]);
+    const key = formatContent(collection, live);
     const known = this.#plans.get(key);
     if (known) return known;
     const plan = this.#count(x, collection, live);
-    this.#plans.set(key, plan);
+    this.#plans.set(key, plan, { ttl: findLifetime(collection) });
     plan.catch(() => this.#plans.delete(key));
     return plan;
   }
@@ -65,21 +77,46 @@ export class LiveScenes {
     return summarise(cells, level, counts);
   }
 
-  encode(
+  /** Encodes a tile, once for all requests at the same time. Kept in memory until the data changes. */
+  async encode(
     x: TaskContext,
     collection: VectorCollection,
     live: LiveScene,
     { cell, encoding }: { cell: CellAddress; encoding: 'identity' | 'gzip' },
   ): Promise<SceneTileResult> {
+    const { level, column, row } = cell;
+    const key = `${formatContent(collection, live)} ${level}/${column}/${row} ${encoding}`;
+    const kept = this.#tiles.get(key) ?? this.#encoding.get(key);
+    if (kept) return kept;
     const names = collection.source.fields.map(({ name }) => name);
-    return runTask(x, this.pools, 'vector.sceneTile', {
+    const work = runTask(withoutSignal(x), this.pools, 'vector.sceneTile', {
       ...buildQuery(collection, live),
       fields: live.fields ? names.filter((name) => live.fields!.includes(name)) : names,
       window: computeCellBox(cell),
       encoding,
     });
+    this.#encoding.set(key, work);
+    try {
+      const tile = await work;
+      this.#tiles.set(key, tile, { ttl: findLifetime(collection) });
+      return tile;
+    } finally {
+      this.#encoding.delete(key);
+    }
   }
 }
+
+/** Names the content of a scene: its data, and the rows and values that its reader sees. */
+function formatContent(collection: VectorCollection, live: LiveScene): string {
+  const { id, version, cursor, activity, rule, source } = collection;
+  const masks = source.fields.flatMap(({ name, mask }) => (mask ? [[name, mask]] : []));
+  const names = rule ? source.fields.map(({ name }) => name) : [];
+  return stringifyExactly([id, version, cursor, activity, rule?.version, rule?.rows, names, masks, live]);
+}
+
+/** Other programs can change a database at any time. 0: until the data changes. */
+const findLifetime = ({ source }: VectorCollection): number =>
+  source.database === undefined && source.remote === undefined ? 0 : LIMITS.databaseTileMs;
 
 /** Several requests can wait for the same plan, so a client that disconnects does not end it. */
 function withoutSignal(x: TaskContext): TaskContext {

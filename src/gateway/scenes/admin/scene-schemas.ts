@@ -166,7 +166,12 @@ export const GeneratedSceneSchema = Type.Object({
   warnings: Type.Array(S),
 });
 
-const viewSummary = ({ id, body, createdAt, updatedAt }: StoredScene): Static<typeof SceneSummarySchema> => ({
+export const viewSceneSummary = ({
+  id,
+  body,
+  createdAt,
+  updatedAt,
+}: StoredScene): Static<typeof SceneSummarySchema> => ({
   datasetId: id,
   id: body.id,
   name: body.name,
@@ -180,13 +185,11 @@ const viewSummary = ({ id, body, createdAt, updatedAt }: StoredScene): Static<ty
   updatedAt: timestamp(updatedAt),
 });
 
-export const viewSceneSummary = viewSummary;
-
 export function viewScene(stored: StoredScene): Static<typeof SceneSchema> {
   const { body, etag, createdBy } = stored;
   return tagged(
     {
-      ...viewSummary(stored),
+      ...viewSceneSummary(stored),
       assetRoot: body.assetRoot,
       tilesetFileName: body.tilesetFileName,
       extent: body.extent && { ...body.extent },
